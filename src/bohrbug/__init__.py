@@ -1,0 +1,1 @@
+"""Bohrbug: finds the interleavings that break a concurrent program, and replays them."""

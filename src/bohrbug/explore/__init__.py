@@ -1,0 +1,1 @@
+"""The loop around strategy and runtime: budgets, confirmation, minimisation, verdicts."""

@@ -1,0 +1,120 @@
+"""What an exploration gives back: failures, a verdict, and the figures behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from bohrbug.model.outcome import Outcome, Race
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+
+
+class Interpreter(str, Enum):
+    """On which builds of this Python a failure can happen."""
+
+    GIL = "gil"
+    """Also on a build with the GIL: every preemption falls on a place where it is given up."""
+    FREE_THREADED = "free-threaded"
+    """Only without the GIL: some preemption falls where a GIL build can't switch threads."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(slots=True)
+class Failure:
+    """One failure, confirmed by replay and minimised.
+
+    Parameters:
+        outcome: what happened.
+        trace: the minimised execution.
+        plan: the plan that replays it: all choices of ``trace``.
+        strategy: the strategy that found it.
+        execution: the number of the execution that found it, from 1.
+        found_preemptions: preemptions in the execution that found it.
+        essential: indices of the steps that begin with a preemption and without
+            which the failure does not happen (each was tried).
+        confirmed: how many replays of ``plan`` were made, all of which failed alike.
+        interpreter: which builds of Python it can happen on.
+        early_timeouts: indices of the steps in which a timeout or sleep ended
+            although other tasks could still run.
+        occurrences: executions of the exploration that failed in the same way.
+        reproduction: the file that replays it, once written.
+    """
+
+    outcome: Outcome
+    trace: Trace
+    plan: Plan
+    strategy: str
+    execution: int
+    found_preemptions: int
+    essential: tuple[int, ...] = ()
+    confirmed: int = 0
+    interpreter: Interpreter = Interpreter.UNKNOWN
+    early_timeouts: tuple[int, ...] = ()
+    occurrences: int = 1
+    reproduction: Path | None = None
+
+
+class VerdictKind(str, Enum):
+    """What an exploration says of the test."""
+
+    HOLDS = "holds"
+    """All schedules were executed (within what is controlled)."""
+    HOLDS_WITHIN_BOUND = "holds within a bound"
+    NO_FAILURE_FOUND = "no failure found"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(slots=True)
+class Verdict:
+    """One object that says what is known after an exploration.
+
+    Parameters:
+        kind: the case.
+        covered: one sentence per strategy about what was covered, such as "all
+            schedules with at most 2 preemptions at 41 scheduling points".
+        caveats: what limits it: what was not controlled, executions that
+            diverged, tasks that could not be stopped; empty when there is nothing to say.
+    """
+
+    kind: VerdictKind
+    covered: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Result:
+    """The result of :func:`bohrbug.explore`.
+
+    Parameters:
+        test: the name of the test.
+        verdict: what is known now.
+        failures: distinct failures, in the order of their finding.
+        races: distinct data races seen in any execution.
+        executions: executions made, those of minimisation and confirmation left out.
+        distinct: executions with pairwise different happens-before.
+        diverged: executions that could not follow their plan.
+        points: scheduling points in the longest execution.
+        tasks: tasks in the execution with most of them.
+        seconds: wall time, in seconds.
+        interrupted: the user stopped it.
+    """
+
+    test: str
+    verdict: Verdict
+    failures: list[Failure] = field(default_factory=list)
+    races: list[Race] = field(default_factory=list)
+    executions: int = 0
+    distinct: int = 0
+    diverged: int = 0
+    points: int = 0
+    tasks: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether a failure was found."""
+        return bool(self.failures)

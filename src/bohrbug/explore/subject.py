@@ -1,0 +1,110 @@
+"""A test on the threads runtime, with its monitors: what an exploration works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.model.outcome import Held, Outcome
+from bohrbug.model.site import site_of
+from bohrbug.monitors.outcomes import (
+    blocked_task,
+    exception_outcome,
+    resource_of,
+    step_limit_outcome,
+    stuck_outcome,
+)
+from bohrbug.monitors.races import RaceDetector
+from bohrbug.runtime.threads.execution import Execution, Settings
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.runtime.threads.stacks import formatted, frames_of_traceback, stack_of
+from bohrbug.runtime.threads.task import Task
+
+
+class ThreadExplainer:
+    """Outcomes of executions on the threads runtime."""
+
+    def stuck(self, execution: Execution) -> Outcome:
+        """No task can go on: a deadlock, threads left behind, or something outside."""
+        waiting = [task for task in execution.alive if task.pending is not None]
+        if execution.root_is_exiting:
+            waiting = [task for task in waiting if not task.daemon]
+        blocked = []
+        for task in waiting:
+            described = blocked_task(task, lambda t: stack_of(t, execution.current))  # type: ignore[arg-type]
+            holders = holders_of(execution, task)
+            blocked.append(_with_holders(described, holders))
+        blocked.sort(key=lambda b: b.daemon)
+        outside = [
+            f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external
+        ]
+        return stuck_outcome(blocked, execution.root_is_exiting, outside)
+
+    def step_limit(self, execution: Execution) -> Outcome:
+        """The execution does not end although its scheduling is fair."""
+        return step_limit_outcome(execution.trace, execution.root_is_exiting)
+
+    def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
+        """An exception left a task."""
+        return exception_outcome(
+            task.id, error, frames_of_traceback(error.__traceback__), formatted(error)
+        )
+
+
+def _with_holders(described: Any, holders: tuple[str, ...]) -> Any:
+    from dataclasses import replace
+
+    return replace(described, holders=holders)
+
+
+def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
+    """The tasks that hold what ``task`` waits for; a thread is held by itself until it ends."""
+    wanted = task.waits_for
+    found = []
+    for other in execution.alive:
+        if other.state is wanted and other is not task:
+            found.append(other.id)
+        elif any(getattr(held, "_state", None) is wanted for held in other.holding):
+            found.append(other.id)
+    return tuple(found)
+
+
+class KnownRaces:
+    """Pairs of places that raced in earlier executions: their stacks are kept only once."""
+
+    def __init__(self) -> None:
+        self.pairs: set[Any] = set()
+
+    def detector(self, execution: Execution) -> RaceDetector:
+        """A race detector for one execution."""
+
+        def stack(index: int) -> Any:
+            return stack_of(execution.all_tasks[index], execution.current)
+
+        def locks_held(index: int) -> tuple[Held, ...]:
+            return tuple(
+                Held(resource_of(lock), site_of(place))
+                for lock, place in execution.all_tasks[index].holding.items()
+            )
+
+        return RaceDetector(stack, locks_held, self.pairs)
+
+
+def threads_subject(
+    function: Callable[[], object],
+    settings: Settings,
+    level: Level,
+    scope: Scope,
+    invariant: Callable[[], object] | None = None,
+) -> ThreadsRuntime:
+    """The runtime for a test, with the monitors that explain how its executions end."""
+    return ThreadsRuntime(
+        function,
+        settings,
+        level,
+        scope,
+        ThreadExplainer(),
+        KnownRaces().detector,
+        invariant,
+    )

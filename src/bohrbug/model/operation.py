@@ -1,0 +1,154 @@
+"""Operations: what a task is about to do at a scheduling point.
+
+As in CHESS (OSDI 2008, section 3.3) two bits say all that the happens-before
+graph and the waiting sets need to know of an operation: whether it changes
+the state of its resource, and whether it may unblock tasks that wait for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+TaskId = str
+"""The path of a task in the spawn tree: the root is ``0``, its second child ``0.2``."""
+
+ResourceId = str
+"""``creating task:count``, with ``.name`` or ``[key]`` behind it for a variable."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """A kind of operation; the instances in this module are the only ones.
+
+    Parameters:
+        name: what reports and files call it.
+        is_write: it changes the state of the resource, so that it is ordered
+            with every other operation on it; false where two neighbours commute.
+        is_release: it may enable tasks that wait for the resource.
+        is_data: it is an access to a variable rather than synchronisation.
+        is_yield: the task says that it can make no progress (fairness).
+    """
+
+    name: str
+    is_write: bool = True
+    is_release: bool = False
+    is_data: bool = False
+    is_yield: bool = False
+
+    def __repr__(self) -> str:
+        return f"Kind({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (kind_named, (self.name,))
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind_named(name: str) -> Kind:
+    """The kind of that name; ``KeyError`` for a name that this version does not know."""
+    return KINDS[name]
+
+
+def _kind(name: str, **flags: bool) -> Kind:
+    kind = Kind(name, **flags)
+    KINDS[name] = kind
+    return kind
+
+
+SPAWN = _kind("spawn", is_release=True)
+BEGIN = _kind("begin")
+END = _kind("end", is_release=True)
+JOIN = _kind("join", is_write=False)
+IS_ALIVE = _kind("is_alive", is_write=False)
+
+ACQUIRE = _kind("acquire")
+TRY_ACQUIRE = _kind("try_acquire")
+RELEASE = _kind("release", is_release=True)
+LOCKED = _kind("locked", is_write=False)
+
+WAIT = _kind("wait", is_release=True)
+WAKE = _kind("wake")
+NOTIFY = _kind("notify", is_release=True)
+SET = _kind("set", is_release=True)
+CLEAR = _kind("clear")
+IS_SET = _kind("is_set", is_write=False)
+PUT = _kind("put", is_release=True)
+GET = _kind("get", is_release=True)
+TASK_DONE = _kind("task_done", is_release=True)
+INSPECT = _kind("inspect", is_write=False)
+SHUTDOWN = _kind("shutdown", is_release=True)
+RESULT = _kind("result", is_write=False)
+RESOLVE = _kind("resolve", is_release=True)
+
+SLEEP = _kind("sleep", is_write=False, is_yield=True)
+YIELD = _kind("yield", is_write=False, is_yield=True)
+EXTERNAL = _kind("external")
+"""Something outside our control that may block: a socket, a child process."""
+
+READ = _kind("read", is_write=False, is_data=True)
+WRITE = _kind("write", is_data=True)
+
+CHOOSE = _kind("choose", is_write=False)
+"""A data choice: :func:`bohrbug.choose` picks one of ``n`` values."""
+
+
+class Site(NamedTuple):
+    """A place in the source of the tested program.
+
+    ``line`` and ``column`` count from 1; ``column`` is 0 where unknown.
+    """
+
+    filename: str
+    line: int
+    function: str
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line} in {self.function}"
+
+
+class Operation(NamedTuple):
+    """What a task does, or is about to do.
+
+    ``place`` is either a :class:`Site` or, while still in the process that made
+    it, a ``(code object, instruction offset)`` pair that
+    :func:`bohrbug.model.site.site_of` turns into one; the pair costs
+    nothing to make and the line is looked up only when somebody asks.
+    """
+
+    kind: Kind
+    resource: ResourceId
+    place: Any = None
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the operation changes the state of its resource."""
+        return self.kind.is_write
+
+    @property
+    def is_release(self) -> bool:
+        """Whether the operation may enable tasks that wait for its resource."""
+        return self.kind.is_release
+
+    def conflicts_with(self, other: Operation) -> bool:
+        """Whether the order of the two matters: same resource, at least one writes."""
+        return self.resource == other.resource and (self.kind.is_write or other.kind.is_write)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What operations act on, described for people.
+
+    Parameters:
+        id: the same in every execution, see :data:`ResourceId`.
+        type: the class a user would name, such as ``Lock`` or ``Queue``.
+        label: how reports call it, such as ``Lock bank.py:12``.
+        created: where the program made it, if that was seen.
+    """
+
+    id: ResourceId
+    type: str
+    label: str
+    created: Site | None = None

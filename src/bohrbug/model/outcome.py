@@ -1,0 +1,192 @@
+"""Outcomes: how an execution ended, and what reports need to explain it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
+
+
+class OutcomeKind(str, Enum):
+    """The closed set of ways in which an execution can end."""
+
+    PASSED = "passed"
+    ASSERTION = "assertion"
+    EXCEPTION = "exception"
+    CRASH = "crash"
+    DEADLOCK = "deadlock"
+    LIVELOCK = "livelock"
+    RACE = "race"
+    LEAK = "leak"
+    INVARIANT = "invariant"
+    STEP_LIMIT = "step limit"
+    DIVERGENCE = "divergence"
+    INTERRUPTED = "interrupted"
+    HANG = "hang"
+    SKIPPED = "skipped"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the program, and not the tool or the user, is to blame."""
+        return self in _FAILURES
+
+
+_FAILURES = {
+    OutcomeKind.ASSERTION,
+    OutcomeKind.EXCEPTION,
+    OutcomeKind.CRASH,
+    OutcomeKind.DEADLOCK,
+    OutcomeKind.LIVELOCK,
+    OutcomeKind.RACE,
+    OutcomeKind.LEAK,
+    OutcomeKind.INVARIANT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a stack, innermost last in every list of frames."""
+
+    site: Site
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A resource that a task holds, and where it took it."""
+
+    resource: ResourceId
+    acquired: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedTask:
+    """A task that can't go on: what it waits for, who holds that, and where it stands.
+
+    Parameters:
+        task: who waits.
+        operation: what it is about to do.
+        holders: the tasks that hold what it waits for (empty: nobody can signal it).
+        holding: what it holds itself.
+        stack: where it stands, innermost frame last.
+        daemon: whether it is a daemon thread.
+        since: the number of the step after which it has been waiting.
+    """
+
+    task: TaskId
+    operation: Operation
+    holders: tuple[TaskId, ...] = ()
+    holding: tuple[Held, ...] = ()
+    stack: tuple[Frame, ...] = ()
+    daemon: bool = False
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One side of a data race."""
+
+    task: TaskId
+    operation: Operation
+    stack: tuple[Frame, ...] = ()
+    holding: tuple[Held, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Two accesses to one variable, at least one a write, unordered by happens-before."""
+
+    resource: ResourceId
+    label: str
+    first: Access
+    second: Access
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an execution ended.
+
+    Parameters:
+        kind: one of the closed set.
+        message: one line for people, such as ``AssertionError: assert 1 == 2``.
+        task: the task it happened in, if it happened in one.
+        exception: type name of the exception, for ``assertion`` and ``exception``.
+        stack: where it was raised, innermost frame last.
+        traceback: the traceback as Python prints it.
+        blocked: the tasks that can't go on, for ``deadlock`` and ``leak``.
+        cycle: the tasks of the waiting cycle in order, if there is one.
+        repeating: the steps (indices into the trace) that repeat, for ``livelock``.
+        race: for ``race``.
+    """
+
+    kind: OutcomeKind
+    message: str = ""
+    task: TaskId | None = None
+    exception: str | None = None
+    stack: tuple[Frame, ...] = ()
+    traceback: str = ""
+    blocked: tuple[BlockedTask, ...] = ()
+    cycle: tuple[TaskId, ...] = ()
+    repeating: tuple[int, ...] = ()
+    race: Race | None = None
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the program is to blame."""
+        return self.kind.is_failure
+
+    def signature(self) -> tuple[object, ...]:
+        """What makes two outcomes *the same failure*, whatever the schedule.
+
+        Minimisation and replay compare outcomes by it: the kind and, depending
+        on it, the exception and the place where it was raised, the tasks of a
+        deadlock, or the two sites of a race.
+        """
+        if self.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK):
+            return (self.kind, tuple(sorted(b.operation.kind.name for b in self.blocked)))
+        if self.kind is OutcomeKind.RACE and self.race is not None:
+            return (self.kind, self.race.label)
+        innermost = self.stack[-1].site[:2] if self.stack else None
+        return (self.kind, self.exception, innermost)
+
+
+PASSED = Outcome(OutcomeKind.PASSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where a replay could not follow its plan.
+
+    Parameters:
+        step: index of the first step that differed.
+        expected: the choice that the plan asks for.
+        found: the options there were instead, for people.
+    """
+
+    step: int
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """A task, described for people."""
+
+    id: TaskId
+    name: str = ""
+    target: str = ""
+    daemon: bool = False
+    spawned: Site | None = None
+
+
+@dataclass(slots=True)
+class Uncontrolled:
+    """What ran outside our control during an execution, with how often."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def note(self, what: str) -> None:
+        """Count one more occurrence of ``what``, a phrase for people."""
+        self.counts[what] = self.counts.get(what, 0) + 1

@@ -1,0 +1,53 @@
+"""Plans: data that determines an execution.
+
+A plan is a prefix of choices and a policy for what comes after it.  The
+vocabulary of policies is small and closed, so that the executor of each
+runtime stays small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bohrbug.model.operation import TaskId
+
+Choice = TaskId | int
+"""One element of the choice sequence: a task to run, or the value of a data choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class NonPreemptive:
+    """Keep running the task; when it blocks, ends or yields, go round robin. Fair."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniformRandom:
+    """At each scheduling point any option with equal probability."""
+
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Priorities:
+    """PCT (Burckhardt et al., ASPLOS 2010): random priorities, ``depth - 1`` change points.
+
+    Parameters:
+        seed: determines the priorities and the change points.
+        depth: the depth of the bugs aimed at, at least 1.
+        length: the number of steps over which change points are spread.
+    """
+
+    seed: int
+    depth: int
+    length: int
+
+
+Policy = NonPreemptive | UniformRandom | Priorities
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A prefix of choices, one per step, followed by a policy."""
+
+    prefix: tuple[Choice, ...] = ()
+    policy: Policy = NonPreemptive()

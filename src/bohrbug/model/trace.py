@@ -1,0 +1,155 @@
+"""Traces: what an execution did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId
+from bohrbug.model.outcome import PASSED, Divergence, Outcome, Race, TaskInfo, Uncontrolled
+from bohrbug.model.plan import Choice, Plan
+
+
+class Step(NamedTuple):
+    """One step: a task did an operation and ran on to its next scheduling point.
+
+    Parameters:
+        index: position in the trace.
+        task: who ran.
+        operation: what it did first.
+        enabled: the tasks that could have run instead of waiting, in order of
+            their creation; contains ``task`` unless its timeout fired.
+        timed: the blocked tasks whose timeout could have fired here.
+        choice: the element of the choice sequence: ``task``, or the value of a
+            data choice.
+        arity: the number of values of a data choice, 0 for a thread choice.
+        preemption: control was taken from a task that was enabled and had not
+            yielded, or a timeout fired although a task was enabled.
+    """
+
+    index: int
+    task: TaskId
+    operation: Operation
+    enabled: tuple[TaskId, ...]
+    timed: tuple[TaskId, ...]
+    choice: Choice
+    arity: int
+    preemption: bool
+
+
+@dataclass(slots=True)
+class Trace:
+    """What an execution did: columns with one entry per step, and its outcome.
+
+    The columns are what strategies work on; :meth:`steps` puts them together
+    for people.  ``enabled[i]``, ``timed[i]`` and ``yielded[i]`` describe the
+    moment *before* step ``i`` was chosen; ``enabled`` and ``timed`` hold every
+    task that could have been chosen.
+
+    Parameters:
+        plan: the plan that was executed.
+        choices: the choice sequence, one per step; executing
+            ``Plan(tuple(choices))`` gives the same execution again.
+        tasks: who ran in each step.
+        operations: what it did.
+        enabled: see :class:`Step`.
+        timed: see :class:`Step`.
+        yielded: whether the task that ran before had given control away
+            of its own will (its pending operation is a yield), so that going
+            on with another task is no preemption.
+        arities: ``{step: number of values}`` for data choices.
+        effects: ``(step, task, resource, is_write)`` of accesses that a step made
+            beyond its own operation, such as the lock that a ``wait`` releases.
+        final_pending: what each task that did not end was about to do.
+        task_infos, resources: descriptions for people.
+        races: the data races seen.
+        outcome: how it ended.
+        divergence: where the plan could not be followed, or ``None``.
+        uncontrolled: what ran outside our control.
+        virtual_time: seconds of virtual time that passed.
+        seconds: wall time that the execution took.
+    """
+
+    plan: Plan = field(default_factory=Plan)
+    choices: list[Choice] = field(default_factory=list)
+    tasks: list[TaskId] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    enabled: list[tuple[TaskId, ...]] = field(default_factory=list)
+    timed: list[tuple[TaskId, ...]] = field(default_factory=list)
+    yielded: list[bool] = field(default_factory=list)
+    arities: dict[int, int] = field(default_factory=dict)
+    effects: list[tuple[int, TaskId, ResourceId, bool]] = field(default_factory=list)
+    final_pending: dict[TaskId, Operation] = field(default_factory=dict)
+    task_infos: dict[TaskId, TaskInfo] = field(default_factory=dict)
+    resources: dict[ResourceId, Resource] = field(default_factory=dict)
+    races: list[Race] = field(default_factory=list)
+    outcome: Outcome = PASSED
+    divergence: Divergence | None = None
+    uncontrolled: Uncontrolled = field(default_factory=Uncontrolled)
+    virtual_time: float = 0.0
+    seconds: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def is_preemption(self, index: int, task: TaskId) -> bool:
+        """Whether choosing ``task`` at step ``index`` is, or would be, a preemption.
+
+        It is one if the task that ran before is enabled, has not yielded and is
+        not ``task``; or if ``task`` would run because its timeout fires although
+        another task is enabled.  CHESS, section 4.4.1.
+        """
+        if index in self.arities:
+            return False
+        enabled = self.enabled[index]
+        if task not in enabled:
+            return bool(enabled)
+        if index == 0 or self.yielded[index]:
+            return False
+        previous = self.tasks[index - 1]
+        return previous != task and previous in enabled
+
+    def preemptions(self) -> list[int]:
+        """Indices of the steps that begin with a preemption."""
+        return [i for i, task in enumerate(self.tasks) if self.is_preemption(i, task)]
+
+    def options(self, index: int) -> tuple[Choice, ...]:
+        """All choices there were at step ``index``, the chosen one among them."""
+        arity = self.arities.get(index, 0)
+        if arity:
+            return tuple(range(arity))
+        return self.enabled[index] + self.timed[index]
+
+    def steps(self) -> Iterator[Step]:
+        """The steps in order, for people and files."""
+        for i, task in enumerate(self.tasks):
+            yield Step(
+                i,
+                task,
+                self.operations[i],
+                self.enabled[i],
+                self.timed[i],
+                self.choices[i],
+                self.arities.get(i, 0),
+                self.is_preemption(i, task),
+            )
+
+    def pending(self, index: int) -> dict[TaskId, Operation]:
+        """What each enabled or timed task was about to do before step ``index``.
+
+        It is the operation of the task's next step from ``index`` on, or, for a
+        task that never ran again, what it was still about to do at the end.
+        """
+        wanted = set(self.enabled[index]) | set(self.timed[index])
+        found: dict[TaskId, Operation] = {}
+        for i in range(index, len(self.tasks)):
+            task = self.tasks[i]
+            if task in wanted and task not in found and self.operations[i].kind is not CHOOSE:
+                found[task] = self.operations[i]
+                if len(found) == len(wanted):
+                    return found
+        for task in wanted - found.keys():
+            if task in self.final_pending:
+                found[task] = self.final_pending[task]
+        return found

@@ -1,0 +1,1 @@
+"""Monitors: watch an execution and may end it with an outcome."""

@@ -1,0 +1,171 @@
+"""From what ends an execution to its outcome: exceptions, deadlocks, livelocks, leaks.
+
+Works on the tasks of an execution only through the attributes named in
+:class:`TaskLike`, so that every runtime can use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from bohrbug.model.operation import Operation, TaskId
+from bohrbug.model.outcome import BlockedTask, Frame, Held, Outcome, OutcomeKind
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+
+
+class TaskLike(Protocol):
+    """What the monitors need to know of a task."""
+
+    id: TaskId
+    name: str
+    daemon: bool
+    pending: Operation | None
+    waits_for: Any
+    blocked_since: int
+    external: bool
+    holding: dict[Any, Any]
+
+
+def exception_outcome(
+    task: TaskId, error: BaseException, stack: tuple[Frame, ...], traceback: str
+) -> Outcome:
+    """An exception left a task: ``assertion`` for ``AssertionError``, else ``exception``."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception as broken:
+        text = f"<str() of the exception raised {type(broken).__name__}>"
+    first_line = text.strip().split("\n", 1)[0]
+    return Outcome(
+        OutcomeKind.ASSERTION if isinstance(error, AssertionError) else OutcomeKind.EXCEPTION,
+        f"{name}: {first_line}" if first_line else name,
+        task=task,
+        exception=name,
+        stack=stack,
+        traceback=traceback,
+    )
+
+
+def waiting_cycle(waits: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...]:
+    """A cycle in the graph "waits for a holder", or an empty tuple.
+
+    Parameters:
+        waits: for each waiting task the tasks that hold what it waits for.
+    """
+    for start in waits:
+        path: list[TaskId] = []
+        position: dict[TaskId, int] = {}
+        task = start
+        while task in waits and waits[task]:
+            if task in position:
+                cycle = path[position[task] :]
+                first = min(range(len(cycle)), key=lambda i: _order(cycle[i]))
+                return tuple(cycle[first:] + cycle[:first])
+            position[task] = len(path)
+            path.append(task)
+            task = waits[task][0]
+    return ()
+
+
+def _order(task: TaskId) -> tuple[int, ...]:
+    return tuple(int(part) for part in task.split("."))
+
+
+def stuck_outcome(
+    blocked: Sequence[BlockedTask], test_has_ended: bool, outside: Sequence[str]
+) -> Outcome:
+    """No task can go on.
+
+    Parameters:
+        blocked: every task that waits and is not a daemon thread, or is needed
+            to explain why one of these waits.
+        test_has_ended: the test itself returned; what waits are threads it left behind.
+        outside: what tasks wait for that is outside our control, for people.
+    """
+    if outside:
+        return Outcome(
+            OutcomeKind.HANG,
+            "waits for something outside our control: " + "; ".join(outside),
+            blocked=tuple(blocked),
+        )
+    cycle = waiting_cycle({b.task: b.holders for b in blocked})
+    if test_has_ended:
+        names = ", ".join(b.task for b in blocked if not b.daemon and b.task != "0")
+        return Outcome(
+            OutcomeKind.LEAK,
+            f"after the test has ended, task {names} waits for ever",
+            blocked=tuple(b for b in blocked if b.task != "0"),
+            cycle=cycle,
+        )
+    number = len([b for b in blocked if not b.daemon])
+    if cycle:
+        message = f"{len(cycle)} tasks wait for each other" if len(cycle) > 1 else (
+            f"task {cycle[0]} waits for itself"
+        )
+    elif number == 1:
+        message = f"task {blocked[0].task} waits for ever"
+    else:
+        message = f"{number} tasks wait and nobody is left to wake them"
+    return Outcome(OutcomeKind.DEADLOCK, message, blocked=tuple(blocked), cycle=cycle)
+
+
+def repeating_section(trace: Trace, window: int = 2_000) -> tuple[int, ...]:
+    """Indices of the last full period of the steps at the end of a trace, if they repeat."""
+    length = len(trace)
+    keys = [
+        (trace.tasks[i], trace.operations[i].kind.name, trace.operations[i].place)
+        for i in range(max(0, length - window), length)
+    ]
+    for period in range(1, len(keys) // 3):
+        if keys[-period:] == keys[-2 * period : -period] == keys[-3 * period : -2 * period]:
+            return tuple(range(length - period, length))
+    return ()
+
+
+def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
+    """An execution is past its step limit although the scheduler is fair: a livelock."""
+    repeating = repeating_section(trace)
+    steps = len(trace)
+    if test_has_ended:
+        return Outcome(
+            OutcomeKind.LEAK,
+            f"after the test has ended, threads still run ({steps:,} steps)",
+            repeating=repeating,
+        )
+    tasks = sorted({trace.tasks[i] for i in repeating}, key=_order)
+    words = f"task {', '.join(tasks)} repeats the same steps" if tasks else "no end in sight"
+    return Outcome(
+        OutcomeKind.LIVELOCK,
+        f"not finished after {steps:,} steps: {words}",
+        repeating=repeating,
+    )
+
+
+def blocked_task(
+    task: TaskLike, stack: Callable[[TaskLike], tuple[Frame, ...]]
+) -> BlockedTask:
+    """Describe one waiting task."""
+    assert task.pending is not None
+    holders = []
+    owner = getattr(task.waits_for, "holder", None)
+    if owner is not None:
+        holders.append(owner)
+    return BlockedTask(
+        task.id,
+        task.pending,
+        tuple(holders),
+        tuple(
+            Held(resource_of(held), site_of(place)) for held, place in task.holding.items()
+        ),
+        stack(task),
+        task.daemon,
+        task.blocked_since,
+    )
+
+
+def resource_of(held: Any) -> str:
+    """The id of a held resource."""
+    state = getattr(held, "_state", None)
+    return state.id if state is not None else "?"

@@ -1,0 +1,391 @@
+"""Data races by happens-before, in the manner of FastTrack.
+
+FastTrack (Flanagan and Freund, PLDI 2009) rests on the observation that a
+moment of a task need not be compared as a whole vector clock: one number, an
+*epoch*, says which moment of which task it is, and an earlier access happens
+before a later one exactly if the later task's clock has reached its epoch.
+
+Three things differ from the paper, all for the sake of what the results are used
+for.  A variable remembers an epoch for each *place* that accessed it, not only
+for each task, because a race is reported with, and turned into scheduling
+points by, both of its places.  A write forgets the earlier accesses of other
+tasks that it is ordered after (what races with them races with the write too), but
+not those that it races with, so that detection goes on precisely after
+the first race of a variable.  And a container is more than one
+variable: accesses to different keys don't conflict with each other, but do
+with those to its whole.
+
+Epochs are unique over all tasks of an execution.  A synchronisation ends the
+current epoch of the task that publishes its clock, and a published clock is
+an immutable snapshot, so that publishing costs the same for any number of tasks;
+only learning from another task takes time in proportion to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bohrbug.model.operation import READ, WRITE, Operation, TaskId
+from bohrbug.model.outcome import Access, Frame, Held, Race
+from bohrbug.runtime.threads.variables import (
+    NO_ACCESSES,
+    SEVERAL,
+    Accesses,
+    Place,
+    PlaceSet,
+    Shadow,
+)
+
+Pair = tuple[int, int]
+"""Identities of the two places of a race, the smaller one first."""
+
+_TAG_BITS = 64
+_PLACE_MASK = (1 << _TAG_BITS) - 1
+
+
+@dataclass(slots=True)
+class Conflict:
+    """A pair of places that raced, with what was seen of the first time.
+
+    Parameters:
+        shadow: the variable.
+        first_task: index of the task of the earlier access.
+        first_place: where it was; its stack was not kept, as nobody could know
+            then that it would be part of a race.
+        first_is_write: whether it was a write.
+        second_task: index of the task of the later access.
+        second_place: where it was.
+        second_is_write: whether it was a write.
+        stack: of the later access, innermost frame last.
+        holding: what the task of the later access held.
+        count: how often these two places raced.
+    """
+
+    shadow: Shadow
+    first_task: int
+    first_place: Place
+    first_is_write: bool
+    second_task: int
+    second_place: Place
+    second_is_write: bool
+    stack: tuple[Frame, ...] = ()
+    holding: tuple[Held, ...] = ()
+    count: int = 1
+
+
+class RaceDetector:
+    """Finds the data races of one execution.
+
+    Tasks are small ints, in order of their creation; a task that was not
+    announced is concurrent with all others.
+
+    Parameters:
+        stack: gives the stack of a task that is running.
+        locks_held: gives what a task that is running holds.
+        known: pairs of places that raced in earlier executions; their stacks
+            are not taken again.  Pairs that are found are added.
+    """
+
+    def __init__(
+        self,
+        stack: Callable[[int], tuple[Frame, ...]] | None = None,
+        locks_held: Callable[[int], tuple[Held, ...]] | None = None,
+        known: set[Pair] | None = None,
+    ) -> None:
+        self.stack = stack
+        self.locks_held = locks_held
+        self.known: set[Pair] = set() if known is None else known
+        self.racy_places = PlaceSet()
+        """Places of accesses that took part in a race."""
+        self.shared_places = PlaceSet()
+        """Places of accesses that conflict with one of another task, ordered or not."""
+        self.conflicts: dict[Pair, Conflict] = {}
+        self.epochs: list[int] = []
+        self.tags: list[int] = []
+        # What each task knows of the others.  A list is never changed once it is
+        # in here; its entry for the task itself is of no meaning.
+        self._clocks: list[list[int]] = []
+        self._last_epoch = 0
+        self._places: dict[int, Place] = {}
+        self._add_tasks(1)
+
+    def _add_tasks(self, number: int) -> None:
+        """Make room for tasks with indices below ``number``."""
+        for index in range(len(self.epochs), number):
+            self._last_epoch += 1
+            self.epochs.append(self._last_epoch)
+            self.tags.append(index << _TAG_BITS)
+            self._clocks.append([])
+
+    # -- synchronisation ---------------------------------------------------------
+
+    def spawn(self, parent_index: int, child_index: int) -> None:
+        """A task was created: all that its parent did so far happens before it.
+
+        Parameters:
+            parent_index: the task that creates.
+            child_index: the task created.
+        """
+        self._add_tasks(max(parent_index, child_index) + 1)
+        self._clocks[child_index] = _after(
+            self._clocks[child_index],
+            self._clocks[parent_index],
+            parent_index,
+            self.epochs[parent_index],
+        )
+        self._advance(parent_index)
+
+    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
+        """A task does an operation on a synchronisation resource.
+
+        It comes after all earlier writing operations on the resource; a writing
+        one comes before all later ones.  An operation that only reads
+        comes before nothing: it leaves no trace by which another task could
+        learn of it.
+
+        Parameters:
+            task_index: who does it.
+            clock_holder: the resource, an object with an attribute ``clock`` that is
+                ``None`` at first and otherwise belongs to the detector.
+            is_write: whether the operation changes the state of the resource.
+        """
+        epochs = self.epochs
+        if task_index >= len(epochs):
+            self._add_tasks(task_index + 1)
+        clock = self._clocks[task_index]
+        published = clock_holder.clock
+        if published is not None:
+            writer, epoch, known = published
+            # Who has reached the writer's epoch has seen all that the writer had seen.
+            if writer != task_index and (writer >= len(clock) or clock[writer] < epoch):
+                clock = self._clocks[task_index] = _after(clock, known, writer, epoch)
+        if is_write:
+            clock_holder.clock = (task_index, epochs[task_index], clock)
+            self._last_epoch = epochs[task_index] = self._last_epoch + 1
+
+    def _advance(self, index: int) -> None:
+        self._last_epoch += 1
+        self.epochs[index] = self._last_epoch
+
+    # -- accesses ----------------------------------------------------------------
+
+    def read(self, shadow: Shadow, task_index: int, place: Place) -> Conflict | None:
+        """A task reads a variable.
+
+        Parameters:
+            shadow: the variable.
+            task_index: who reads.
+            place: where.
+
+        Returns:
+            a race of this access with an earlier one, or ``None``.
+        """
+        epoch, key = self._moment(task_index, place)
+        container = shadow.container
+        reads = shadow.reads
+        if reads.get(key) == epoch:
+            return None
+        conflict = None
+        if shadow.sole != task_index or (container is not None and container.sole != task_index):
+            shadow.sole = SEVERAL
+            look = self._look
+            conflict = look(shadow.writes, True, False, shadow, task_index, place, False)
+            if shadow.item_writes:
+                conflict = (
+                    look(shadow.item_writes, True, False, shadow, task_index, place, False)
+                    or conflict
+                )
+            if container is not None:
+                container.sole = SEVERAL
+                if container.writes:
+                    conflict = (
+                        look(container.writes, True, False, shadow, task_index, place, False)
+                        or conflict
+                    )
+        if reads is NO_ACCESSES:
+            reads = shadow.reads = {}
+        reads[key] = epoch
+        if container is not None:
+            if container.item_reads is NO_ACCESSES:
+                container.item_reads = {}
+            container.item_reads[key] = epoch
+        return conflict
+
+    def write(self, shadow: Shadow, task_index: int, place: Place) -> Conflict | None:
+        """A task writes a variable; see :meth:`read`."""
+        epoch, key = self._moment(task_index, place)
+        container = shadow.container
+        writes = shadow.writes
+        if writes.get(key) == epoch:
+            return None
+        conflict = None
+        if shadow.sole != task_index or (container is not None and container.sole != task_index):
+            shadow.sole = SEVERAL
+            look = self._look
+            conflict = look(writes, True, True, shadow, task_index, place, True)
+            conflict = (
+                look(shadow.reads, False, True, shadow, task_index, place, True) or conflict
+            )
+            if shadow.item_writes:
+                conflict = (
+                    look(shadow.item_writes, True, True, shadow, task_index, place, True)
+                    or conflict
+                )
+            if shadow.item_reads:
+                conflict = (
+                    look(shadow.item_reads, False, True, shadow, task_index, place, True)
+                    or conflict
+                )
+            if container is not None:
+                container.sole = SEVERAL
+                # A write of one item does not come after what others
+                # do to other items, so it makes nobody forget the whole's accesses.
+                if container.writes:
+                    conflict = (
+                        look(container.writes, True, True, shadow, task_index, place, False)
+                        or conflict
+                    )
+                if container.reads:
+                    conflict = (
+                        look(container.reads, False, True, shadow, task_index, place, False)
+                        or conflict
+                    )
+        if writes is NO_ACCESSES:
+            writes = shadow.writes = {}
+        writes[key] = epoch
+        if container is not None:
+            if container.item_writes is NO_ACCESSES:
+                container.item_writes = {}
+            container.item_writes[key] = epoch
+        return conflict
+
+    def _moment(self, index: int, place: Place) -> tuple[int, int]:
+        if index >= len(self.epochs):
+            self._add_tasks(index + 1)
+        identity = id(place)
+        self._places[identity] = place
+        return self.epochs[index], identity + self.tags[index]
+
+    def _look(
+        self,
+        accesses: Accesses,
+        first_is_write: bool,
+        second_is_write: bool,
+        shadow: Shadow,
+        index: int,
+        place: Place,
+        forget: bool,
+    ) -> Conflict | None:
+        """Compare an access with earlier ones that conflict with it.
+
+        Parameters:
+            accesses: the earlier ones.
+            forget: whether those that happen before it may be forgotten.
+        """
+        clock = self._clocks[index]
+        known_tasks = len(clock)
+        conflict = None
+        ordered: list[int] | None = None
+        shared = self.shared_places.by_identity
+        for key, epoch in accesses.items():
+            task = key >> _TAG_BITS
+            if task == index:
+                continue
+            identity = key & _PLACE_MASK
+            shared[identity] = self._places[identity]
+            shared[id(place)] = place
+            if task < known_tasks and epoch <= clock[task]:
+                if forget:
+                    if ordered is None:
+                        ordered = [key]
+                    else:
+                        ordered.append(key)
+            else:
+                conflict = self._race(
+                    shadow, task, identity, first_is_write, index, place, second_is_write
+                )
+        if ordered is not None:
+            for key in ordered:
+                del accesses[key]
+        return conflict
+
+    def _race(
+        self,
+        shadow: Shadow,
+        first_task: int,
+        first_identity: int,
+        first_is_write: bool,
+        second_task: int,
+        second_place: Place,
+        second_is_write: bool,
+    ) -> Conflict:
+        second_identity = id(second_place)
+        if first_identity < second_identity:
+            pair = (first_identity, second_identity)
+        else:
+            pair = (second_identity, first_identity)
+        conflict = self.conflicts.get(pair)
+        if conflict is not None:
+            conflict.count += 1
+            return conflict
+        first_place = self._places[first_identity]
+        conflict = self.conflicts[pair] = Conflict(
+            shadow,
+            first_task,
+            first_place,
+            first_is_write,
+            second_task,
+            second_place,
+            second_is_write,
+        )
+        self.racy_places.add(first_place)
+        self.racy_places.add(second_place)
+        if pair not in self.known:
+            self.known.add(pair)
+            if self.stack is not None:
+                conflict.stack = self.stack(second_task)
+            if self.locks_held is not None:
+                conflict.holding = self.locks_held(second_task)
+        return conflict
+
+    # -- results -----------------------------------------------------------------
+
+    def races(self, task_id: Callable[[int], TaskId] = str) -> list[Race]:
+        """The races for people, one for each pair of places, in the order they were found.
+
+        Parameters:
+            task_id: the id of the task with an index.
+        """
+        races = []
+        for conflict in self.conflicts.values():
+            resource = conflict.shadow.resource_id
+            first = Access(
+                task_id(conflict.first_task),
+                Operation(_kind(conflict.first_is_write), resource, conflict.first_place),
+            )
+            second = Access(
+                task_id(conflict.second_task),
+                Operation(_kind(conflict.second_is_write), resource, conflict.second_place),
+                conflict.stack,
+                conflict.holding,
+            )
+            races.append(Race(resource, conflict.shadow.label, first, second, conflict.count))
+        return races
+
+
+def _kind(is_write: bool) -> Any:
+    return WRITE if is_write else READ
+
+
+def _after(clock: list[int], other: list[int], task: int, epoch: int) -> list[int]:
+    """The clock that has learnt all of ``other``, and of ``task`` up to ``epoch``."""
+    longer, shorter = (clock, other) if len(clock) >= len(other) else (other, clock)
+    joined = [a if a > b else b for a, b in zip(longer, shorter, strict=False)]
+    joined += longer[len(shorter) :]
+    if task >= len(joined):
+        joined += [0] * (task + 1 - len(joined))
+    if epoch > joined[task]:
+        joined[task] = epoch
+    return joined

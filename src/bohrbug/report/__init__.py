@@ -1,0 +1,1 @@
+"""Reports: what an exploration found, for people."""

@@ -1,0 +1,323 @@
+"""The schedule as people read it: one column per task, or one column with the task in a gutter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from bohrbug.model.operation import TaskId
+from bohrbug.report.naming import Names
+from bohrbug.report.schedule import (
+    End,
+    Folded,
+    Line,
+    Preempted,
+    Row,
+    Schedule,
+    Timeout,
+    Waits,
+)
+from bohrbug.report.style import FAILED, HEADING, QUIET, WARNED, Paper
+
+MOST_COLUMNS = 5
+NARROWEST_COLUMN = 22
+_INDENT = 2
+_GAP = 2
+_WIDEST_PLACE = 26
+
+
+def draw_schedule(paper: Paper, schedule: Schedule, names: Names) -> None:
+    """Print a schedule in columns if they fit, else with the task in a gutter."""
+    if not schedule.rows:
+        return
+    layout = _Layout(paper, schedule, names)
+    if layout.columns:
+        layout.draw_columns()
+    else:
+        layout.draw_gutter()
+
+
+def _place(row: Row) -> str:
+    return "" if isinstance(row, Folded | Preempted) else row.place
+
+
+class _Layout:
+    def __init__(self, paper: Paper, schedule: Schedule, names: Names) -> None:
+        self.paper = paper
+        self.schedule = schedule
+        self.names = names
+        self.place_width = min(
+            max((len(_place(row)) for row in schedule.rows), default=0), _WIDEST_PLACE
+        )
+        self.columns = self._column_widths()
+
+    # -- one column per task -----------------------------------------------------
+
+    def _column_widths(self) -> dict[TaskId, int]:
+        """The width of each task's column; empty if columns don't fit."""
+        tasks = self.schedule.tasks
+        if not tasks or len(tasks) > MOST_COLUMNS:
+            return {}
+        room = self.paper.width - _INDENT - self.place_width - _GAP * len(tasks)
+        if room < NARROWEST_COLUMN * len(tasks):
+            return {}
+        wishes = {task: self._wish(task) for task in tasks}
+        widths: dict[TaskId, int] = {}
+        # The modest get what they want, the others share the rest evenly.
+        for left, task in zip(
+            range(len(tasks), 0, -1), sorted(tasks, key=wishes.__getitem__), strict=True
+        ):
+            widths[task] = min(wishes[task], room // left)
+            room -= widths[task]
+        return {task: widths[task] for task in tasks}
+
+    def _wish(self, task: TaskId) -> int:
+        texts = [len(header) for header in self._headers(task)]
+        for row in self.schedule.rows:
+            if isinstance(row, Line) and row.task == task:
+                operations = ", ".join(row.operations)
+                texts.append(max(len(row.source), min(len(operations) + 2, 60)))
+            elif isinstance(row, Waits | Timeout) and row.task == task:
+                texts.append(max(len(row.source), len(row.what) + 2))
+            elif isinstance(row, Preempted) and row.task == task:
+                texts.append(len(row.before) + 9)
+        return min(max(texts), 80) + 1
+
+    def _headers(self, task: TaskId) -> list[str]:
+        name = self.names.thread_name(task)
+        target = self.names.target(task)
+        return [f"{task} {name}".rstrip(), target if target != name else ""]
+
+    def draw_columns(self) -> None:
+        paper = self.paper
+        tasks = self.schedule.tasks
+        headers = {task: self._headers(task) for task in tasks}
+        for number in (0, 1):
+            cells = {
+                task: paper.text(
+                    headers[task][number], f"{HEADING if not number else ''} {paper.style_of(task)}"
+                )
+                for task in tasks
+            }
+            if any(cell.plain for cell in cells.values()):
+                paper.put(self._assemble("", cells))
+        rules = {
+            task: Text(paper.glyphs.light_rule * (width - 1), style=QUIET)
+            for task, width in self.columns.items()
+        }
+        paper.put(self._assemble(paper.glyphs.light_rule * self.place_width, rules))
+        for row in self.schedule.rows:
+            if isinstance(row, Folded):
+                self._spanning(self._folded(row), QUIET)
+            elif isinstance(row, Preempted):
+                self._preempted(row)
+            elif isinstance(row, End):
+                self._end(row)
+            else:
+                width = self.columns[row.task]
+                for number, line in enumerate(self._cell(row, width - 1)):
+                    paper.put(self._assemble("" if number else row.place, {row.task: line}))
+
+    def _assemble(self, place: str, cells: dict[TaskId, Text], style: str = QUIET) -> Text:
+        """One printed line: the place, and the cell of each task."""
+        paper = self.paper
+        line = Text(" " * _INDENT)
+        shown = paper.text(place)
+        if shown.cell_len > self.place_width:
+            shown = Text(paper.glyphs.ellipsis) + shown[-(self.place_width - 1) :]
+        shown.stylize(style)
+        line.append_text(shown)
+        line.append(" " * (self.place_width - shown.cell_len))
+        at = _INDENT + self.place_width
+        for task, width in self.columns.items():
+            at += _GAP
+            if task in cells and cells[task].plain:
+                line.append(" " * (at - line.cell_len))
+                line.append_text(cells[task])
+            at += width
+        return line
+
+    def _spanning(self, words: str, style: str) -> None:
+        indent = _INDENT + self.place_width + _GAP
+        paper = self.paper
+        sign = Text(f"{paper.glyphs.folded:>{self.place_width + _INDENT}}  ", style=QUIET)
+        for number, line in enumerate(paper.wrap(paper.text(words, style), paper.width - indent)):
+            paper.put((Text(" " * indent) if number else sign) + line)
+
+    def _folded(self, row: Folded) -> str:
+        steps = f"{row.count:,} more step{'s' if row.count != 1 else ''}"
+        who = f"{len(row.tasks)} tasks" if len(row.tasks) > 4 else ", ".join(row.tasks)
+        return f"{steps} of {who}" + (f" ({row.place})" if row.place else "")
+
+    def _preempted(self, row: Preempted) -> None:
+        """A line across all columns, with the words in the column of the preempted task."""
+        paper = self.paper
+        glyphs = paper.glyphs
+        style = WARNED if row.essential else "yellow"
+        words = f" {glyphs.preempted} {row.task} preempted before {row.before} "
+        start = _INDENT + self.place_width + _GAP
+        total = sum(self.columns.values()) + _GAP * (len(self.columns) - 1) - 1
+        offset = 0
+        for task, width in self.columns.items():
+            if task == row.task:
+                break
+            offset += width + _GAP
+        text = paper.crop(paper.text(words), total)
+        offset = max(min(offset, total - text.cell_len), 0)
+        rest = total - offset - text.cell_len
+        line = Text(" " * start)
+        line.append(glyphs.dots * offset, style=style)
+        line.append(text.plain, style=style)
+        line.append(glyphs.dots * rest, style=style)
+        paper.put(line)
+
+    def _end(self, row: End) -> None:
+        paper = self.paper
+        message = paper.text(f"{paper.glyphs.failed} {row.message}", FAILED)
+        if row.task in self.columns and row.task is not None:
+            width = self.columns[row.task]
+            lines = list(paper.wrap(paper.text(row.source), width - 1)) if row.source else []
+            room = paper.width - self._start_of(row.task)
+            lines += paper.wrap(message, max(room, 20))[:4]
+            for number, line in enumerate(lines):
+                paper.put(self._assemble("" if number else row.place, {row.task: line}))
+        else:
+            indent = _INDENT + self.place_width + _GAP
+            for line in paper.wrap(message, paper.width - indent)[:4]:
+                paper.put(Text(" " * indent) + line)
+
+    def _start_of(self, task: TaskId) -> int:
+        at = _INDENT + self.place_width
+        for other, width in self.columns.items():
+            at += _GAP
+            if other == task:
+                break
+            at += width
+        return at
+
+    # -- what a task does, in one cell ----------------------------------------------
+
+    def _cell(self, row: Line | Waits | Timeout, width: int) -> list[Text]:
+        """The source line, and what the tool says of it, wrapped to a width."""
+        paper = self.paper
+        source = paper.text(row.source)
+        if isinstance(row, Line):
+            words = paper.text(", ".join(row.operations), "bold" if row.conflicting else QUIET)
+            if row.conflicting:
+                source.stylize("bold")
+        elif isinstance(row, Waits):
+            source.stylize(QUIET)
+            words = paper.text(
+                f"{row.what} for ever" if row.for_ever else row.what,
+                FAILED if row.for_ever else f"{QUIET} italic",
+            )
+        else:
+            words = paper.text(
+                f"{paper.glyphs.timeout} {row.what}: "
+                + ("ends early" if row.what == "sleep" else "times out early")
+                if row.early
+                else f"{paper.glyphs.timeout} {row.what}: "
+                + ("over" if row.what == "sleep" else "timed out"),
+                WARNED if row.essential else "yellow",
+            )
+        if not source.plain:
+            return list(paper.wrap(words, width))
+        lines = list(self._source(source, width))
+        joined = lines[-1] + Text("  ") + words
+        if len(lines) == 1 and joined.cell_len <= width:
+            return [joined]
+        for line in paper.wrap(words, width - 2):
+            lines.append(Text("  ") + line)
+        return lines
+
+    def _source(self, source: Text, width: int) -> Sequence[Text]:
+        lines = list(self.paper.wrap(source, width))
+        if len(lines) > 3:
+            lines = [*lines[:2], self.paper.crop(lines[2] + Text(" " * width), width)]
+        return lines[:1] + [Text("  ") + line for line in lines[1:]] if len(lines) > 1 else lines
+
+    # -- one column, with the task in a gutter ------------------------------------------
+
+    def draw_gutter(self) -> None:
+        paper = self.paper
+        tasks = self.schedule.tasks
+        bar = paper.glyphs.bar
+        gutter = max([len(task) for task in tasks] or [1])
+        for task in tasks[:12]:
+            paper.paragraph(
+                paper.text(f"{task:<{gutter}} ", paper.style_of(task)).append_text(
+                    paper.text(
+                        ", ".join(
+                            word
+                            for word in dict.fromkeys(
+                                (self.names.thread_name(task), self.names.target(task))
+                            )
+                            if word
+                        )
+                    )
+                ),
+                indent=_INDENT,
+            )
+        if len(tasks) > 12:
+            paper.paragraph(paper.text(f"and {len(tasks) - 12} more tasks", QUIET))
+        indent = _INDENT + gutter + 3 + self.place_width + 2
+        narrow = paper.width - indent < 30
+        if narrow:
+            indent = _INDENT + gutter + 5
+
+        def line(task: TaskId | None, place: str, cell: Text, style: str = "") -> None:
+            text = Text(" " * _INDENT)
+            text.append(f"{task or '':<{gutter}} ", style=style or paper.style_of(task))
+            text.append(f"{bar} ", style=paper.style_of(task))
+            if not narrow:
+                text.append(f"{paper.glyphs.clean(place):<{self.place_width}}  ", style=QUIET)
+            else:
+                text.append("  ")
+            paper.put(text + cell)
+
+        shown: TaskId | None = None
+        paper.put(
+            Text(" " * _INDENT + paper.glyphs.light_rule * (paper.width - _INDENT), style=QUIET)
+        )
+        for row in self.schedule.rows:
+            width = paper.width - indent
+            if isinstance(row, Folded):
+                shown = None
+                sign = f"{paper.glyphs.folded:<{gutter}}"
+                text = Text(f"{' ' * _INDENT}{sign} {bar} ", style=QUIET)
+                paper.put(text + paper.crop(paper.text(self._folded(row), QUIET), paper.width - 9))
+                continue
+            if isinstance(row, Preempted):
+                self._preempted_in_gutter(row)
+                shown = None
+                continue
+            if isinstance(row, End):
+                message = paper.text(f"{paper.glyphs.failed} {row.message}", FAILED)
+                cells = [*paper.wrap(message, width)[:4]]
+                if row.source:
+                    cells = [*self._source(paper.text(row.source), width), *cells]
+            else:
+                cells = self._cell(row, width)
+            if narrow and row.place:
+                cells = [paper.crop(paper.text(row.place, QUIET), width), *cells]
+            for number, cell in enumerate(cells):
+                first = number == 0
+                line(
+                    row.task,
+                    row.place if first else "",
+                    cell,
+                    "" if first and row.task != shown else QUIET,
+                )
+            shown = row.task
+
+    def _preempted_in_gutter(self, row: Preempted) -> None:
+        paper = self.paper
+        glyphs = paper.glyphs
+        style = WARNED if row.essential else "yellow"
+        words = f"{glyphs.dots * 2} {glyphs.preempted} {row.task} preempted before {row.before} "
+        room = paper.width - _INDENT
+        text = paper.crop(paper.text(words), room)
+        text.append(glyphs.dots * (room - text.cell_len))
+        text.stylize(style)
+        paper.put(Text(" " * _INDENT) + text)

@@ -1,0 +1,217 @@
+"""Who waits for whom: the cycle of a deadlock, and the tasks that nobody can wake any more."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from bohrbug.model.operation import (
+    ACQUIRE,
+    GET,
+    JOIN,
+    PUT,
+    RESULT,
+    ResourceId,
+    TaskId,
+)
+from bohrbug.model.outcome import BlockedTask, Outcome, OutcomeKind
+from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.sources import source_line
+from bohrbug.report.stack import draw_stack
+from bohrbug.report.style import HEADING, QUIET, Paper
+
+_SIGNALS = {
+    "Event": "set it",
+    "Condition": "notify it",
+    "Semaphore": "release it",
+    "BoundedSemaphore": "release it",
+    "Barrier": "arrive at it",
+    "Lock": "release it",
+    "RLock": "release it",
+}
+_MOST_STACKS = 6
+
+
+def signal_words(blocked: BlockedTask, type: str) -> str:
+    """What another task would have to do for a blocked one to go on: ``set it``."""
+    kind = blocked.operation.kind
+    if kind is GET:
+        return "put something into it"
+    if kind is PUT:
+        return "take something out of it"
+    if kind is RESULT:
+        return "give it a result"
+    if kind is ACQUIRE and type not in _SIGNALS:
+        return "release it"
+    return _SIGNALS.get(type, "wake it up")
+
+
+def _waits_for(blocked: BlockedTask, names: Names) -> str:
+    operation = blocked.operation
+    if operation.kind is JOIN:
+        if operation.resource == EXIT:
+            return "waits for the other threads to end (the test has returned)"
+        return f"waits for the end of task {operation.resource}{names.at(operation)}"
+    return f"waits for {names.short_resource(operation.resource)}{names.at(operation)}"
+
+
+def _taken_at(blocked: BlockedTask, resource: ResourceId, names: Names) -> str:
+    """Where a task took a resource: `` (taken at bank.py:20)``."""
+    for held in blocked.holding:
+        if held.resource == resource and held.acquired is not None:
+            return f" (taken at {names.place(held.acquired)})"
+    return ""
+
+
+def _holding(blocked: BlockedTask, names: Names) -> str:
+    held = [
+        f"{names.short_resource(item.resource)}{_taken_at(blocked, item.resource, names)}"
+        for item in blocked.holding
+    ]
+    return f"holds {' and '.join(held)} and " if held else ""
+
+
+def cycle_in_words(outcome: Outcome, names: Names) -> str:
+    """The waiting cycle as one sentence; empty if there is none.
+
+    Such as "0.1 holds Lock a (taken at x.py:10) and waits for Lock b
+    (x.py:11), held by 0.2 (taken at x.py:20), which waits for Lock a (x.py:21)."
+    """
+    by_task = {blocked.task: blocked for blocked in outcome.blocked}
+    cycle = [by_task[task] for task in outcome.cycle if task in by_task]
+    if not cycle:
+        return ""
+    first = cycle[0]
+    text = f"Task {names.task(first.task)} {_holding(first, names)}{_waits_for(first, names)}"
+    if len(cycle) == 1:
+        holders = first.holders or (first.task,)
+        if first.task in holders:
+            return (
+                f"{text}, which it holds itself{_taken_at(first, first.operation.resource, names)}."
+            )
+        return f"{text}."
+    waiting = first
+    for blocked in cycle[1:]:
+        if waiting.operation.kind is JOIN:
+            text += ", which "
+        else:
+            taken = _taken_at(blocked, waiting.operation.resource, names)
+            text += f", held by task {names.task(blocked.task)}{taken}, which "
+        text += _waits_for(blocked, names)
+        waiting = blocked
+    if waiting.operation.kind is not JOIN:
+        text += f", held by task {first.task}"
+    return f"{text}."
+
+
+def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
+    """One sentence on a task that is not part of a cycle, and on why it can't go on."""
+    text = f"Task {names.task(blocked.task)} {_holding(blocked, names)}{_waits_for(blocked, names)}"
+    if blocked.operation.kind is JOIN:
+        return f"{text}."
+    if blocked.holders:
+        who = " and ".join(f"task {task}" for task in blocked.holders)
+        return f"{text}, held by {who}."
+    return f"{text}; nobody is left who could {signal_words(blocked, type)}."
+
+
+def draw_cycle(paper: Paper, outcome: Outcome, names: Names) -> None:
+    """A small diagram of the waiting cycle, one task per line, top to bottom and back."""
+    by_task = {blocked.task: blocked for blocked in outcome.blocked}
+    cycle = [by_task[task] for task in outcome.cycle if task in by_task]
+    if len(cycle) < 2:
+        return
+    glyphs = paper.glyphs
+    lines: list[tuple[str, Text, Text]] = []
+    for number, blocked in enumerate(cycle):
+        holder = cycle[(number + 1) % len(cycle)]
+        name = paper.text(names.task(blocked.task), f"{HEADING} {paper.style_of(blocked.task)}")
+        first = f"{glyphs.corner_top}{glyphs.light_rule}{glyphs.arrow_right} "
+        lines.append((first if number == 0 else f"{glyphs.bar}   ", name, Text()))
+        operation = blocked.operation
+        site = names.site(operation)
+        source = paper.text(source_line(site) if site is not None else "")
+        where = paper.text(names.place(site), QUIET)
+        label = (
+            f"the end of {operation.resource}"
+            if operation.kind is JOIN
+            else names.resource(operation.resource)
+        )
+        lines.append(
+            (
+                f"{glyphs.bar}    {glyphs.bar} ",
+                paper.text(f"waits for {label}"),
+                where + Text("  ") + source,
+            )
+        )
+        at = next(
+            (
+                held.acquired
+                for held in holder.holding
+                if held.resource == operation.resource and held.acquired is not None
+            ),
+            None,
+        )
+        took = (
+            paper.text("which is")
+            if operation.kind is JOIN
+            else paper.text(f"held by {holder.task}, taken at" if at else f"held by {holder.task}")
+        )
+        taken = Text()
+        if at is not None:
+            taken = paper.text(names.place(at), QUIET) + Text("  ") + paper.text(source_line(at))
+        lines.append((f"{glyphs.bar}    {glyphs.arrow_down} ", took, taken))
+    widest = max(left.cell_len + len(prefix) for prefix, left, right in lines if right.plain)
+    for prefix, left, right in lines:
+        line = Text("    ") + Text(prefix, style=QUIET) + left
+        if right.plain:
+            pad = " " * (widest - left.cell_len - len(prefix) + 2)
+            if len(line) + len(pad) + min(right.cell_len, 24) <= paper.width:
+                line = line + Text(pad) + right
+        paper.put(paper.crop(line, paper.width))
+    paper.put(
+        Text(f"    {glyphs.corner_bottom}{glyphs.light_rule * 4}{_half_turn(paper)}", style=QUIET)
+    )
+
+
+def _half_turn(paper: Paper) -> str:
+    return "╯" if paper.glyphs.corner_bottom == "╰" else "'"
+
+
+def draw_blocked(
+    paper: Paper, outcome: Outcome, names: Names, types: dict[ResourceId, str]
+) -> None:
+    """The part of the report on a deadlock or on leaked threads.
+
+    Parameters:
+        types: for each resource the class a user would name.
+    """
+    leaked = outcome.kind is OutcomeKind.LEAK
+    paper.heading("Threads that did not end" if leaked else "Who waits for whom")
+    words = cycle_in_words(outcome, names)
+    if words:
+        paper.paragraph(paper.prose(words))
+        if len(outcome.cycle) > 1:
+            paper.gap()
+            draw_cycle(paper, outcome, names)
+    in_cycle: set[TaskId] = set(outcome.cycle)
+    others = [blocked for blocked in outcome.blocked if blocked.task not in in_cycle]
+    if words and others:
+        paper.gap()
+    for blocked in others[:12]:
+        paper.paragraph(
+            paper.prose(alone_in_words(blocked, names, types.get(blocked.operation.resource, "")))
+        )
+    if len(others) > 12:
+        paper.paragraph(paper.text(f"and {len(others) - 12} more tasks that wait", QUIET))
+    ordered = [b for b in outcome.blocked if b.task in in_cycle]
+    ordered += others
+    with_stack = [blocked for blocked in ordered if blocked.stack]
+    for blocked in with_stack[:_MOST_STACKS]:
+        paper.gap()
+        daemon = ", daemon" if blocked.daemon else ""
+        paper.paragraph(paper.prose(f"task {names.task(blocked.task)}{daemon} stands at", HEADING))
+        draw_stack(paper, blocked.stack, names)
+    if len(with_stack) > _MOST_STACKS:
+        paper.paragraph(
+            paper.text(f"and the stacks of {len(with_stack) - _MOST_STACKS} more tasks", QUIET)
+        )

@@ -1,0 +1,32 @@
+"""A livelock: the steps that repeat for ever."""
+
+from __future__ import annotations
+
+from bohrbug.model.trace import Trace
+from bohrbug.report.columns import draw_schedule
+from bohrbug.report.naming import Names
+from bohrbug.report.schedule import SHORT_EXECUTION, schedule_of
+from bohrbug.report.style import Paper
+
+
+def draw_repeating(paper: Paper, trace: Trace, names: Names) -> None:
+    """Print the repeating section of a livelock, once through."""
+    repeating = [index for index in trace.outcome.repeating if 0 <= index < len(trace)]
+    if not repeating:
+        return
+    paper.heading("The steps that repeat")
+    tasks = list(dict.fromkeys(trace.tasks[index] for index in repeating))
+    who = f"task {tasks[0]}" if len(tasks) == 1 else f"{len(tasks)} tasks"
+    steps = f"{len(repeating)} step{'s' if len(repeating) != 1 else ''}"
+    waiting = sorted(task for task in trace.final_pending if task not in tasks)
+    text = f"These {steps} of {who} come again and again, and nothing that they look at changes."
+    if len(repeating) == 1:
+        text = f"This step of {who} comes again and again, and what it looks at does not change."
+    if waiting and len(waiting) <= 4:
+        text += f" Meanwhile {', '.join(f'task {names.task(task)}' for task in waiting)}"
+        text += " waits." if len(waiting) == 1 else " wait."
+    paper.paragraph(paper.prose(text))
+    paper.gap()
+    draw_schedule(paper, schedule_of(trace, (), names, only=repeating[:SHORT_EXECUTION]), names)
+    if len(repeating) > SHORT_EXECUTION:
+        paper.paragraph(paper.text(f"and {len(repeating) - SHORT_EXECUTION:,} more steps", "dim"))

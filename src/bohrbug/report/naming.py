@@ -1,0 +1,257 @@
+"""How reports call tasks, resources, places and operations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bohrbug.model.operation import (
+    BEGIN,
+    CHOOSE,
+    END,
+    JOIN,
+    SPAWN,
+    Operation,
+    Resource,
+    ResourceId,
+    Site,
+    TaskId,
+)
+from bohrbug.model.outcome import Outcome, TaskInfo
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+from bohrbug.report.sources import ShortNames, is_tool_file, source_line
+
+EXIT = "exit"
+"""The resource that the root task waits for after the test has returned."""
+
+# For each kind of operation: what a task does (with the resource behind it), and
+# the same as a noun.
+_WORDS: dict[str, tuple[str, str]] = {
+    "spawn": ("starts", "start of"),
+    "begin": ("begins", "beginning"),
+    "end": ("ends", "end"),
+    "join": ("joins", "join of"),
+    "is_alive": ("asks whether it is alive:", "is_alive of"),
+    "acquire": ("acquires", "acquire of"),
+    "try_acquire": ("tries to acquire", "try-acquire of"),
+    "release": ("releases", "release of"),
+    "locked": ("asks for locked() of", "locked() of"),
+    "wait": ("waits on", "wait on"),
+    "wake": ("wakes up from", "wake-up from"),
+    "notify": ("notifies", "notify of"),
+    "set": ("sets", "set of"),
+    "clear": ("clears", "clear of"),
+    "is_set": ("asks for is_set() of", "is_set() of"),
+    "put": ("puts into", "put into"),
+    "get": ("gets from", "get from"),
+    "task_done": ("calls task_done() of", "task_done() of"),
+    "inspect": ("looks into", "look into"),
+    "shutdown": ("shuts down", "shutdown of"),
+    "result": ("takes the result of", "taking of the result of"),
+    "resolve": ("resolves", "resolving of"),
+    "sleep": ("sleeps", "sleep"),
+    "yield": ("yields", "yield"),
+    "external": ("waits outside our control for", "wait outside our control for"),
+    "read": ("reads", "read of"),
+    "write": ("writes", "write of"),
+    "choose": ("chooses a value", "choice of a value"),
+}
+_WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
+_ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)")
+_GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
+
+
+def _assigned_name(site: Site) -> str:
+    """What the source calls the thing that it makes there: ``lock`` for ``self.lock = Lock()``."""
+    match = _ASSIGNED.match(source_line(site))
+    return match[1].removeprefix("self.").removeprefix("cls.") if match else ""
+
+
+def _sites(outcome: Outcome) -> Iterable[Site]:
+    for frame in outcome.stack:
+        yield frame.site
+    for blocked in outcome.blocked:
+        for frame in blocked.stack:
+            yield frame.site
+        for held in blocked.holding:
+            if held.acquired is not None:
+                yield held.acquired
+        place = site_of(blocked.operation.place)
+        if place is not None:
+            yield place
+
+
+class Names:
+    """Words for what a trace speaks of; the same thing has the same name all over a report.
+
+    Parameters:
+        trace: the execution.
+        extra: further places that the report will mention, such as those of a race.
+    """
+
+    def __init__(self, trace: Trace, extra: Iterable[Site] = ()) -> None:
+        self._infos = trace.task_infos
+        self._resources = trace.resources
+        places = {operation.place for operation in trace.operations}
+        used = {operation.resource for operation in trace.operations}
+        for operation in trace.final_pending.values():
+            places.add(operation.place)
+            used.add(operation.resource)
+        for blocked in trace.outcome.blocked:
+            used.add(blocked.operation.resource)
+            used.update(held.resource for held in blocked.holding)
+        self._places: dict[object, Site | None] = {
+            place: site if site is None or not is_tool_file(site.filename) else None
+            for place in places
+            for site in (site_of(place),)
+        }
+        files = {site.filename for site in self._places.values() if site is not None}
+        files.update(site.filename for site in _sites(trace.outcome))
+        files.update(site.filename for site in extra)
+        described = {id: self._resources[id] for id in used if id in self._resources}
+        files.update(r.created.filename for r in described.values() if r.created is not None)
+        self._short = ShortNames(files)
+        self._labels = self._make_labels(described)
+
+    def _make_labels(
+        self, described: dict[ResourceId, Resource]
+    ) -> dict[ResourceId, tuple[str, str]]:
+        """For each resource its name, and the place of its making where the name lacks it."""
+        sharing: dict[tuple[str, str], list[ResourceId]] = {}
+        for id in sorted(described, key=_natural):
+            sharing.setdefault(self._label(described[id]), []).append(id)
+        labels: dict[ResourceId, tuple[str, str]] = {}
+        for (name, where), ids in sharing.items():
+            for number, id in enumerate(ids, 1):
+                told_apart = len(ids) > 1 and described[id].created is not None
+                labels[id] = (f"{name} #{number}" if told_apart else name, where)
+        return labels
+
+    def _label(self, resource: Resource) -> tuple[str, str]:
+        label = resource.label or resource.type or resource.id
+        created = resource.created
+        if (
+            created is None
+            or is_tool_file(created.filename)
+            or not label.startswith(f"{resource.type} ")
+        ):
+            return label, ""
+        # Made of type and place: the name that the source gives it says more.
+        name = _assigned_name(created)
+        if name:
+            return f"{resource.type} {name}", self.place(created)
+        return f"{resource.type} {self.place(created)}", ""
+
+    # -- tasks -----------------------------------------------------------------
+
+    def _info(self, task: TaskId) -> TaskInfo:
+        return self._infos.get(task) or TaskInfo(task)
+
+    def thread_name(self, task: TaskId) -> str:
+        """The name of the thread, without the target that ``threading`` puts behind it."""
+        info = self._info(task)
+        match = _GENERATED_NAME.match(info.name)
+        return match[1] if match and match[1] else info.name
+
+    def target(self, task: TaskId) -> str:
+        """The function that the task runs, without the scopes around it; may be empty."""
+        info = self._info(task)
+        match = _GENERATED_NAME.match(info.name)
+        target = info.target or (match[2] if match else "")
+        return target.rpartition("<locals>.")[2]
+
+    def task(self, task: TaskId) -> str:
+        """``0.1 (Thread-1, deposit)``: the id and what a person knows it by."""
+        known = [word for word in (self.thread_name(task), self.target(task)) if word]
+        if len(known) == 2 and known[0] == known[1]:
+            del known[1]
+        return f"{task} ({', '.join(known)})" if known else task
+
+    # -- places ----------------------------------------------------------------
+
+    def site(self, operation: Operation) -> Site | None:
+        """Where in the tested program an operation is; ``None`` if unknown or in the tool."""
+        place = operation.place
+        try:
+            return self._places[place]
+        except KeyError:
+            site = site_of(place)
+            return site if site is None or not is_tool_file(site.filename) else None
+
+    def place(self, site: Site | None) -> str:
+        """``bank.py:12``, or an empty string."""
+        return f"{self._short(site.filename)}:{site.line}" if site is not None else ""
+
+    def at(self, operation: Operation) -> str:
+        """The place of an operation in words: `` (bank.py:12)``, or an empty string."""
+        site = None if operation.kind in (BEGIN, END) else self.site(operation)
+        return f" ({self.place(site)})" if site is not None else ""
+
+    # -- resources and operations ------------------------------------------------
+
+    def resource(self, id: ResourceId) -> str:
+        """How to call a resource: ``Lock lock (bank.py:5)``, ``Account.balance``, ``task 0.1``."""
+        if id in self._infos:
+            return f"task {id}"
+        if id == EXIT:
+            return "the other threads"
+        name, where = self._labels.get(id, (id, ""))
+        return f"{name} ({where})" if where else name
+
+    def short_resource(self, id: ResourceId) -> str:
+        """The same without the place of its making, for columns and sentences."""
+        if id in self._labels and id not in self._infos and id != EXIT:
+            return self._labels[id][0]
+        return self.resource(id)
+
+    def brief(self, operation: Operation) -> str:
+        """A few words for a column: ``acquire Lock lock``, ``read Account.balance``."""
+        kind = operation.kind
+        if kind is SPAWN:
+            return f"start task {operation.resource}"
+        if kind is BEGIN:
+            return "begins"
+        if kind is END:
+            return "ends"
+        if kind is JOIN:
+            if operation.resource == EXIT:
+                return "test returned, wait for the other threads"
+            return f"join {self.resource(operation.resource)}"
+        if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
+            return kind.name
+        return f"{kind.name} {self.short_resource(operation.resource)}"
+
+    def does(self, operation: Operation) -> str:
+        """What a task does: ``writes Account.balance (bank.py:13)``."""
+        if operation.kind is JOIN and operation.resource == EXIT:
+            return "waits for the other threads to end"
+        verb, _ = _WORDS.get(operation.kind.name, (operation.kind.name, operation.kind.name))
+        return self._with_resource(verb, operation) + self.at(operation)
+
+    def noun(self, operation: Operation, *, named: bool = True) -> str:
+        """The same as a noun: ``read of Account.balance (bank.py:12)``; short if not ``named``."""
+        if operation.kind is JOIN and operation.resource == EXIT:
+            return "waiting for the other threads to end"
+        _, noun = _WORDS.get(operation.kind.name, (operation.kind.name, operation.kind.name))
+        if named:
+            return self._with_resource(noun, operation) + self.at(operation)
+        bare = noun.removesuffix(" of").removesuffix(" from").removesuffix(" into")
+        return bare.removesuffix(" on") + self.at(operation)
+
+    def _with_resource(self, words: str, operation: Operation) -> str:
+        if operation.kind.name in _WITHOUT_RESOURCE:
+            return words
+        # In a sentence the place of the operation follows; a second one is too much.
+        return f"{words} {self.short_resource(operation.resource)}"
+
+
+def _natural(id: str) -> tuple[tuple[int, str], ...]:
+    """Sort key by which ``0.10`` comes after ``0.2``."""
+    return tuple(
+        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", id) if part
+    )
+
+
+task_order = _natural
+"""Sort key for task ids: by the numbers of their path."""

@@ -1,0 +1,140 @@
+"""One line that says how an exploration is getting on."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from bohrbug.report.glyphs import glyphs_for
+from bohrbug.report.style import FAILED, QUIET, WARNED
+from bohrbug.report.verdict import plural, seconds_in_words
+
+# Kept from before any execution, in which the clock is virtual.
+_now = time.monotonic
+
+_REFRESH = 0.1
+_PLAIN_INTERVAL = 10.0
+_BAR = 16
+
+
+class ProgressLine:
+    """Shows the progress of one exploration.
+
+    On a terminal it is one line that changes in place and goes away at the
+    end; elsewhere a line is printed at most every ten seconds.  It starts no
+    thread: what is shown changes only when :meth:`update` is called.
+
+    Parameters:
+        console: where to print to.
+        silent: show nothing at all.
+    """
+
+    def __init__(self, console: Console, *, silent: bool = False) -> None:
+        self._console = console
+        self._silent = silent
+        self._glyphs = glyphs_for(console.encoding)
+        self._live: Live | None = None
+        self._shown = _now()
+        self._first = True
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def update(
+        self,
+        executions: int,
+        rate: float,
+        budget: int | None,
+        failures: int,
+        races: int,
+        strategy_words: str,
+        elapsed: float,
+    ) -> None:
+        """Show new figures, if the last ones have stood long enough.
+
+        Parameters:
+            executions: made so far.
+            rate: executions per second.
+            budget: executions to make at most, ``None`` if there is no such limit.
+            failures: distinct failures found so far.
+            races: distinct data races seen so far.
+            strategy_words: what the strategy says of its progress.
+            elapsed: wall time since the beginning, in seconds.
+        """
+        if self._silent:
+            return
+        now = _now()
+        terminal = self._console.is_terminal
+        interval = _REFRESH if terminal else _PLAIN_INTERVAL
+        if now - self._shown < interval and not (terminal and self._first):
+            return
+        self._shown = now
+        self._first = False
+        line = self.line(executions, rate, budget, failures, races, strategy_words, elapsed)
+        if not terminal:
+            self._console.print(line, soft_wrap=True, highlight=False)
+            return
+        line.truncate(max(self._console.width - 1, 20))
+        if self._live is None:
+            self._live = Live(
+                line,
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        self._live.update(line, refresh=True)
+
+    def line(
+        self,
+        executions: int,
+        rate: float,
+        budget: int | None,
+        failures: int,
+        races: int,
+        strategy_words: str,
+        elapsed: float,
+    ) -> Text:
+        """The line for these figures; see :meth:`update`."""
+        between = f" {self._glyphs.dash} "
+        text = Text(no_wrap=True)
+        if budget:
+            share = min(executions / budget, 1.0)
+            done = int(share * _BAR)
+            text.append(self._glyphs.rule * done, style="green")
+            text.append(self._glyphs.light_rule * (_BAR - done), style=QUIET)
+            text.append(f" {executions:,} of {budget:,} executions")
+        else:
+            text.append(plural(executions, "execution"))
+        text.append(f"{between}{rate:,.0f}/s")
+        if failures:
+            text.append(between)
+            text.append(plural(failures, "failure"), style=FAILED)
+        if races:
+            text.append(between)
+            text.append(plural(races, "race"), style=WARNED)
+        if strategy_words:
+            text.append(between)
+            text.append(self._glyphs.clean(strategy_words))
+        text.append(f"{between}{seconds_in_words(elapsed)}", style=QUIET)
+        return text
+
+    def close(self) -> None:
+        """Take the line away; safe to call more than once."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None

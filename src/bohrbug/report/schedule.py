@@ -1,0 +1,387 @@
+"""The rows of a schedule: which steps of an execution to show, and what to say of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from bohrbug.model.operation import BEGIN, CHOOSE, END, JOIN, Operation, Site, TaskId
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.trace import Trace
+from bohrbug.report.explanation import Story, TaskSteps, stories
+from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.sources import is_tool_file, source_line
+
+SHOWN_STEPS = 40
+"""Steps shown of a long execution."""
+SHORT_EXECUTION = 60
+"""Executions of at most so many steps are shown as a whole."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A source line that a task ran, with the operations it did there."""
+
+    task: TaskId
+    place: str
+    source: str
+    operations: list[str]
+    steps: list[int]
+    site: Site | None = None
+    conflicting: bool = False
+
+
+@dataclass(slots=True)
+class Waits:
+    """A task can't go on, or gives way, and another one runs."""
+
+    task: TaskId
+    place: str
+    source: str
+    what: str
+    for_ever: bool = False
+
+
+@dataclass(slots=True)
+class Preempted:
+    """Control is taken from a task that could have gone on."""
+
+    task: TaskId
+    by: TaskId
+    place: str
+    before: str
+    essential: bool
+
+
+@dataclass(slots=True)
+class Timeout:
+    """A timeout or a sleep ends, early if other tasks could still run."""
+
+    task: TaskId
+    place: str
+    source: str
+    what: str
+    early: bool
+    essential: bool
+
+
+@dataclass(slots=True)
+class Folded:
+    """Steps that are not shown."""
+
+    count: int
+    tasks: tuple[TaskId, ...]
+    place: str = ""
+
+
+@dataclass(slots=True)
+class End:
+    """How the execution ended."""
+
+    task: TaskId | None
+    place: str
+    source: str
+    message: str
+
+
+Row = Line | Waits | Preempted | Timeout | Folded | End
+
+
+@dataclass(slots=True)
+class Schedule:
+    """Rows in execution order, and the tasks that appear in them.
+
+    Parameters:
+        rows: what to show.
+        tasks: the tasks with rows of their own, in order of their creation.
+        left_out: steps that are not shown.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    tasks: list[TaskId] = field(default_factory=list)
+    left_out: int = 0
+
+
+def _near(indices: Iterable[int], distance: int, end: int) -> set[int]:
+    return {
+        near
+        for index in indices
+        for near in range(max(0, index - distance), min(end, index + distance + 1))
+    }
+
+
+def _acquisitions(trace: Trace, steps: TaskSteps) -> set[int]:
+    """Where the locks of a deadlock were taken for the last time."""
+    found = set()
+    for blocked in trace.outcome.blocked:
+        for held in blocked.holding:
+            for index in reversed(steps.before(blocked.task, len(trace))):
+                operation = trace.operations[index]
+                if operation.resource == held.resource and not operation.is_release:
+                    found.add(index)
+                    break
+    return found
+
+
+def select(
+    trace: Trace, told: Sequence[Story], steps: TaskSteps, budget: int = SHOWN_STEPS
+) -> set[int]:
+    """The steps worth showing, at most about ``budget`` of them.
+
+    Steps are taken in the order of what they say about the failure: the
+    preemptions and what conflicts, the end, where the locks of a deadlock were
+    taken, how each task begins and ends, the other switches, the neighbours.
+    Of a group that does not fit, the steps nearest to the failure's story come first.
+    """
+    count = len(trace)
+    core = {index for story in told for index in story.steps()}
+    last_of_blocked = {
+        own[-1] for blocked in trace.outcome.blocked[:8] if (own := steps.of(blocked.task))
+    }
+    failing = steps.of(trace.outcome.task)[-3:] if trace.outcome.task else ()
+    switches = [index for index in range(1, count) if trace.tasks[index] != trace.tasks[index - 1]]
+    groups: list[set[int]] = [
+        core | set(range(max(0, count - 2), count)) | last_of_blocked,
+        _acquisitions(trace, steps) | set(failing),
+        {index for index in trace.arities if trace.arities[index] > 1},
+        {own[0] for task in list(trace.task_infos)[:8] if (own := steps.of(task))},
+        _near(core, 2, count),
+    ]
+    anchors = sorted(core or {count - 1})
+    groups.append({near for index in switches for near in (index - 1, index)})
+    groups.append(_near((anchor for anchor in anchors), budget, count))
+    chosen: set[int] = set()
+    for group in groups:
+        room = budget - len(chosen)
+        new = group - chosen
+        if len(new) > room:
+            new = set(sorted(new, key=lambda index: _distance(index, anchors))[: max(room, 0)])
+        chosen |= new
+    return chosen
+
+
+def _distance(index: int, anchors: Sequence[int]) -> tuple[int, int]:
+    return min(abs(index - anchor) for anchor in anchors), -index
+
+
+def _fold_place(trace: Trace, names: Names, first: int, last: int) -> str:
+    """The lines that folded steps of one file ran, if they are few steps of one task."""
+    sites = {names.site(trace.operations[index]) for index in range(first, min(last, first + 500))}
+    known = [site for site in sites if site is not None]
+    if not known or len({site.filename for site in known}) > 1:
+        return ""
+    lines = sorted(site.line for site in known)
+    place = names.place(known[0]._replace(line=lines[0]))
+    return place if lines[0] == lines[-1] else f"{place}-{lines[-1]}"
+
+
+def _words(operations: Sequence[str]) -> list[str]:
+    """Operations at one line, those that repeat counted."""
+    counts = Counter(operations)
+    return [f"{words} x{number}" if number > 1 else words for words, number in counts.items()]
+
+
+class _Writer:
+    """Turns chosen steps into rows."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        names: Names,
+        steps: TaskSteps,
+        essential: Collection[int],
+        told: Sequence[Story],
+    ) -> None:
+        self.trace = trace
+        self.names = names
+        self.steps = steps
+        self.essential = set(essential)
+        self.conflicting = {
+            index
+            for story in told
+            if not story.timeout
+            for index in (story.before if story.same else None, story.between, story.after)
+            if index is not None
+        }
+        self.rows: list[Row] = []
+
+    def _described(self, operation: Operation) -> tuple[str, str, Site | None]:
+        """Place, source line and site of an operation, as far as the program has them."""
+        if operation.kind in (BEGIN, END):
+            return "", "", None
+        site = self.names.site(operation)
+        if site is None:
+            return "", "", None
+        return self.names.place(site), source_line(site), site
+
+    def step(self, index: int, previous: int | None, *, alone: bool = False) -> None:
+        """One step; ``previous`` is the step shown before it, if nothing lies between.
+
+        With ``alone``, how control came to its task is left out.
+        """
+        trace = self.trace
+        task = trace.tasks[index]
+        operation = trace.operations[index]
+        if index > 0 and not alone:
+            self._transition(index)
+        place, source, site = self._described(operation)
+        if task not in trace.enabled[index] and index not in trace.arities:
+            self.rows.append(
+                Timeout(
+                    task,
+                    place,
+                    source,
+                    self.names.brief(operation),
+                    early=bool(trace.enabled[index]),
+                    essential=index in self.essential,
+                )
+            )
+            return
+        words = self.names.brief(operation)
+        if operation.kind is CHOOSE:
+            words = f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"
+        last = self.rows[-1] if self.rows else None
+        conflicting = index in self.conflicting
+        if (
+            isinstance(last, Line)
+            and last.task == task
+            and previous == index - 1
+            and (site is None or (last.site is not None and last.site[:2] == site[:2]))
+            and operation.kind is not BEGIN
+        ):
+            last.operations.append(words)
+            last.steps.append(index)
+            last.conflicting = last.conflicting or conflicting
+            return
+        if (
+            isinstance(last, Line)
+            and last.task == task
+            and last.site is None
+            and previous == index - 1
+            and last.operations == ["begins"]
+        ):
+            # That a task begins says nothing when it then goes on.
+            self.rows.pop()
+        self.rows.append(Line(task, place, source, [words], [index], site, conflicting))
+
+    def _transition(self, index: int) -> None:
+        """What happened to the task that ran before, if another one runs now."""
+        trace = self.trace
+        task = trace.tasks[index - 1]
+        chosen = trace.tasks[index]
+        if chosen == task or trace.operations[index - 1].kind is END:
+            return
+        pending = self.steps.next_operation(trace, task, index)
+        if pending is None:
+            return
+        place, source, _ = self._described(pending)
+        if task in trace.enabled[index] and not trace.yielded[index]:
+            self.rows.append(
+                Preempted(task, chosen, place, self.names.brief(pending), index in self.essential)
+            )
+            return
+        if pending.kind.is_yield:
+            what = self.names.brief(pending)
+        elif pending.kind is JOIN:
+            what = (
+                "waits for the other threads"
+                if pending.resource == EXIT
+                else f"waits for the end of {pending.resource}"
+            )
+        elif task in trace.enabled[index]:
+            what = "gives way"
+        else:
+            what = f"waits for {self.names.short_resource(pending.resource)}"
+        self.rows.append(Waits(task, place, source, what, self._for_ever(task, index)))
+
+    def _for_ever(self, task: TaskId, index: int) -> bool:
+        kind = self.trace.outcome.kind
+        return kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and not self.steps.since(
+            task, index
+        )
+
+    def fold(self, first: int, last: int) -> None:
+        """Steps ``first`` to ``last`` (excluded) are not shown."""
+        who = dict.fromkeys(self.trace.tasks[first:last])
+        place = _fold_place(self.trace, self.names, first, last) if len(who) == 1 else ""
+        self.rows.append(Folded(last - first, tuple(who), place))
+
+    def end(self) -> None:
+        """How it ended: where the failing task raised, or who waits for ever."""
+        trace = self.trace
+        outcome = trace.outcome
+        if outcome.kind is OutcomeKind.PASSED:
+            return
+        if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and len(trace):
+            last = trace.tasks[-1]
+            pending = trace.final_pending.get(last)
+            if pending is not None and trace.operations[-1].kind is not END:
+                place, source, _ = self._described(pending)
+                what = f"waits for {self.names.short_resource(pending.resource)}"
+                if pending.kind is JOIN:
+                    what = f"waits for {self.names.resource(pending.resource)}"
+                self.rows.append(Waits(last, place, source, what, for_ever=True))
+        site = None
+        for frame in outcome.stack:
+            if not is_tool_file(frame.site.filename):
+                site = frame.site
+        place = self.names.place(site)
+        source = source_line(site) if site is not None else ""
+        self.rows.append(End(outcome.task, place, source, outcome.message or outcome.kind.value))
+
+
+def schedule_of(
+    trace: Trace,
+    essential: Sequence[int],
+    names: Names,
+    *,
+    full: bool = False,
+    only: Sequence[int] | None = None,
+) -> Schedule:
+    """The rows of an execution.
+
+    Parameters:
+        trace: the execution.
+        essential: the steps that begin with an essential preemption.
+        names: what to call things.
+        full: show all steps, however many.
+        only: show exactly these steps (in order), and no end.
+    """
+    steps = TaskSteps(trace)
+    told = stories(trace, essential, steps)
+    writer = _Writer(trace, names, steps, essential, told)
+    count = len(trace)
+    if only is not None:
+        chosen = [index for index in sorted(only) if 0 <= index < count]
+    elif full or count <= SHORT_EXECUTION:
+        chosen = list(range(count))
+    else:
+        kept = select(trace, told, steps)
+        # A fold of one step takes as much room as the step.
+        kept.update([index + 1 for index in kept if index + 2 in kept])
+        chosen = sorted(kept)
+    previous: int | None = None
+    for index in chosen:
+        expected = 0 if previous is None else previous + 1
+        if index > expected and (only is None or previous is not None):
+            writer.fold(expected, index)
+            previous = None
+        writer.step(index, previous, alone=only is not None and not writer.rows)
+        previous = index
+    if only is None:
+        if previous is not None and previous < count - 1:
+            writer.fold(previous + 1, count)
+        writer.end()
+    for row in writer.rows:
+        if isinstance(row, Line):
+            row.operations = _words(row.operations)
+    seen = {
+        row.task
+        for row in writer.rows
+        if isinstance(row, Line | Waits | Preempted | Timeout | End) and row.task is not None
+    }
+    order = [task for task in trace.task_infos if task in seen]
+    order += [task for task in dict.fromkeys(trace.tasks) if task in seen and task not in order]
+    order += sorted(seen.difference(order))
+    return Schedule(writer.rows, order, count - len(chosen))

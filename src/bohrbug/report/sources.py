@@ -1,0 +1,85 @@
+"""Places in the source: their text, their short names, and whose code they are in."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from bohrbug.model.operation import Site
+
+_OWN_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+_RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "greenlet"))
+
+
+def source_line(site: Site) -> str:
+    """The line of source at a place, without its indentation; empty if it can't be read."""
+    return linecache.getline(site.filename, site.line).strip()
+
+
+@lru_cache(maxsize=4096)
+def is_tool_file(filename: str) -> bool:
+    """Whether a file is part of Bohrbug or of the test runner, and not of the tested program."""
+    path = os.path.abspath(filename)
+    return path.startswith(_OWN_PACKAGE) or any(runner in path for runner in _RUNNERS)
+
+
+@lru_cache(maxsize=4096)
+def is_threading_file(filename: str) -> bool:
+    """Whether a file is the standard library's ``threading.py``."""
+    return os.path.abspath(filename) == os.path.abspath(
+        os.path.join(os.path.dirname(os.__file__), "threading.py")
+    )
+
+
+@lru_cache(maxsize=4096)
+def display_path(filename: str) -> str:
+    """A path as a person at this prompt would write it: relative where that is shorter."""
+    if filename.startswith("<"):
+        return filename
+    try:
+        relative = os.path.relpath(filename)
+    except ValueError:  # another drive (Windows)
+        return filename
+    return relative if not relative.startswith(os.pardir) else filename
+
+
+def _parts(filename: str) -> tuple[str, ...]:
+    return Path(filename).parts
+
+
+class ShortNames:
+    """The shortest names for files that still tell them apart.
+
+    ``bank.py`` where only one file is called so, else ``left/bank.py``; an
+    ``__init__.py`` always comes with its package.
+
+    Parameters:
+        filenames: all files that the report may mention.
+    """
+
+    def __init__(self, filenames: Iterable[str]) -> None:
+        self._names: dict[str, str] = {}
+        by_name: dict[str, list[str]] = {}
+        for filename in sorted(set(filenames)):
+            by_name.setdefault(os.path.basename(filename), []).append(filename)
+        for name, group in by_name.items():
+            count = 2 if name == "__init__.py" else 1
+            longest = max(len(_parts(filename)) for filename in group)
+            while (
+                len({_parts(filename)[-count:] for filename in group}) < len(group)
+                and count < longest
+            ):
+                count += 1
+            for filename in group:
+                self._names[filename] = (
+                    filename
+                    if filename.startswith("<")
+                    else "/".join(part.strip("\\/") for part in _parts(filename)[-count:])
+                )
+
+    def __call__(self, filename: str) -> str:
+        """The short name of a file."""
+        return self._names.get(filename) or os.path.basename(filename) or filename

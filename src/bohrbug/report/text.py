@@ -1,0 +1,368 @@
+"""The report in the terminal: failures, results and races as text.
+
+A report is read from top to bottom: what failed, which preemptions matter,
+the schedule, what belongs to this kind of failure, on which interpreters it
+can happen, how to replay it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from bohrbug.explore.result import Failure, Interpreter, Result
+from bohrbug.model.operation import Site
+from bohrbug.model.outcome import Outcome, OutcomeKind, Race
+from bohrbug.model.trace import Trace
+from bohrbug.report.columns import draw_schedule
+from bohrbug.report.deadlock import draw_blocked
+from bohrbug.report.explanation import TaskSteps, explain
+from bohrbug.report.livelock import draw_repeating
+from bohrbug.report.naming import Names, task_order
+from bohrbug.report.race import draw_race, race_sites
+from bohrbug.report.schedule import schedule_of
+from bohrbug.report.sources import display_path
+from bohrbug.report.stack import draw_stack, draw_traceback, program_frames
+from bohrbug.report.style import FAILED, HEADING, QUIET, WARNED, Paper
+from bohrbug.report.verdict import draw_verdict, one_line_verdict, plural, seconds_in_words
+
+__all__ = [
+    "failure_headline",
+    "failure_text",
+    "one_line_verdict",
+    "render_failure",
+    "render_races",
+    "render_result",
+]
+
+_MOST_RACES = 5
+
+
+def failure_headline(outcome: Outcome) -> str:
+    """One line that says what happened: ``AssertionError: assert 1 == 2``."""
+    message = outcome.message.strip().splitlines()[0] if outcome.message.strip() else ""
+    kind = outcome.kind
+    if kind in (OutcomeKind.ASSERTION, OutcomeKind.EXCEPTION, OutcomeKind.CRASH):
+        return message or outcome.exception or kind.value.capitalize()
+    if kind is OutcomeKind.DEADLOCK and not message:
+        if len(outcome.cycle) > 1:
+            return f"Deadlock: {len(outcome.cycle)} tasks wait for each other"
+        tasks = plural(len(outcome.blocked), "task")
+        return f"Deadlock: {tasks} can't go on"
+    if kind is OutcomeKind.LEAK and not message:
+        return f"{plural(len(outcome.blocked), 'thread')} did not end"
+    if kind is OutcomeKind.RACE and not message and outcome.race is not None:
+        return f"Data race on {outcome.race.label}"
+    title = str(kind.value).capitalize()
+    if not message:
+        return title
+    return message if message.lower().startswith(kind.value) else f"{title}: {message}"
+
+
+def _task_order(trace: Trace) -> list[str]:
+    known = list(trace.task_infos) or sorted(set(trace.tasks), key=task_order)
+    ran = set(trace.tasks) | {blocked.task for blocked in trace.outcome.blocked}
+    return [task for task in known if task in ran]
+
+
+def _outcome_site(trace: Trace) -> Site | None:
+    frames = program_frames(trace.outcome.stack)
+    return frames[-1].site if frames else None
+
+
+def _draw_head(
+    paper: Paper,
+    failure: Failure,
+    names: Names,
+    test: str,
+    executions: int | None,
+    seconds: float | None,
+) -> None:
+    outcome = failure.outcome
+    glyphs = paper.glyphs
+    headline = paper.text(f"{glyphs.failed} {failure_headline(outcome)} ", FAILED)
+    lines = list(paper.wrap(headline, paper.width))
+    last = lines[-1] + Text(" ")
+    last.append(glyphs.rule * (paper.width - last.cell_len), style="red")
+    paper.put(*lines[:-1], last)
+    where: list[str] = []
+    site = _outcome_site(failure.trace)
+    if site is not None:
+        function = site.function.rpartition("<locals>.")[2]
+        where.append(f"at {display_path(site.filename)}:{site.line} in {function}")
+    if outcome.task is not None:
+        where.append(f"task {names.task(outcome.task)}")
+    if test:
+        paper.paragraph(paper.text(test, HEADING), 2, 4)
+    if where:
+        paper.paragraph(paper.prose(", ".join(where)), 2, 4)
+    paper.paragraph(paper.text(_how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)
+
+
+def _how_found(failure: Failure, executions: int | None, seconds: float | None, dash: str) -> str:
+    found = f"found by {failure.strategy}" if failure.strategy else "found"
+    if failure.execution > 0:
+        found += f" in execution {failure.execution:,}"
+        if executions is not None and executions > failure.execution:
+            found += f" of {executions:,}"
+    if seconds is not None:
+        found += f", {seconds_in_words(seconds)}"
+    count = len(failure.trace.preemptions())
+    text = plural(count, "preemption") if count else "no preemption"
+    if failure.found_preemptions > count:
+        text += f" (found with {failure.found_preemptions}, minimised)"
+    parts = [found, text]
+    if failure.occurrences > 1:
+        parts.append(f"failed so in {failure.occurrences:,} executions")
+    return f" {dash} ".join(parts)
+
+
+def _draw_specific(paper: Paper, failure: Failure, names: Names) -> None:
+    outcome = failure.outcome
+    trace = failure.trace
+    if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and outcome.blocked:
+        wanted = {blocked.operation.resource for blocked in outcome.blocked}
+        types = {id: trace.resources[id].type for id in wanted if id in trace.resources}
+        draw_blocked(paper, outcome, names, types)
+    elif outcome.kind is OutcomeKind.LIVELOCK and outcome.repeating:
+        draw_repeating(paper, trace, names)
+    elif outcome.kind is OutcomeKind.RACE and outcome.race is not None:
+        paper.heading("The race")
+        draw_race(paper, outcome.race, names)
+    if outcome.traceback.strip():
+        paper.heading("Traceback")
+        draw_traceback(paper, outcome.traceback)
+    elif program_frames(outcome.stack):
+        paper.heading("Where it was raised")
+        draw_stack(paper, outcome.stack, names)
+
+
+def interpreter_note(failure: Failure, names: Names) -> str:
+    """On which builds of Python a failure can happen; empty if that is not known."""
+    if failure.interpreter is Interpreter.GIL:
+        return "Can happen on today's GIL builds of Python, and on free-threaded ones."
+    if failure.interpreter is not Interpreter.FREE_THREADED:
+        return ""
+    trace = failure.trace
+    steps = TaskSteps(trace)
+    places: dict[str, None] = {}
+    for step in failure.essential:
+        if step in failure.early_timeouts or not 0 < step < len(trace):
+            continue
+        pending = steps.next_operation(trace, trace.tasks[step - 1], step)
+        if pending is not None and pending.kind.is_data:
+            places[names.place(names.site(pending))] = None
+    shown = [place for place in places if place]
+    if not shown:
+        return "Needs free-threaded Python: a GIL build can't switch threads where it matters."
+    if len(shown) == 1:
+        return f"Needs free-threaded Python: a GIL build can't switch threads at {shown[0]}."
+    return (
+        "Needs free-threaded Python: a GIL build can't switch threads at all of "
+        f"{', '.join(shown[:-1])} and {shown[-1]}."
+    )
+
+
+def _draw_replay(
+    paper: Paper, failure: Failure, names: Names, replay_command: str | Sequence[str]
+) -> None:
+    note = interpreter_note(failure, names)
+    if note:
+        paper.heading("Interpreter")
+        style = WARNED if failure.interpreter is Interpreter.GIL else ""
+        paper.paragraph(paper.prose(note, style))
+    commands = [replay_command] if isinstance(replay_command, str) else list(replay_command)
+    if not any(commands) and not failure.confirmed:
+        return
+    paper.heading("Replay")
+    for command in commands:
+        if command:
+            # Never wrapped: it is there to be copied.
+            paper.put(Text("  ") + paper.text(command, "bold green"))
+    if failure.confirmed:
+        replays = plural(failure.confirmed, "replay")
+        text = f"reproduced in {failure.confirmed:,} of {replays}"
+        paper.paragraph(paper.text(text, QUIET))
+
+
+def render_failure(
+    failure: Failure,
+    console: Console,
+    *,
+    replay_command: str | Sequence[str] = "",
+    test: str = "",
+    executions: int | None = None,
+    seconds: float | None = None,
+    full: bool = False,
+) -> None:
+    """Print the report of one failure.
+
+    Parameters:
+        failure: what to report.
+        console: where to print to; its width, colours and encoding are respected.
+        replay_command: the command that replays it, or several.
+        test: the name of the test.
+        executions: executions of the whole exploration, if it is over.
+        seconds: wall time of the exploration, in seconds.
+        full: show every step of the schedule, however long it is.
+    """
+    trace = failure.trace
+    races = [failure.outcome.race] if failure.outcome.race is not None else []
+    names = Names(trace, extra=race_sites(races))
+    paper = Paper(console, _task_order(trace))
+    _draw_head(paper, failure, names, test, executions, seconds)
+    if len(trace):
+        paper.gap()
+        paper.paragraph(paper.prose(explain(trace, failure.essential, names)))
+        schedule = schedule_of(trace, failure.essential, names, full=full)
+        paper.heading("Schedule")
+        draw_schedule(paper, schedule, names)
+        if schedule.left_out and not full:
+            file = failure.reproduction if failure.reproduction is not None else "FILE"
+            note = (
+                f"{plural(schedule.left_out, 'step')} not shown; all: bohrbug explain {file} --full"
+            )
+            paper.paragraph(paper.text(note, QUIET))
+    _draw_specific(paper, failure, names)
+    _draw_replay(paper, failure, names, replay_command)
+
+
+def failure_text(
+    failure: Failure,
+    *,
+    width: int = 100,
+    color: bool = False,
+    encoding: str = "utf-8",
+    replay_command: str | Sequence[str] = "",
+    test: str = "",
+    executions: int | None = None,
+    seconds: float | None = None,
+    full: bool = False,
+) -> str:
+    """The report of one failure as a string.
+
+    Parameters:
+        failure: what to report.
+        width: cells per line.
+        color: with the escape sequences of a colour terminal.
+        encoding: of the output that it is for; decides which signs are used.
+        replay_command, test, executions, seconds, full: as for :func:`render_failure`.
+    """
+    console = _string_console(width, color, encoding)
+    render_failure(
+        failure,
+        console,
+        replay_command=replay_command,
+        test=test,
+        executions=executions,
+        seconds=seconds,
+        full=full,
+    )
+    return _content(console)
+
+
+class _EncodedString(io.StringIO):
+    """A string buffer that says what encoding its content is for."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the output that the string is for."""
+        return self._encoding
+
+
+def _string_console(width: int, color: bool, encoding: str) -> Console:
+    return Console(
+        file=_EncodedString(encoding),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def _content(console: Console) -> str:
+    buffer = console.file
+    assert isinstance(buffer, io.StringIO)
+    return buffer.getvalue()
+
+
+def render_races(
+    races: Sequence[Race],
+    console: Console,
+    *,
+    trace: Trace | None = None,
+    limit: int | None = _MOST_RACES,
+) -> None:
+    """Print data races, the most frequent first.
+
+    Parameters:
+        races: what to print.
+        console: where to print to.
+        trace: an execution of the same test, for the names of tasks and locks.
+        limit: races to print at most; all if ``None``.
+    """
+    if not races:
+        return
+    names = Names(trace if trace is not None else Trace(), extra=race_sites(races))
+    tasks = sorted(
+        {access.task for race in races for access in (race.first, race.second)}, key=task_order
+    )
+    paper = Paper(console, tasks)
+    paper.heading(f"Data races: {len(races):,}")
+    ordered = sorted(races, key=lambda race: -race.count)
+    shown = ordered if limit is None else ordered[:limit]
+    for number, race in enumerate(shown):
+        if number:
+            paper.gap()
+        draw_race(paper, race, names)
+    if len(shown) < len(ordered):
+        labels = [race.label for race in ordered[len(shown) :]]
+        more = ", ".join(dict.fromkeys(labels))
+        paper.paragraph(paper.text(f"and {len(labels)} more, on {more}", QUIET), 2, 4)
+
+
+def render_result(
+    result: Result,
+    console: Console,
+    *,
+    verbose: bool = False,
+    replay_commands: Sequence[str] = (),
+) -> None:
+    """Print everything that an exploration found, and its verdict last.
+
+    Parameters:
+        result: of the exploration.
+        console: where to print to.
+        verbose: with every data race that was seen, and all steps of failures.
+        replay_commands: for each failure the command that replays it; made of its
+            reproduction file where there is none.
+    """
+    for number, failure in enumerate(result.failures):
+        command = replay_commands[number] if number < len(replay_commands) else ""
+        if not command and failure.reproduction is not None:
+            command = f"bohrbug replay {failure.reproduction}"
+        render_failure(
+            failure,
+            console,
+            replay_command=command,
+            test=result.test,
+            executions=result.executions,
+            seconds=result.seconds,
+            full=verbose,
+        )
+        Paper(console).gap()
+    if result.races and verbose:
+        trace = result.failures[0].trace if result.failures else None
+        render_races(result.races, console, trace=trace, limit=None)
+        Paper(console).gap()
+    draw_verdict(Paper(console), result)

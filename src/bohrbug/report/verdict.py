@@ -1,0 +1,124 @@
+"""The verdict: what is known after an exploration, in a few lines or in one."""
+
+from __future__ import annotations
+
+from bohrbug.explore.result import Result, VerdictKind
+from bohrbug.report.style import FAILED, PASSED, QUIET, WARNED, Paper
+
+_STYLES = {
+    VerdictKind.HOLDS: PASSED,
+    VerdictKind.HOLDS_WITHIN_BOUND: PASSED,
+    VerdictKind.NO_FAILURE_FOUND: PASSED,
+    VerdictKind.FAILED: FAILED,
+    VerdictKind.INCONCLUSIVE: WARNED,
+}
+
+
+def plural(count: int, word: str) -> str:
+    """``1 failure``, ``1,200 failures``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def seconds_in_words(seconds: float) -> str:
+    """Wall time for people: ``0.02 s``, ``3.4 s``, ``12 min 5 s``."""
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
+
+
+def _covered(result: Result) -> str:
+    return "; ".join(sentence.rstrip(".") for sentence in result.verdict.covered)
+
+
+def one_line_verdict(result: Result) -> str:
+    """The verdict in one line, for pass lines.
+
+    Returns:
+        Such as ``holds: all 36 schedules`` or ``no failure in 1,000 executions
+        (all schedules with at most 2 preemptions at 41 scheduling points)``.
+    """
+    verdict = result.verdict
+    covered = _covered(result)
+    executions = plural(result.executions, "execution")
+    if verdict.kind is VerdictKind.HOLDS:
+        text = f"holds: {covered or f'all schedules, in {executions}'}"
+    elif verdict.kind is VerdictKind.FAILED:
+        what = result.failures[0].outcome if result.failures else None
+        text = "failed" if what is None else f"failed: {what.message or what.kind.value}"
+        text = f"{text.splitlines()[0]} ({executions})"
+    elif verdict.kind is VerdictKind.INCONCLUSIVE:
+        return f"inconclusive after {executions}" + _because(verdict.caveats)
+    else:
+        text = f"no failure in {executions}" + (f" ({covered})" if covered else "")
+    caveats = len(verdict.caveats)
+    if caveats:
+        more = f" (and {caveats - 1} more)" if caveats > 1 else ""
+        text += f"; but {verdict.caveats[0].rstrip('.')}{more}"
+    return text
+
+
+def _because(caveats: tuple[str, ...]) -> str:
+    if not caveats:
+        return ""
+    more = f" (and {len(caveats) - 1} more)" if len(caveats) > 1 else ""
+    return f": {caveats[0].rstrip('.')}{more}"
+
+
+def _headline(result: Result) -> str:
+    kind = result.verdict.kind
+    if kind is VerdictKind.FAILED:
+        return f"Failed: {plural(len(result.failures), 'distinct failure')}"
+    return {
+        VerdictKind.HOLDS: "Holds",
+        VerdictKind.HOLDS_WITHIN_BOUND: "Holds within a bound",
+        VerdictKind.NO_FAILURE_FOUND: "No failure found",
+        VerdictKind.INCONCLUSIVE: "Inconclusive",
+    }[kind]
+
+
+def figures(result: Result) -> str:
+    """The figures behind a verdict: executions, rate, scheduling points, tasks."""
+    parts = [plural(result.executions, "execution")]
+    if 0 < result.distinct < result.executions:
+        parts.append(f"{result.distinct:,} of them distinct")
+    if result.seconds > 0:
+        parts.append(f"in {seconds_in_words(result.seconds)}")
+        if result.seconds >= 0.05 and result.executions > 1:
+            parts[-1] += f" ({result.executions / result.seconds:,.0f} per second)"
+    text = ", ".join(parts[:-1]) + (" " if parts[-1].startswith("in ") else ", ") + parts[-1]
+    text = text.removeprefix(", ").strip()
+    if result.points:
+        text += f"; at most {plural(result.points, 'scheduling point')}"
+        if result.tasks:
+            text += f" and {plural(result.tasks, 'task')}"
+    return text
+
+
+def draw_verdict(paper: Paper, result: Result) -> None:
+    """Print the verdict block: kind, what was covered, figures, caveats."""
+    verdict = result.verdict
+    style = _STYLES[verdict.kind]
+    if verdict.kind is VerdictKind.FAILED:
+        sign = paper.glyphs.failed
+    elif verdict.kind is VerdictKind.INCONCLUSIVE:
+        sign = paper.glyphs.unknown
+    else:
+        sign = paper.glyphs.passed
+    title = paper.text(f"{sign} {_headline(result)}", style)
+    if result.interrupted:
+        title.append(" (interrupted)", style=WARNED)
+    title.append_text(paper.text(f"  {result.test}" if result.test else ""))
+    paper.put(paper.crop(title, paper.width))
+    for sentence in verdict.covered:
+        paper.paragraph(paper.text(f"covered: {sentence}"), 2, 4)
+    if result.executions:
+        paper.paragraph(paper.text(figures(result), QUIET), 2, 4)
+    if result.races:
+        races = plural(len(result.races), "data race")
+        paper.paragraph(paper.text(f"{races} seen"), 2, 4)
+    for caveat in verdict.caveats:
+        paper.paragraph(paper.text("caveat: ", WARNED) + paper.text(caveat), 2, 4)

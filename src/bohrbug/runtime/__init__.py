@@ -1,0 +1,1 @@
+"""Runtimes: execute a plan on a platform and return a trace."""

@@ -1,0 +1,184 @@
+"""Executors of the plan's policies: who runs next, once the prefix is used up.
+
+They see tasks only through ``id``, ``index``, ``deadline`` and ``pending``, so
+that they serve every runtime written in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Protocol
+
+from bohrbug.model.operation import Operation
+from bohrbug.model.plan import NonPreemptive, Policy, Priorities, UniformRandom
+
+
+class TaskView(Protocol):
+    """What a policy may know of a task."""
+
+    id: str
+    index: int
+    deadline: float | None
+    pending: Operation | None
+
+
+class Decider(Protocol):
+    """Chooses among the options of a step; at least one of the sequences is not empty."""
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """The task that runs next.
+
+        Parameters:
+            running: the task that ran until now, whether or not it can go on.
+            enabled: tasks whose next operation would not block, oldest first.
+            timed: blocked tasks whose timeout could fire, oldest first.
+            yielded: ``running`` gives control away of its own will.
+            step: the number of choices made so far.
+        """
+        ...
+
+    def value(self, arity: int) -> int:
+        """The value of a data choice among ``range(arity)``."""
+        ...
+
+
+def next_in_turn(running: TaskView, enabled: Sequence[TaskView]) -> TaskView:
+    """Round robin: the first enabled task created after the running one, else the oldest."""
+    for task in enabled:
+        if task.index > running.index:
+            return task
+    return enabled[0]
+
+
+def earliest(timed: Sequence[TaskView]) -> TaskView:
+    """The task whose timeout fires first; among equals the oldest."""
+    return min(timed, key=_deadline_then_age)
+
+
+def _deadline_then_age(task: TaskView) -> tuple[float, int]:
+    return (task.deadline if task.deadline is not None else float("inf"), task.index)
+
+
+class NonPreemptiveDecider:
+    """Keep running; on blocking, ending or yielding go round robin; time moves last."""
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        if not enabled:
+            return earliest(timed)
+        if running in enabled and not yielded:
+            return running
+        return next_in_turn(running, enabled)
+
+    def value(self, arity: int) -> int:
+        """Always the first value, the simplest one."""
+        return 0
+
+
+class UniformRandomDecider:
+    """Every option with the same probability."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        number = len(enabled) + len(timed)
+        if number == 1:
+            return enabled[0] if enabled else timed[0]
+        index = int(self._random.random() * number)
+        return enabled[index] if index < len(enabled) else timed[index - len(enabled)]
+
+    def value(self, arity: int) -> int:
+        """See :class:`Decider`."""
+        return self._random.randrange(arity)
+
+
+class PriorityDecider:
+    """PCT: the highest priority runs; at ``depth - 1`` random steps it drops.
+
+    Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010, section 3.  A task
+    that yields drops below all others too, or a spinning task would starve the
+    one that it waits for (section 4.1 there).
+    """
+
+    def __init__(self, policy: Priorities) -> None:
+        self._random = Random(policy.seed)
+        length = max(policy.length, 1)
+        self._changes: dict[int, int] = {}
+        for priority in range(1, policy.depth):
+            self._changes[self._random.randrange(length)] = -priority
+        self._priorities: dict[str, float] = {}
+        self._lowest = float(-policy.depth)
+
+    def _priority(self, task: TaskView) -> float:
+        priority = self._priorities.get(task.id)
+        if priority is None:
+            priority = self._priorities[task.id] = self._random.random()
+        return priority
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        if yielded:
+            self._drop(running)
+        options = [*enabled, *timed] if timed else enabled
+        best = options[0]
+        if len(options) > 1:
+            best = max(options, key=self._priority)
+        change = self._changes.get(step)
+        if change is not None:
+            self._priorities[best.id] = change
+            if len(options) > 1:
+                best = max(options, key=self._priority)
+        if best.deadline is not None and best not in enabled:
+            # A fired timeout is a yield: a loop that sleeps must not starve the rest.
+            self._drop(best)
+        return best
+
+    def _drop(self, task: TaskView) -> None:
+        self._lowest -= 1.0
+        self._priorities[task.id] = self._lowest
+
+    def value(self, arity: int) -> int:
+        """See :class:`Decider`."""
+        return self._random.randrange(arity)
+
+
+def decider_for(policy: Policy) -> Decider:
+    """The executor of a policy, fresh for one execution."""
+    match policy:
+        case NonPreemptive():
+            return NonPreemptiveDecider()
+        case UniformRandom(seed):
+            return UniformRandomDecider(seed)
+        case Priorities():
+            return PriorityDecider(policy)

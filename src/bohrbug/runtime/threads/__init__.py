@@ -1,0 +1,1 @@
+"""Python threads under control: tasks are greenlets in one OS thread."""

@@ -1,0 +1,70 @@
+"""Which execution controls this process now, if any.
+
+Every modelled primitive is dual-mode: it asks :func:`controlled` who is in
+charge, and behaves as the real thing when nobody is or when it is called from
+an operating system thread outside our control.
+"""
+
+from __future__ import annotations
+
+import _thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+real_get_ident = _thread.get_ident
+real_allocate_lock = _thread.allocate_lock
+
+INTERNAL_MODULES = frozenset(
+    {
+        "threading",
+        "_threading_local",
+        "queue",
+        "logging",
+        "logging.handlers",
+        "concurrent.futures._base",
+        "concurrent.futures.thread",
+        "importlib._bootstrap",
+        "_frozen_importlib",
+        "importlib._bootstrap_external",
+        "_frozen_importlib_external",
+        "weakref",
+        "_weakrefset",
+        "functools",
+        "tempfile",
+        "linecache",
+        "warnings",
+        "tokenize",
+        "subprocess",
+        "random",
+        "multiprocessing.util",
+        "multiprocessing.process",
+    }
+)
+"""Modules whose own locks guard only their own state, for a few instructions.
+
+An operation of such a module on a lock that it made itself is no scheduling
+point unless it would block: what the module offers is modelled as a whole.
+"""
+
+
+class _Holder:
+    """One mutable cell, so that modules can import it once and see every change."""
+
+    __slots__ = ("execution", "thread")
+
+    def __init__(self) -> None:
+        self.execution: Execution | None = None
+        self.thread = 0
+
+
+current = _Holder()
+
+
+def controlled() -> Execution | None:
+    """The execution that controls the calling code, or ``None``."""
+    execution = current.execution
+    if execution is not None and real_get_ident() == current.thread and not execution.suspended:
+        return execution
+    return None

@@ -1,0 +1,780 @@
+"""One controlled execution: the choice of who runs, and nothing else.
+
+The primitives call :meth:`Execution.perform` just before each operation; it
+is the only place where control passes from one task to another.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from greenlet import getcurrent, greenlet
+
+from bohrbug.model.operation import (
+    BEGIN,
+    CHOOSE,
+    CLEAR,
+    END,
+    JOIN,
+    NOTIFY,
+    PUT,
+    RELEASE,
+    RESOLVE,
+    SET,
+    SHUTDOWN,
+    SPAWN,
+    TASK_DONE,
+    WRITE,
+    Kind,
+    Operation,
+    Resource,
+)
+from bohrbug.model.outcome import (
+    Divergence,
+    Outcome,
+    OutcomeKind,
+    TaskInfo,
+)
+from bohrbug.model.plan import Choice, NonPreemptive, Plan
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
+from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.clock import VirtualClock
+from bohrbug.runtime.threads.fairness import Fairness
+from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
+from bohrbug.runtime.threads.task import Carrier, CarrierPool, Task, TaskKilled
+
+_new_operation = tuple.__new__
+
+SPIN_READS = 50
+"""Equal looks, without a change made in between, after which a task is taken to yield."""
+
+TIME_SLICE = 2_000
+"""Steps that a task does in a row before it is taken to yield, as any real scheduler would."""
+
+_PROGRESS = frozenset(
+    {RELEASE, SET, CLEAR, NOTIFY, PUT, TASK_DONE, RESOLVE, SHUTDOWN, WRITE, END, SPAWN}
+)
+"""Kinds of operations by which a task shows that it does not only wait."""
+
+
+class Detector(Protocol):
+    """What the execution tells a race detector about synchronisation."""
+
+    def spawn(self, parent_index: int, child_index: int) -> None:
+        """A task was created."""
+
+    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
+        """A task did an operation on a synchronisation resource."""
+
+
+class Explainer(Protocol):
+    """Turns what ends an execution into an outcome; the monitors do."""
+
+    def stuck(self, execution: Execution) -> Outcome:
+        """No task can go on."""
+        ...
+
+    def step_limit(self, execution: Execution) -> Outcome:
+        """The execution does not end."""
+        ...
+
+    def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
+        """An exception left a task."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How executions are run.
+
+    Parameters:
+        late_timeouts: a timeout fires only when no task is enabled; otherwise
+            that it fires is a choice.
+        max_steps: steps after which an execution is ended as a livelock.
+        leak_steps: steps that tasks may still do after the test has ended.
+        epoch: the virtual ``time.time()`` at the beginning, in seconds.
+        gil: only places where a build with the GIL can switch threads are
+            scheduling points.
+        watch_breakers: the rewritten code tells these places.
+        external_patience: seconds of real time to wait for something outside our
+            control before an execution is given up.
+    """
+
+    late_timeouts: bool = False
+    max_steps: int = 1_000_000
+    leak_steps: int = 20_000
+    epoch: float = 1_700_000_000.0
+    gil: bool = False
+    watch_breakers: bool = False
+    external_patience: float = 5.0
+
+
+class Execution:
+    """Executes one plan.
+
+    Parameters:
+        plan: what to execute.
+        settings: how.
+        pool: where carriers come from.
+        explainer: builds outcomes.
+        detector: told of every synchronisation, or ``None``.
+        invariant: called before every step from the second task on; what it
+            raises, or a false result, ends the execution.
+        names: ids of objects that live on from one execution to the next.
+        end_hooks: called when the test has ended and threads are still alive.
+        swap: exchanges state that the interpreter keeps per OS thread.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        settings: Settings,
+        pool: CarrierPool,
+        explainer: Explainer,
+        detector: Detector | None = None,
+        invariant: Callable[[], object] | None = None,
+        names: dict[int, Any] | None = None,
+        end_hooks: tuple[Callable[[Execution], object], ...] = (),
+        swap: Callable[[Task, Task], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._end_hooks = end_hooks
+        self._swap = swap
+        self.detector = detector
+        self.clock = VirtualClock(settings.epoch)
+        self.resources = ResourceTable(names)
+        self.fairness = Fairness()
+        self.trace = trace = Trace(plan=plan)
+        self._choices: list[Choice] = trace.choices
+        self._tasks = trace.tasks
+        self._operations = trace.operations
+        self._enabled = trace.enabled
+        self._timed = trace.timed
+        self._yielded = trace.yielded
+        self._prefix: Sequence[Choice] = plan.prefix
+        self._prefix_length = len(plan.prefix)
+        self._decider = decider_for(plan.policy)
+        self._non_preemptive = isinstance(plan.policy, NonPreemptive)
+        self._pool = pool
+        self._explainer = explainer
+        self._invariant = invariant
+        self._late_timeouts = settings.late_timeouts
+        # The next step at which something rare has to be looked at.
+        self._attention = settings.max_steps if invariant is None else 0
+        self._step_limit = settings.max_steps
+        self._last_enabled: list[Task] = []
+        self._last_ids: tuple[str, ...] = ()
+        self._yielding = False
+        self._spinning = False
+        self._run_length = 0
+        self.interrupted = False
+        self.aborting = False
+        # Set while the scheduler itself runs code of the program (predicates, invariants).
+        self.suspended = 0
+        # Depth of sections in which control is never taken away, such as an import.
+        self.atomic = 0
+        self.root = self.current = Task("0", 0, control.real_get_ident())
+        self.root.name = "MainThread"
+        self.root.target = "test"
+        self.root.greenlet = getcurrent()
+        self.all_tasks: list[Task] = [self.root]
+        self.alive: list[Task] = [self.root]
+        self.root_is_exiting = False
+        self._variables: dict[int, tuple[str, str | None, Any]] = {}
+        # Only where a build with the GIL could switch threads is a scheduling point.
+        self.gil = settings.gil
+        # Steps that begin with a preemption which such a build could not make.
+        self.beyond_gil: list[int] = []
+        self._watch_breakers = settings.watch_breakers
+        self.on_first_spawn: Callable[[], object] | None = None
+        self.excepthook_before: Any = threading.excepthook
+
+    # -- running ---------------------------------------------------------------
+
+    def run(self, function: Callable[[], object]) -> Trace:
+        """Execute ``function`` as the root task and return what happened."""
+        started = _real_perf_counter()
+        control.current.thread = control.real_get_ident()
+        control.current.execution = self
+        try:
+            try:
+                function()
+                self._finish()
+            except TaskKilled:
+                pass
+            except BaseException as error:
+                self.fail_with_exception(self.root, error)
+            self._kill_tasks()
+        finally:
+            control.current.execution = None
+        trace = self.trace
+        trace.seconds = _real_perf_counter() - started
+        trace.virtual_time = self.clock.now
+        for task in self.all_tasks:
+            trace.task_infos[task.id] = TaskInfo(
+                task.id, task.name, task.target, task.daemon, site_of(task.spawned)
+            )
+            if not task.ended and task.pending is not None:
+                trace.final_pending[task.id] = task.pending
+        trace.resources = self.resources.descriptions()
+        return trace
+
+    def _finish(self) -> None:
+        """The test has returned: let the other tasks end, as the interpreter would at its exit."""
+        if any(not task.daemon for task in self.alive if task is not self.root):
+            self.root_is_exiting = True
+            self._step_limit = min(self._step_limit, len(self._choices) + self.settings.leak_steps)
+            self._attention = min(self._attention, self._step_limit)
+            for hook in self._end_hooks:
+                hook(self)
+            self.wait_for_the_rest(self._only_daemons_left)
+        self.root.ended = True
+
+    def wait_for_the_rest(self, ready: Callable[[], bool]) -> None:
+        """After the end of the test: run the other tasks until ``ready`` holds."""
+        state = self.resources.state_named("exit", "the end of the other threads", "exit")
+        frame = sys._getframe(0)
+        self.perform(JOIN, state, (frame.f_code, frame.f_lasti), ready)
+
+    def _only_daemons_left(self) -> bool:
+        return all(task.daemon or task is self.root for task in self.alive)
+
+    def _kill_tasks(self) -> None:
+        """Unwind every task that is still suspended."""
+        self.aborting = True
+        root = self.root
+        self.current = root
+        for task in list(self.alive):
+            if task is root:
+                continue
+            carrier = task.carrier
+            if carrier is None:
+                continue
+            for _ in range(100):
+                if task.ended:
+                    break
+                self._swap_thread_state(self.current, task)
+                self.current = task
+                if carrier:
+                    carrier.throw(TaskKilled)
+                else:
+                    # It never began: nothing to unwind.
+                    task.ended = True
+                    task.function = None
+                    break
+                self._swap_thread_state(task, root)
+                self.current = root
+            if not task.ended:
+                self.trace.uncontrolled.note(
+                    f"task {task.id} ({task.name}) could not be stopped at the end of an execution"
+                )
+                task.ended = True
+        self.current = root
+        self.alive = [root]
+        self.resources.reset_held()
+
+    # -- tasks -----------------------------------------------------------------
+
+    def spawn(
+        self,
+        function: Callable[[], object],
+        place: Any,
+        name: str,
+        target: str,
+        daemon: bool,
+        ident: int,
+    ) -> Task:
+        """Create a task; it runs only when it is chosen (or by :meth:`run_prelude`)."""
+        parent = self.current
+        parent.children += 1
+        task = Task(f"{parent.id}.{parent.children}", len(self.all_tasks), ident)
+        task.name = name
+        task.target = target
+        task.daemon = daemon
+        task.spawned = place
+        task.state = state = self.resources.state_named(task.id, f"thread {task.id}", "Thread")
+        task.pending = Operation(BEGIN, state.id, place)
+        carrier = self._pool.get()
+        carrier.task = task
+        carrier.next_greenlet = self._greenlet_after
+        carrier.gr_context = None
+        task.carrier = carrier
+        task.greenlet = carrier
+
+        def body() -> None:
+            try:
+                if task.prelude_of is None:
+                    self._begun(task)
+                if not self.aborting:
+                    function()
+            except TaskKilled:
+                pass
+            except SystemExit:
+                pass
+            except BaseException as error:
+                self.fail_with_exception(task, error)
+            self._end(task)
+
+        task.function = body
+        self.all_tasks.append(task)
+        detector = self.detector
+        if detector is not None:
+            detector.spawn(parent.index, task.index)
+            detector.synchronise(parent.index, state, True)
+        if not self.aborting:
+            self.alive.append(task)
+        if self.on_first_spawn is not None:
+            self.on_first_spawn()
+            self.on_first_spawn = None
+        return task
+
+    def run_prelude(self, task: Task) -> None:
+        """Run a fresh task at once up to :meth:`end_prelude`, without a scheduling point.
+
+        ``Thread.start`` returns only after the new thread has told that it runs;
+        nothing in between is visible to the program.
+        """
+        parent = self.current
+        if self.aborting:
+            return
+        task.prelude_of = parent
+        self._switch(parent, task)
+
+    def end_prelude(self, task: Task) -> None:
+        """Back to the task that started this one; go on here when chosen."""
+        parent = task.prelude_of
+        assert parent is not None
+        self._switch(task, parent)
+        task.prelude_of = None
+        if self.aborting:
+            raise TaskKilled
+        self._begun(task)
+
+    def _begun(self, task: Task) -> None:
+        task.begun = True
+        task.breakable = True
+        detector = self.detector
+        if detector is not None:
+            detector.synchronise(task.index, task.state, True)
+        if self.aborting:
+            raise TaskKilled
+
+    def _end(self, task: Task) -> None:
+        """The last operation of a task."""
+        if not self.aborting:
+            try:
+                self.perform(END, task.state, task.spawned)
+            except TaskKilled:
+                pass
+        for hook in task.on_end:
+            hook()
+        task.ended = True
+        if task in self.alive:
+            self.alive.remove(task)
+
+    def _greenlet_after(self, task: Task) -> greenlet:
+        """Where control goes when a task has ended."""
+        chosen = self.root if self.aborting else self._decide(task)
+        self._swap_thread_state(task, chosen)
+        self.current = chosen
+        assert chosen.greenlet is not None
+        return chosen.greenlet
+
+    # -- scheduling points -----------------------------------------------------
+
+    def perform(
+        self,
+        kind: Kind,
+        state: ResourceState,
+        place: Any,
+        ready: Callable[[], bool] | None = None,
+        timeout: float | None = None,
+        external: bool = False,
+    ) -> bool:
+        """A scheduling point: the running task is about to do an operation.
+
+        Returns when the task is chosen to go on.
+
+        Parameters:
+            kind: of the operation.
+            state: the resource.
+            place: ``(code object, instruction offset)`` of the caller.
+            ready: whether the operation would not block; ``None``: it never blocks.
+            timeout: virtual seconds after which the wait may end, or ``None``.
+            external: something outside our control may make it ready.
+
+        Returns:
+            False if the timeout fired, else true.
+
+        Raises:
+            TaskKilled: the execution is over.
+        """
+        task = self.current
+        if self.aborting:
+            if ready is None or ready():
+                return True
+            raise TaskKilled
+        if ready is None:
+            if self.atomic or (self.gil and not task.breakable and not kind.is_yield):
+                if self.detector is not None:
+                    self.detector.synchronise(task.index, state, kind.is_write)
+                return True
+            task.pending = _new_operation(Operation, (kind, state.id, place))
+        else:
+            task.pending = _new_operation(Operation, (kind, state.id, place))
+            task.ready = ready
+            task.waits_for = state
+            task.external = external
+            task.blocked_since = len(self._choices)
+            if timeout is not None:
+                task.deadline = self.clock.now + timeout
+        if kind.is_yield:
+            self._yielding = True
+        elif task.looks and kind in _PROGRESS:
+            task.looks.clear()
+        chosen = self._decide(task)
+        if chosen is not task:
+            self._switch(task, chosen)
+        if self.aborting:
+            task.ready = None
+            task.deadline = None
+            raise TaskKilled
+        if ready is not None:
+            task.ready = None
+            task.deadline = None
+            task.external = False
+            if task.timed_out:
+                task.timed_out = False
+                return False
+        task.breakable = False
+        if self.detector is not None:
+            self.detector.synchronise(task.index, state, kind.is_write)
+        return True
+
+    def access(self, place: Any, kind: Kind, shadow: Any) -> None:
+        """The running task is about to access a variable at a place that is a scheduling point.
+
+        Parameters:
+            place: of the access.
+            kind: ``READ`` or ``WRITE``.
+            shadow: the variable, see :class:`~bohrbug.runtime.threads.variables.Shadow`.
+        """
+        task = self.current
+        if task.inside or self.atomic or self.suspended or len(self.alive) == 1:
+            return
+        if self.aborting:
+            raise TaskKilled
+        if self.gil and not task.breakable:
+            return
+        entry = self._variables.get(id(shadow))
+        if entry is None:
+            entry = self._variables[id(shadow)] = self._name_variable(shadow)
+        resource, container, _ = entry
+        task.pending = _new_operation(Operation, (kind, resource, place))
+        chosen = self._decide(task)
+        if chosen is not task:
+            self._switch(task, chosen)
+        if self.aborting:
+            raise TaskKilled
+        task.breakable = False
+        if container is not None:
+            self.trace.effects.append(
+                (len(self._choices) - 1, task.id, container, kind.is_write)
+            )
+        if kind.is_write:
+            if task.looks:
+                task.looks.clear()
+        else:
+            counts = task.looks
+            key = id(place)
+            count = counts[key] = counts.get(key, 0) + 1
+            if count >= SPIN_READS:
+                counts.clear()
+                self._spinning = True
+
+    def _name_variable(self, shadow: Any) -> tuple[str, str | None, Any]:
+        """Resource id of a variable and, for an item, of its container as a whole."""
+        resource = shadow.resource_id
+        self.resources.add_variable(resource, shadow)
+        container = None
+        if shadow.is_item and shadow.container is not None and not self.is_namespace(shadow):
+            container = shadow.container.resource_id
+        # The shadow is kept, so that its identity stays its own.
+        return resource, container, shadow
+
+    @staticmethod
+    def is_namespace(shadow: Any) -> bool:
+        """Whether a variable is a global: its container, the module, is never used as a whole."""
+        target = shadow.owner.target()
+        return type(target) is dict and "__builtins__" in target
+
+    def effect(self, state: ResourceState, is_write: bool) -> None:
+        """The running step also touches another resource (the lock that a ``wait`` releases)."""
+        task = self.current
+        if self.aborting:
+            return
+        self.trace.effects.append((len(self._choices) - 1, task.id, state.id, is_write))
+        if self.detector is not None:
+            self.detector.synchronise(task.index, state, is_write)
+
+    def observe(self, state: ResourceState, place: Any) -> None:
+        """The running task only looks; if it does so again and again, it spins."""
+        counts = self.current.looks
+        key = (state.id, place)
+        count = counts[key] = counts.get(key, 0) + 1
+        if count >= SPIN_READS:
+            counts.clear()
+            self._spinning = True
+
+    def choose(self, arity: int, place: Any) -> int:
+        """A data choice among ``range(arity)``; part of the choice sequence."""
+        task = self.current
+        if self.aborting:
+            raise TaskKilled
+        step = len(self._choices)
+        if step < self._prefix_length:
+            value = self._prefix[step]
+            if not isinstance(value, int) or value >= arity:
+                self._diverge(step, value, f"a data choice among {arity} values")
+                value = self._decider.value(arity)
+        else:
+            value = self._decider.value(arity)
+        state = self.resources.state_named(f"{task.id}:choice", "choice")
+        self.trace.arities[step] = arity
+        self._record(
+            task.id, value, _new_operation(Operation, (CHOOSE, state.id, place)), (task.id,), ()
+        )
+        self._yielded.append(False)
+        return value
+
+    def _record(
+        self,
+        task: str,
+        choice: Choice,
+        operation: Operation,
+        enabled: tuple[str, ...],
+        timed: tuple[str, ...],
+    ) -> None:
+        self._choices.append(choice)
+        self._tasks.append(task)
+        self._operations.append(operation)
+        self._enabled.append(enabled)
+        self._timed.append(timed)
+
+    def _decide(self, running: Task) -> Task:
+        """Choose who runs the next step, and record it."""
+        timed: list[Task]
+        while True:
+            enabled = []
+            timed = []
+            for task in self.alive:
+                ready = task.ready
+                if ready is None or ready():
+                    enabled.append(task)
+                elif task.deadline is not None:
+                    timed.append(task)
+            if enabled:
+                if timed and self._late_timeouts:
+                    timed = []
+                break
+            if timed:
+                if any(task.external for task in self.alive) and self._wait_outside(0.0):
+                    continue
+                if self._late_timeouts:
+                    timed = [earliest(timed)]  # type: ignore[list-item]
+                break
+            if not self._stuck():
+                return self.root
+
+        step = len(self._choices)
+        yielded = self._yielding
+        self._yielding = False
+        if step >= self._attention and not self._attend(step):
+            return self.root
+        if self._spinning or self._run_length >= TIME_SLICE:
+            self._spinning = False
+            self._run_length = 0
+            yielded = yielded or len(enabled) > 1
+        fairness = self.fairness
+        if yielded or fairness.active:
+            if yielded:
+                fairness.yielded(running, self.alive, enabled, step)
+            enabled, timed = fairness.filter(enabled, timed)
+
+        if step < self._prefix_length:
+            chosen = self._follow(step, running, enabled, timed, yielded)
+        elif self._non_preemptive:
+            if not enabled:
+                chosen = earliest(timed)  # type: ignore[assignment]
+            elif running in enabled and not yielded:
+                chosen = running
+            else:
+                chosen = next_in_turn(running, enabled)  # type: ignore[assignment]
+        elif len(enabled) == 1 and not timed:
+            chosen = enabled[0]
+        else:
+            chosen = self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[assignment]
+
+        if enabled == self._last_enabled:
+            ids = self._last_ids
+        else:
+            self._last_enabled = enabled
+            self._last_ids = ids = tuple([task.id for task in enabled])
+        self._choices.append(chosen.id)
+        self._tasks.append(chosen.id)
+        self._operations.append(chosen.pending)  # type: ignore[arg-type]
+        self._enabled.append(ids)
+        self._timed.append(tuple([task.id for task in timed]) if timed else ())
+        self._yielded.append(yielded)
+        chosen.last_run = step
+        if chosen is running:
+            self._run_length += 1
+        else:
+            self._run_length = 0
+            if (
+                self._watch_breakers
+                and not running.breakable
+                and not yielded
+                and running in enabled
+                and running.begun
+            ):
+                self.beyond_gil.append(step)
+        if timed and chosen not in enabled:
+            chosen.timed_out = True
+            self.clock.advance_to(chosen.deadline)
+        if fairness.active:
+            fairness.scheduled(chosen)
+        return chosen
+
+    def _follow(
+        self,
+        step: int,
+        running: Task,
+        enabled: list[Task],
+        timed: list[Task],
+        yielded: bool,
+    ) -> Task:
+        """The choice of the plan's prefix, or give up the replay (CHESS, section 4.2)."""
+        wanted = self._prefix[step]
+        for task in enabled:
+            if task.id == wanted:
+                return task
+        for task in timed:
+            if task.id == wanted:
+                return task
+        options = ", ".join(
+            f"{task.id} ({task.pending.kind.name})" for task in enabled + timed if task.pending
+        )
+        self._diverge(step, wanted, options or "no task")
+        return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
+
+    def _diverge(self, step: int, wanted: Choice, found: str) -> None:
+        self.trace.divergence = Divergence(step, str(wanted), found)
+        self._prefix_length = 0
+
+    def _switch(self, running: Task, chosen: Task) -> None:
+        self._swap_thread_state(running, chosen)
+        self.current = chosen
+        assert chosen.greenlet is not None
+        chosen.greenlet.switch()
+
+    def _swap_thread_state(self, leaving: Task, entering: Task) -> None:
+        """Exchange what the interpreter keeps per OS thread and tasks must not share."""
+        if self._swap is not None:
+            self._swap(leaving, entering)
+
+    # -- rare things -------------------------------------------------------------
+
+    def _attend(self, step: int) -> bool:
+        """Look at what is due: interrupt, step limit, invariant. False ends the execution."""
+        if self.interrupted:
+            self.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
+            return False
+        if step >= self._step_limit:
+            self.abort(self._explainer.step_limit(self))
+            return False
+        if self._invariant is not None:
+            self._attention = step + 1
+            if len(self.all_tasks) > 1:
+                return self._check_invariant()
+        else:
+            self._attention = self._step_limit
+        return True
+
+    def _check_invariant(self) -> bool:
+        assert self._invariant is not None
+        self.suspended += 1
+        try:
+            holds = self._invariant()
+        except Exception as error:
+            self.suspended -= 1
+            self.abort(
+                Outcome(
+                    OutcomeKind.INVARIANT,
+                    f"invariant raised {type(error).__name__}: {error}",
+                    task=self.current.id,
+                    exception=type(error).__name__,
+                )
+            )
+            return False
+        self.suspended -= 1
+        if holds is not None and not holds:
+            name = getattr(self._invariant, "__qualname__", repr(self._invariant))
+            self.abort(
+                Outcome(OutcomeKind.INVARIANT, f"invariant {name} is false", task=self.current.id)
+            )
+            return False
+        return True
+
+    def interrupt(self) -> None:
+        """End the execution at its next scheduling point (the user pressed Ctrl-C)."""
+        self.interrupted = True
+        self._attention = 0
+
+    def _stuck(self) -> bool:
+        """No task can go on. True if something outside our control changed that."""
+        if any(task.external for task in self.alive) and self._wait_outside(
+            self.settings.external_patience
+        ):
+            return True
+        self.abort(self._explainer.stuck(self))
+        return False
+
+    def _wait_outside(self, seconds: float) -> bool:
+        """Wait in real time until a task that waits for the outside world is ready."""
+        deadline = _real_monotonic() + seconds
+        pause = 0.0
+        while True:
+            for task in self.alive:
+                if task.external and task.ready is not None and task.ready():
+                    self.trace.uncontrolled.note(
+                        f"waited for something outside our control ({task.waits_for.label})"
+                    )
+                    return True
+            if _real_monotonic() >= deadline or self.interrupted:
+                return False
+            _real_sleep(pause)
+            pause = min(pause + 0.0002, 0.01)
+
+    def abort(self, outcome: Outcome) -> None:
+        """End the execution with ``outcome``; the running task must return to the root."""
+        if not self.aborting:
+            self.trace.outcome = outcome
+            self.aborting = True
+
+    def fail_with_exception(self, task: Task, error: BaseException) -> None:
+        """An exception left a task."""
+        if not self.aborting:
+            self.abort(self._explainer.exception(self, task, error))
+
+
+_real_perf_counter = time.perf_counter
+_real_monotonic = time.monotonic
+_real_sleep = time.sleep

@@ -1,0 +1,62 @@
+"""Fair scheduling, so that loops which wait for another task come to an end.
+
+Musuvathi and Qadeer, *Fair stateless model checking*, PLDI 2008: a task that
+yields gets lower priority than those that could have run since its last yield
+and did not, until they have run.  Under the condition that a task yields only
+when it can make no progress, no safety error is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bohrbug.runtime.threads.task import Task
+
+
+class Fairness:
+    """The priority relation of one execution; empty until the first yield."""
+
+    __slots__ = ("_below", "active")
+
+    def __init__(self) -> None:
+        self.active = False
+        # For each task that yielded: the tasks that go before it.
+        self._below: dict[Task, set[Task]] = {}
+
+    def yielded(
+        self, task: Task, alive: Sequence[Task], enabled: Sequence[Task], step: int
+    ) -> None:
+        """``task`` yields before step ``step``: those it kept waiting go first now."""
+        since = task.last_yield
+        waiting = {
+            other for other in enabled if other is not task and other.last_run <= max(since, 0)
+        }
+        task.last_yield = step
+        if waiting:
+            self._below.setdefault(task, set()).update(waiting)
+            self.active = True
+
+    def filter(
+        self, enabled: list[Task], timed: list[Task]
+    ) -> tuple[list[Task], list[Task]]:
+        """The options without the tasks that must wait for another enabled one."""
+        below = self._below
+        if not below:
+            return enabled, timed
+        allowed = [
+            task
+            for task in enabled
+            if task not in below or not any(other in enabled for other in below[task])
+        ]
+        return (allowed or enabled), timed
+
+    def scheduled(self, task: Task) -> None:
+        """``task`` runs: nobody waits for it any more."""
+        empty = []
+        for yielder, others in self._below.items():
+            others.discard(task)
+            if not others:
+                empty.append(yielder)
+        for yielder in empty:
+            del self._below[yielder]
+        self.active = bool(self._below)

@@ -1,0 +1,249 @@
+"""``concurrent.futures``: each call on a future or an executor is one operation."""
+
+from __future__ import annotations
+
+import concurrent.futures._base as base
+import concurrent.futures.thread as pool
+import threading
+import weakref
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import INSPECT, PUT, RESOLVE, RESULT, SHUTDOWN, WAIT
+from bohrbug.runtime.threads import thread_functions
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.queues import SimpleQueue
+from bohrbug.runtime.threads.synchronizers import _registering, place_of
+
+patches = Patches()
+
+_DONE = (base.CANCELLED, base.CANCELLED_AND_NOTIFIED, base.FINISHED)
+_Future = base.Future
+_Executor = pool.ThreadPoolExecutor
+_registering(_Future, "Future")
+_registering(_Executor, "ThreadPoolExecutor")
+
+
+def _is_free(self: Any) -> bool:
+    return not self._condition._lock._real.locked() if _modelled(self) else True
+
+
+def _modelled(self: Any) -> bool:
+    return hasattr(getattr(self._condition, "_lock", None), "_real")
+
+
+def _wrap(owner: Any, name: str, kind: Any, looks: bool = False) -> None:
+    """One scheduling point, then the original; callbacks run by it are points again."""
+    original = getattr(owner, name)
+
+    @patches.method(owner, name)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        execution = controlled()
+        if execution is None:
+            return original(self, *args, **kwargs)
+        task = execution.current
+        if not task.inside:
+            state = execution.resources.of(self, owner.__name__)
+            place = place_of(_getframe(1))
+            if owner is _Future and kind is not RESULT:
+                execution.perform(kind, state, place, lambda: _is_free(self))
+            else:
+                execution.perform(kind, state, place)
+            if looks:
+                execution.observe(state, place)
+        task.inside += 1
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            task.inside -= 1
+
+
+for _name in ("cancelled", "running", "done"):
+    _wrap(_Future, _name, INSPECT, looks=True)
+for _name in (
+    "cancel",
+    "set_result",
+    "set_exception",
+    "set_running_or_notify_cancel",
+    "add_done_callback",
+):
+    _wrap(_Future, _name, RESOLVE)
+
+
+def _wrap_waiting(name: str) -> None:
+    original = getattr(_Future, name)
+
+    @patches.method(_Future, name)
+    def wrapper(self: Any, timeout: float | None = None) -> Any:
+        execution = controlled()
+        if execution is None:
+            return original(self, timeout)
+        task = execution.current
+
+        def ready() -> bool:
+            return self._state in _DONE and _is_free(self)
+
+        if not (timeout is not None and timeout <= 0) and not (task.inside and ready()):
+            execution.perform(
+                RESULT,
+                execution.resources.of(self, "Future"),
+                place_of(_getframe(1)),
+                ready,
+                timeout,
+            )
+        task.inside += 1
+        try:
+            return original(self, 0 if timeout is not None else None)
+        finally:
+            task.inside -= 1
+
+
+_wrap_waiting("result")
+_wrap_waiting("exception")
+
+_invoke_callbacks = _Future._invoke_callbacks  # type: ignore[attr-defined]
+
+
+@patches.method(_Future, "_invoke_callbacks")
+def _invoke(self: Any) -> None:
+    _outside(_invoke_callbacks, self)
+
+
+def _outside(function: Callable[..., Any], *args: Any) -> Any:
+    """Run code of the program that a modelled primitive calls back."""
+    execution = controlled()
+    if execution is None:
+        return function(*args)
+    task = execution.current
+    inside, task.inside = task.inside, 0
+    try:
+        return function(*args)
+    finally:
+        task.inside = inside
+
+
+_submit = _Executor.submit
+
+
+@patches.method(_Executor, "submit")
+def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+    execution = controlled()
+    if execution is None:
+        return _submit(self, fn, *args, **kwargs)
+    task = execution.current
+    if not task.inside:
+        execution.perform(
+            PUT,
+            execution.resources.of(self, "ThreadPoolExecutor"),
+            place_of(_getframe(1)),
+        )
+    task.inside += 1
+    try:
+        return _submit(self, thread_functions.instrument_callable(fn), *args, **kwargs)
+    finally:
+        task.inside -= 1
+
+
+_shutdown = _Executor.shutdown
+
+
+@patches.method(_Executor, "shutdown")
+def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    execution = controlled()
+    if execution is None:
+        _shutdown(self, wait, cancel_futures=cancel_futures)
+        return
+    task = execution.current
+    place = place_of(_getframe(1))
+    state = execution.resources.of(self, "ThreadPoolExecutor")
+    if not task.inside:
+        execution.perform(SHUTDOWN, state, place)
+    task.inside += 1
+    try:
+        _shutdown(self, False, cancel_futures=cancel_futures)
+    finally:
+        task.inside -= 1
+    if wait:
+        for thread in list(self._threads):
+            worker = thread_functions._task_of(execution, thread)
+            if worker is not None and worker is not task:
+                execution.perform(WAIT, worker.state, place, lambda w=worker: w.ended)
+            else:
+                thread.join()
+
+
+class ExecutorsOutside:
+    """Executors that live from one execution to the next: each begins without workers.
+
+    Their worker threads of one execution do not exist in the next one, and real
+    ones, started outside, would run without control.
+    """
+
+    def __init__(self) -> None:
+        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._saved: list[tuple[Any, dict[str, Any]]] = []
+
+    def add(self, executor: Any) -> None:
+        """Take care of an executor."""
+        self._known.add(executor)
+
+    def begin(self) -> None:
+        """Before an execution: hide the workers there are."""
+        for executor in self._known:
+            if executor._shutdown:
+                continue
+            names = ("_threads", "_idle_semaphore", "_work_queue", "_broken", "_shutdown")
+            self._saved.append((executor, {name: getattr(executor, name) for name in names}))
+            executor._threads = set()
+            executor._idle_semaphore = threading.Semaphore(0)
+            executor._work_queue = SimpleQueue()
+
+    def end(self) -> None:
+        """After an execution: put back what was there."""
+        for executor, saved in self._saved:
+            for name, value in saved.items():
+                setattr(executor, name, value)
+        self._saved.clear()
+
+
+def _workers(execution: Execution) -> dict[Any, Any]:
+    """The live worker tasks of executors, with the queue each one takes work from."""
+    found = {}
+    for thread, work_queue in list(pool._threads_queues.items()):
+        task = thread_functions._task_of(execution, thread)
+        if task is not None and not task.ended:
+            found[task] = work_queue
+    return found
+
+
+def let_workers_end(execution: Execution) -> None:
+    """What the interpreter does for executors at its exit: wait for work, then end workers.
+
+    Without it every test that does not shut down its executor would leave
+    threads that wait for ever.
+    """
+    workers = _workers(execution)
+    if not workers:
+        return
+
+    def idle() -> bool:
+        return all(
+            task.daemon
+            or task is execution.root
+            or (task in workers and task.ready is not None and not task.ready())
+            for task in execution.alive
+        )
+
+    execution.wait_for_the_rest(idle)
+    pool._shutdown = True
+    try:
+        for work_queue in _workers(execution).values():
+            work_queue._real.put(None)
+        execution.wait_for_the_rest(
+            lambda: not any(task in workers for task in execution.alive)
+        )
+    finally:
+        pool._shutdown = False

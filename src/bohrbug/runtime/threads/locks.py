@@ -1,0 +1,391 @@
+"""``Lock`` and ``RLock``, dual-mode.
+
+Each wraps a real lock: outside an execution, or in a thread that nobody
+controls, the real one decides; inside, a blocking acquire is a scheduling point
+of a task that is enabled when the real lock is free.
+"""
+
+from __future__ import annotations
+
+import _thread
+from abc import ABC, abstractmethod
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE
+from bohrbug.runtime.threads.control import (
+    INTERNAL_MODULES,
+    current,
+    real_allocate_lock,
+    real_get_ident,
+)
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.task import Task, TaskKilled
+
+RealLock = _thread.LockType
+RealRLock = _thread.RLock
+
+
+def _check_arguments(blocking: Any, timeout: Any) -> None:
+    """Raise what the real ``acquire`` raises for bad arguments."""
+    probe = real_allocate_lock()
+    probe.acquire(blocking, timeout)
+
+
+class _Lock(ABC):
+    """What ``Lock`` and ``RLock`` share: the way to wait for the real lock."""
+
+    __slots__ = ("__weakref__", "_created", "_internal", "_owner", "_real", "_state")
+
+    _type = "Lock"
+
+    def __init__(self) -> None:
+        self._real: Any = real_allocate_lock()
+        self._owner: Any = None
+        self._state: ResourceState | None = None
+        self._created: Any = None
+        self._internal = False
+        frame = _getframe(1)
+        execution = current.execution
+        if frame.f_globals.get("__name__") in INTERNAL_MODULES:
+            self._internal = True
+        elif execution is not None and real_get_ident() == current.thread:
+            self._created = (frame.f_code, frame.f_lasti)
+            self._state = execution.resources.new(execution.current, self._type, self._created)
+        else:
+            self._created = (frame.f_code, frame.f_lasti)
+
+    @abstractmethod
+    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+        """Acquire on behalf of the code that runs in ``frame``."""
+
+    @abstractmethod
+    def _release(self, frame: Any) -> None:
+        """Release on behalf of the code that runs in ``frame``."""
+
+    def _resource(self, execution: Execution) -> ResourceState:
+        state = self._state
+        if state is None or state.serial != execution.resources.serial:
+            state = self._state = execution.resources.outside(self, self._type)
+        return state
+
+    def _is_free(self) -> bool:
+        return not self._real.locked()
+
+    def _take(
+        self,
+        execution: Execution,
+        task: Task,
+        frame: Any,
+        blocking: Any,
+        timeout: Any,
+    ) -> bool:
+        """Acquire the real lock under control; true if that succeeded."""
+        real = self._real
+        if not blocking or timeout != -1:
+            _check_arguments(blocking, timeout)
+        # A lock that a module keeps for itself, or one used within a modelled primitive.
+        quiet = task.inside or (
+            self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES
+        )
+        if quiet:
+            if real.acquire(False):
+                self._took(execution, task, frame)
+                return True
+            if not blocking or timeout == 0:
+                return False
+        state = self._resource(execution)
+        place = (frame.f_code, frame.f_lasti)
+        if not blocking or timeout == 0:
+            execution.perform(TRY_ACQUIRE, state, place)
+            if not real.acquire(False):
+                execution.observe(state, place)
+                return False
+            self._took(execution, task, frame)
+            return True
+        if not execution.perform(
+            ACQUIRE,
+            state,
+            place,
+            self._is_free,
+            None if timeout == -1 else timeout,
+            self._owner is None and real.locked(),
+        ):
+            return False
+        if not real.acquire(False):
+            raise TaskKilled
+        self._took(execution, task, frame)
+        return True
+
+    def _took(self, execution: Execution, task: Task, frame: Any) -> None:
+        self._owner = task
+        task.holding[self] = (frame.f_code, frame.f_lasti)
+        execution.resources.held[id(self)] = self
+
+    def _let_go(self, execution: Execution) -> None:
+        owner = self._owner
+        self._owner = None
+        self._real.release()
+        if owner is not None:
+            owner.holding.pop(self, None)
+            execution.resources.held.pop(id(self), None)
+
+    def _reset(self) -> None:
+        """Free the lock at the end of an execution: its holder is gone."""
+        owner, self._owner = self._owner, None
+        if owner is not None:
+            owner.holding.pop(self, None)
+            if self._real.locked():
+                self._real.release()
+
+    def _at_fork_reinit(self) -> None:
+        self._real._at_fork_reinit()
+        self._owner = None
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle '_thread.{type(self).__name__}' object")
+
+
+class lock(_Lock):  # noqa: N801  (the name that reprs and errors of CPython show)
+    """Stands for ``_thread.lock``."""
+
+    __slots__ = ()
+
+    def acquire(self, blocking: Any = True, timeout: Any = -1) -> bool:
+        """As ``Lock.acquire``."""
+        return self._acquire(_getframe(1), blocking, timeout)
+
+    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+        execution = current.execution
+        if execution is None or real_get_ident() != current.thread or execution.suspended:
+            return bool(self._real.acquire(blocking, timeout))
+        return self._take(execution, execution.current, frame, blocking, timeout)
+
+    def release(self) -> None:
+        """As ``Lock.release``."""
+        self._release(_getframe(1))
+
+    def _release(self, frame: Any) -> None:
+        execution = current.execution
+        if execution is None or real_get_ident() != current.thread or execution.suspended:
+            self._real.release()
+            return
+        if not (
+            execution.current.inside
+            or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
+        ):
+            execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
+        elif not self._internal:
+            execution.effect(self._resource(execution), True)
+        self._let_go(execution)
+
+    def locked(self) -> bool:
+        """As ``Lock.locked``."""
+        execution = current.execution
+        if execution is not None and real_get_ident() == current.thread:
+            task = execution.current
+            frame = _getframe(1)
+            if not (
+                task.inside
+                or execution.suspended
+                or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
+            ):
+                place = (frame.f_code, frame.f_lasti)
+                execution.perform(LOCKED, self._resource(execution), place)
+                execution.observe(self._resource(execution), place)
+        return bool(self._real.locked())
+
+    def __enter__(self) -> bool:
+        return self._acquire(_getframe(1), True, -1)
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._release(_getframe(1))
+
+    acquire_lock = acquire
+    release_lock = release
+    locked_lock = locked
+
+    def __repr__(self) -> str:
+        status = "locked" if self._real.locked() else "unlocked"
+        return f"<{status} _thread.lock object at {id(self):#x}>"
+
+
+class RLock(_Lock):
+    """Stands for ``_thread.RLock``: owned by a task, or outside by an OS thread."""
+
+    __slots__ = ("_count", "_ident")
+
+    _type = "RLock"
+
+    def __init__(self) -> None:
+        super().__init__()
+        frame = _getframe(1)
+        self._internal = frame.f_globals.get("__name__") in INTERNAL_MODULES
+        if self._internal:
+            self._state = None
+        elif self._created is not None:
+            self._created = (frame.f_code, frame.f_lasti)
+            if self._state is not None:
+                self._state.created = self._created
+        self._count = 0
+        self._ident = 0
+
+    def _me(self) -> int:
+        execution = current.execution
+        ident = real_get_ident()
+        if execution is not None and ident == current.thread:
+            return execution.current.ident
+        return ident
+
+    def acquire(self, blocking: Any = True, timeout: Any = -1) -> bool:
+        """As ``RLock.acquire``."""
+        return self._acquire(_getframe(1), blocking, timeout)
+
+    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+        execution = current.execution
+        thread = real_get_ident()
+        if execution is None or thread != current.thread or execution.suspended:
+            if self._ident == thread and self._count:
+                self._count += 1
+                return True
+            if not self._real.acquire(blocking, timeout):
+                return False
+            self._ident = thread
+            self._count = 1
+            return True
+        task = execution.current
+        if self._count and self._ident == task.ident:
+            # Only the owner can see a nested acquire: no scheduling point.
+            self._count += 1
+            return True
+        if not self._take(execution, task, frame, blocking, timeout):
+            return False
+        self._ident = task.ident
+        self._count = 1
+        return True
+
+    def release(self) -> None:
+        """As ``RLock.release``."""
+        self._release(_getframe(1))
+
+    def _release(self, frame: Any) -> None:
+        if self._count == 0 or self._ident != self._me():
+            raise RuntimeError("cannot release un-acquired lock")
+        if self._count > 1:
+            self._count -= 1
+            return
+        self._release_real(frame)
+
+    def _release_real(self, frame: Any) -> None:
+        execution = current.execution
+        if execution is None or real_get_ident() != current.thread or execution.suspended:
+            self._count = 0
+            self._ident = 0
+            self._owner = None
+            self._real.release()
+            return
+        task = execution.current
+        if not (
+            task.inside
+            or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
+        ):
+            execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
+        elif not self._internal:
+            execution.effect(self._resource(execution), True)
+        self._count = 0
+        self._ident = 0
+        self._let_go(execution)
+
+    def __enter__(self) -> bool:
+        return self._acquire(_getframe(1), True, -1)
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._release(_getframe(1))
+
+    def locked(self) -> bool:
+        """As ``RLock.locked`` (Python 3.14)."""
+        return bool(self._real.locked())
+
+    def _is_owned(self) -> bool:
+        return self._count > 0 and self._ident == self._me()
+
+    def _recursion_count(self) -> int:
+        return self._count if self._is_owned() else 0
+
+    def _release_save(self) -> tuple[int, int]:
+        if self._count == 0:
+            raise RuntimeError("cannot release un-acquired lock")
+        saved = (self._count, self._ident)
+        self._release_real(_getframe(1))
+        return saved
+
+    def _acquire_restore(self, saved: tuple[int, int]) -> None:
+        self._acquire(_getframe(1), True, -1)
+        self._count, self._ident = saved
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._count = 0
+        self._ident = 0
+
+    def _at_fork_reinit(self) -> None:
+        super()._at_fork_reinit()
+        self._count = 0
+        self._ident = 0
+
+    def __repr__(self) -> str:
+        status = "locked" if self._count else "unlocked"
+        return (
+            f"<{status} _thread.RLock object owner={self._ident} count={self._count} "
+            f"at {id(self):#x}>"
+        )
+
+
+for _class in (lock, RLock):
+    _class.__module__ = "_thread"
+    _class.__qualname__ = _class.__name__
+
+
+def wrap_lock(real: Any) -> lock:
+    """A dual-mode lock around a real one that existed before."""
+    wrapper = lock.__new__(lock)
+    wrapper._real = real
+    wrapper._owner = None
+    wrapper._state = None
+    wrapper._created = None
+    wrapper._internal = False
+    return wrapper
+
+
+def wrap_rlock(real: Any) -> RLock:
+    """A dual-mode lock in place of a real re-entrant one that existed before.
+
+    If the calling thread owns the real one, it owns the wrapper as often.
+    """
+    wrapper = RLock.__new__(RLock)
+    wrapper._real = real_allocate_lock()
+    wrapper._owner = None
+    wrapper._state = None
+    wrapper._created = None
+    wrapper._internal = False
+    wrapper._count = 0
+    wrapper._ident = 0
+    if real._is_owned():
+        count = 0
+        while real._is_owned():
+            real.release()
+            count += 1
+        for _ in range(count):
+            real.acquire()
+        wrapper._real.acquire()
+        wrapper._count = count
+        wrapper._ident = real_get_ident()
+    return wrapper
+
+
+def free_predicate(obj: Any) -> Any:
+    """Whether acquiring ``obj`` would not block now; true for locks that are not ours."""
+    if isinstance(obj, _Lock):
+        return obj._is_free
+    return None

@@ -1,0 +1,49 @@
+"""Replacing attributes of modules and classes, and putting the originals back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_MISSING = object()
+
+
+class Patches:
+    """What one module of primitives replaces; filled by decorators, applied as a whole."""
+
+    def __init__(self) -> None:
+        self._wanted: list[tuple[Any, str, Any]] = []
+        self._originals: list[tuple[Any, str, Any]] = []
+
+    def add(self, owner: Any, name: str, replacement: Any) -> None:
+        """Replace ``owner.name`` while installed."""
+        self._wanted.append((owner, name, replacement))
+
+    def method(self, owner: Any, name: str) -> Callable[[_Function], _Function]:
+        """Decorator: the function replaces the method ``owner.name``, with its name and doc."""
+
+        def decorate(function: _Function) -> _Function:
+            original = getattr(owner, name)
+            for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+                setattr(function, attribute, getattr(original, attribute, None))
+            self.add(owner, name, function)
+            return function
+
+        return decorate
+
+    def install(self) -> None:
+        """Put the replacements in place."""
+        for owner, name, replacement in self._wanted:
+            self._originals.append((owner, name, vars(owner).get(name, _MISSING)))
+            setattr(owner, name, replacement)
+
+    def restore(self) -> None:
+        """Put the originals back."""
+        while self._originals:
+            owner, name, original = self._originals.pop()
+            if original is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)

@@ -1,0 +1,241 @@
+"""``queue``: each call on a queue is one operation."""
+
+from __future__ import annotations
+
+import queue
+import sys
+import types
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any
+
+import _queue
+
+from bohrbug.model.operation import GET, INSPECT, PUT, SHUTDOWN, TASK_DONE, WAIT
+from bohrbug.runtime.threads.control import (
+    controlled,
+    current,
+    real_get_ident,
+)
+from bohrbug.runtime.threads.locks import _Lock
+from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.synchronizers import _registering, place_of
+
+patches = Patches()
+
+_Queue = queue.Queue
+_registering(_Queue, "Queue")
+_queue_put = _Queue.put
+_queue_get = _Queue.get
+_queue_join = _Queue.join
+
+
+def _mutex_is_free(self: Any) -> bool:
+    mutex = self.mutex
+    return not (isinstance(mutex, _Lock) and mutex._real.locked())
+
+
+@patches.method(_Queue, "put")
+def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None) -> None:
+    execution = controlled()
+    if execution is None:
+        _queue_put(self, item, block, timeout)
+        return
+    frame = _getframe(1)
+    if frame.f_code is _put_nowait_code:
+        frame = frame.f_back
+    task = execution.current
+    state = execution.resources.of(self, type(self).__name__)
+    place = place_of(frame)
+    if self.maxsize <= 0 or not block or (timeout is not None and timeout < 0):
+        if not task.inside:
+            execution.perform(PUT, state, place, lambda: _mutex_is_free(self))
+            if self.maxsize > 0 and self._qsize() >= self.maxsize:
+                execution.observe(state, place)
+    else:
+
+        def ready() -> bool:
+            return (
+                self._qsize() < self.maxsize or getattr(self, "is_shutdown", False)
+            ) and _mutex_is_free(self)
+
+        if execution.perform(PUT, state, place, ready, timeout):
+            timeout = None
+        block = False
+    task.inside += 1
+    try:
+        _queue_put(self, item, block, timeout)
+    finally:
+        task.inside -= 1
+
+
+@patches.method(_Queue, "get")
+def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
+    execution = controlled()
+    if execution is None:
+        return _queue_get(self, block, timeout)
+    frame = _getframe(1)
+    if frame.f_code is _get_nowait_code:
+        frame = frame.f_back
+    task = execution.current
+    state = execution.resources.of(self, type(self).__name__)
+    place = place_of(frame)
+    if not block or (timeout is not None and timeout < 0):
+        if not task.inside:
+            execution.perform(GET, state, place, lambda: _mutex_is_free(self))
+            if not self._qsize():
+                execution.observe(state, place)
+    else:
+
+        def ready() -> bool:
+            return (
+                self._qsize() > 0 or getattr(self, "is_shutdown", False)
+            ) and _mutex_is_free(self)
+
+        execution.perform(GET, state, place, ready, timeout)
+        block = False
+    task.inside += 1
+    try:
+        return _queue_get(self, block)
+    finally:
+        task.inside -= 1
+
+
+_put_nowait_code = _Queue.put_nowait.__code__
+_get_nowait_code = _Queue.get_nowait.__code__
+
+
+def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
+    original = getattr(_Queue, name)
+
+    @patches.method(_Queue, name)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        execution = controlled()
+        if execution is None:
+            return original(self, *args, **kwargs)
+        task = execution.current
+        if not task.inside:
+            frame = _getframe(1)
+            state = execution.resources.of(self, type(self).__name__)
+            place = place_of(frame)
+            execution.perform(kind, state, place, lambda: ready(self))
+            if kind is INSPECT:
+                execution.observe(state, place)
+        task.inside += 1
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            task.inside -= 1
+
+
+_wrap_queue("task_done", TASK_DONE, _mutex_is_free)
+_wrap_queue("qsize", INSPECT, _mutex_is_free)
+_wrap_queue("empty", INSPECT, _mutex_is_free)
+_wrap_queue("full", INSPECT, _mutex_is_free)
+_wrap_queue("join", WAIT, lambda self: not self.unfinished_tasks and _mutex_is_free(self))
+if sys.version_info >= (3, 13):
+    _wrap_queue("shutdown", SHUTDOWN, _mutex_is_free)
+
+# -- SimpleQueue -----------------------------------------------------------------------
+
+RealSimpleQueue = _queue.SimpleQueue
+
+
+class SimpleQueue:
+    """Stands for ``_queue.SimpleQueue`` and wraps a real one."""
+
+    __slots__ = ("__weakref__", "_created", "_real", "_state")
+
+    def __init__(self) -> None:
+        self._real: Any = RealSimpleQueue()
+        self._state: Any = None
+        frame = _getframe(1)
+        self._created: Any = place_of(frame)
+        execution = current.execution
+        if execution is not None and real_get_ident() == current.thread:
+            self._state = execution.resources.new(execution.current, "SimpleQueue", self._created)
+
+    def _resource(self, execution: Any) -> Any:
+        state = self._state
+        if state is None or state.serial != execution.resources.serial:
+            state = self._state = execution.resources.outside(self, "SimpleQueue")
+        return state
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """As ``SimpleQueue.put``: never blocks."""
+        execution = controlled()
+        if execution is not None and not execution.current.inside:
+            execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+        self._real.put(item, block, timeout)
+
+    def put_nowait(self, item: Any) -> None:
+        """As ``SimpleQueue.put_nowait``."""
+        execution = controlled()
+        if execution is not None and not execution.current.inside:
+            execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+        self._real.put_nowait(item)
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """As ``SimpleQueue.get``."""
+        return self._get(_getframe(1), block, timeout)
+
+    def get_nowait(self) -> Any:
+        """As ``SimpleQueue.get_nowait``."""
+        return self._get(_getframe(1), False, None)
+
+    def _get(self, frame: Any, block: bool, timeout: float | None) -> Any:
+        execution = controlled()
+        real = self._real
+        if execution is None:
+            return real.get(block, timeout)
+        if block and timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        state = self._resource(execution)
+        place = place_of(frame)
+        if not block:
+            if not execution.current.inside:
+                execution.perform(GET, state, place)
+                if real.empty():
+                    execution.observe(state, place)
+        elif not (execution.current.inside and not real.empty()):
+            execution.perform(GET, state, place, lambda: not real.empty(), timeout)
+        return real.get_nowait()
+
+    def _inspect(self, frame: Any) -> None:
+        execution = controlled()
+        if execution is not None and not execution.current.inside:
+            state = self._resource(execution)
+            execution.perform(INSPECT, state, place_of(frame))
+            execution.observe(state, place_of(frame))
+
+    def empty(self) -> bool:
+        """As ``SimpleQueue.empty``."""
+        self._inspect(_getframe(1))
+        return bool(self._real.empty())
+
+    def qsize(self) -> int:
+        """As ``SimpleQueue.qsize``."""
+        self._inspect(_getframe(1))
+        return int(self._real.qsize())
+
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot pickle '_queue.SimpleQueue' object")
+
+
+SimpleQueue.__module__ = "_queue"
+
+
+def wrap_simple_queue(real: Any) -> SimpleQueue:
+    """A dual-mode queue around a real one that existed before."""
+    wrapper = SimpleQueue.__new__(SimpleQueue)
+    wrapper._real = real
+    wrapper._state = None
+    wrapper._created = None
+    return wrapper
+
+
+patches.add(queue, "SimpleQueue", SimpleQueue)
+patches.add(_queue, "SimpleQueue", SimpleQueue)
+

@@ -1,0 +1,192 @@
+"""Resources of an execution: deterministic ids, labels, and who holds what."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any
+
+from bohrbug.model.operation import Resource, ResourceId
+from bohrbug.model.site import site_of
+
+
+class ResourceState:
+    """What an execution knows of one resource.
+
+    Parameters:
+        id: deterministic id.
+        type: the class a user would name.
+        created: ``(code object, offset)`` of its making, if seen.
+        label: overrides the label made of type and place.
+    """
+
+    __slots__ = ("clock", "created", "given_label", "id", "last_writer", "serial", "type")
+
+    def __init__(
+        self, id: ResourceId, type: str, created: Any = None, label: str = "", serial: int = 0
+    ) -> None:
+        self.id = id
+        self.type = type
+        self.created = created
+        self.given_label = label
+        self.serial = serial
+        # Vector clock of the race detector, and who wrote it last.
+        self.clock: list[int] | None = None
+        self.last_writer: Any = None
+
+    @property
+    def label(self) -> str:
+        """How reports call it."""
+        if self.given_label:
+            return self.given_label
+        site = site_of(self.created)
+        if site is None:
+            return f"{self.type} {self.id}"
+        return f"{self.type} {os.path.basename(site.filename)}:{site.line}"
+
+    def describe(self) -> Resource:
+        """Plain data for traces."""
+        return Resource(self.id, self.type, self.label, site_of(self.created))
+
+
+class VariableState:
+    """A variable that was accessed at a scheduling point; described only when asked."""
+
+    __slots__ = ("id", "shadow")
+
+    def __init__(self, id: ResourceId, shadow: Any) -> None:
+        self.id = id
+        self.shadow = shadow
+
+    def describe(self) -> Resource:
+        """Plain data for traces."""
+        return Resource(self.id, "variable", self.shadow.label)
+
+
+class ResourceTable:
+    """All resources of one execution.
+
+    Locks carry their state themselves; objects of classes that we only patch
+    (events, queues, ...) are found by identity, through weak references, so that
+    they die when the program drops them.
+
+    Parameters:
+        names: ids given in earlier executions to objects that live on from one
+            execution to the next, by ``id(object)``; shared by all executions
+            of an exploration.
+    """
+
+    _serials = 0
+
+    def __init__(self, names: dict[int, Any] | None = None) -> None:
+        ResourceTable._serials += 1
+        self.serial = ResourceTable._serials
+        self._by_identity: dict[int, tuple[ResourceState, Any]] = {}
+        self._named: dict[ResourceId, ResourceState] = {}
+        self._states: list[ResourceState | VariableState] = []
+        self._names: dict[int, Any] = {} if names is None else names
+        self.held: dict[int, Any] = {}
+
+    def state_named(self, id: ResourceId, label: str = "", type: str = "") -> ResourceState:
+        """The resource with a given id, such as the thread resource of a task."""
+        state = self._named.get(id)
+        if state is None:
+            state = self._named[id] = ResourceState(id, type or label, label=label)
+            self._states.append(state)
+        return state
+
+    def new(self, task: Any, type: str, created: Any = None) -> ResourceState:
+        """A resource that ``task`` makes now."""
+        state = ResourceState(f"{task.id}:{task.resources}", type, created, serial=self.serial)
+        task.resources += 1
+        self._states.append(state)
+        return state
+
+    def register(self, obj: object, task: Any, type: str, created: Any) -> ResourceState:
+        """A resource found by identity, made by ``task`` now."""
+        state = self.new(task, type, created)
+        self._by_identity[id(obj)] = (state, weakref.ref(obj))
+        return state
+
+    def of(self, obj: object, type: str) -> ResourceState:
+        """The resource of an object that was registered or is older than the execution."""
+        entry = self._by_identity.get(id(obj))
+        if entry is not None and entry[1]() is obj:
+            return entry[0]
+        state = self.outside(obj, type)
+        self._by_identity[id(obj)] = (state, weakref.ref(obj))
+        return state
+
+    def outside(self, obj: object, type: str) -> ResourceState:
+        """A new state for an object whose making was not seen in this execution."""
+        known = self._names.get(id(obj))
+        if known is not None and known[1]() is obj:
+            name = known[0]
+        else:
+            name = f"before:{len(self._names)}"
+            self._names[id(obj)] = (name, weakref.ref(obj))
+        created = getattr(obj, "_created", None)
+        state = ResourceState(name, type, created, serial=self.serial)
+        self._states.append(state)
+        return state
+
+    def add_variable(self, id: ResourceId, shadow: Any) -> None:
+        """A variable was accessed at a scheduling point."""
+        self._states.append(VariableState(id, shadow))
+
+    def reset_held(self) -> None:
+        """Free the locks that tasks of this execution still hold at its end."""
+        for lock in list(self.held.values()):
+            lock._reset()
+        self.held.clear()
+
+    def descriptions(self) -> dict[ResourceId, Resource]:
+        """Every resource, described for people; computed only when looked at."""
+        return LazyDescriptions(self._states)
+
+
+class LazyDescriptions(dict[ResourceId, Resource]):
+    """Descriptions made on first use: most traces are never shown to anybody."""
+
+    def __init__(self, states: list[ResourceState | VariableState]) -> None:
+        super().__init__()
+        self._pending: list[ResourceState | VariableState] | None = states
+
+    def _fill(self) -> None:
+        if self._pending is not None:
+            states, self._pending = self._pending, None
+            for state in states:
+                self[state.id] = state.describe()
+
+    def __missing__(self, key: ResourceId) -> Resource:
+        if self._pending is None:
+            raise KeyError(key)
+        self._fill()
+        return self[key]
+
+    def get(self, key: ResourceId, default: Any = None) -> Any:
+        """As ``dict.get``, after the descriptions were made."""
+        self._fill()
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        self._fill()
+        return super().__contains__(key)
+
+    def __iter__(self) -> Any:
+        self._fill()
+        return super().__iter__()
+
+    def items(self) -> Any:
+        """As ``dict.items``, after the descriptions were made."""
+        self._fill()
+        return super().items()
+
+    def values(self) -> Any:
+        """As ``dict.values``, after the descriptions were made."""
+        self._fill()
+        return super().values()
+
+    def __len__(self) -> int:
+        self._fill()
+        return super().__len__()

@@ -1,0 +1,466 @@
+"""What functions and containers implemented in C read and write.
+
+An entry errs on the side of telling too much: a read of the whole container where only some items
+matter costs an execution or two, an access that is not told costs a bug.
+"""
+
+from __future__ import annotations
+
+import _bisect
+import _collections
+import _ctypes
+import _functools
+import _heapq
+import _io
+import _operator
+import array
+import builtins
+import collections
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GeneratorType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, NamedTuple
+
+from bohrbug.runtime.threads.rewrite.attributes import look_up, namespace_of, order_of, remember_class
+
+MethodWrapper = MethodWrapperType
+MethodDescriptor = MethodDescriptorType
+WrapperDescriptor = WrapperDescriptorType
+LruCacheWrapper: type = functools._lru_cache_wrapper
+AttrGetter = operator.attrgetter
+ItemGetter = operator.itemgetter
+
+CALLABLE_TYPES = frozenset(
+    {
+        BuiltinFunctionType,
+        MethodWrapper,
+        MethodDescriptor,
+        WrapperDescriptor,
+        MethodType,
+        type,
+        functools.partial,
+        LruCacheWrapper,
+        operator.attrgetter,
+        operator.itemgetter,
+        operator.methodcaller,
+    }
+)
+"""Types of what may be implemented in C when it is called."""
+
+CODE_TYPES = frozenset({FunctionType, BuiltinFunctionType, type, ModuleType, MethodType})
+"""Types of module attributes that are bound once: functions, classes, modules."""
+
+_LIMIT = 2048
+# A test may put something else in the place of the builtin.
+_length = len
+
+# --- Actions -------------------------------------------------------------------------------------
+
+NOTHING = "nothing"
+READ = "read the whole owner"
+WRITE = "write the whole owner"
+READ_ITEM = "subscript"
+READ_KEY = "read an item if it is there"
+WRITE_ITEM = "write an item"
+CONTAINS_ITEM = "contains"
+STEP = "next"
+ITERATE = "iter"
+CONSUME = "read all items"
+GET_ATTRIBUTE = "getattr"
+SET_ATTRIBUTE = "setattr"
+VARS = "vars"
+GENERIC_SET_ITEM = "store a subscript"
+GENERIC_DELETE_ITEM = "delete a subscript"
+BINARY = "binary operator"
+BINARY_IN_PLACE = "binary operator in place"
+
+
+class Effect(NamedTuple):
+    """What a call does.
+
+    Parameters:
+        action: one of the constants above, done to the owner.
+        consumes: positions of arguments all of whose items are read; the owner does not count.
+        takes_owner_from_arguments: the first argument is the owner; else the ``self`` of a method.
+    """
+
+    action: str
+    consumes: tuple[int, ...] = ()
+    takes_owner_from_arguments: bool = False
+
+
+# --- Families of containers ----------------------------------------------------------------------
+
+MAPPING = "mapping"
+DEFAULT_MAPPING = "mapping that stores on reading"
+SEQUENCE = "sequence"
+SET = "set"
+OTHER = "other"
+
+_DICT_VIEWS: tuple[type, ...] = tuple(
+    type(getattr(mapping, name)())
+    for mapping in ({}, collections.OrderedDict())
+    for name in ("keys", "values", "items")
+)
+VIEWS = frozenset(_DICT_VIEWS)
+
+_FAMILIES: dict[type, str] = {
+    dict: MAPPING,
+    collections.OrderedDict: MAPPING,
+    collections.defaultdict: DEFAULT_MAPPING,
+    list: SEQUENCE,
+    collections.deque: SEQUENCE,
+    bytearray: SEQUENCE,
+    array.array: SEQUENCE,
+    _ctypes.Array: SEQUENCE,
+    _ctypes._Pointer: OTHER,
+    set: SET,
+    memoryview: OTHER,
+    **dict.fromkeys(_DICT_VIEWS, OTHER),
+}
+
+
+class _Families(dict[type, str | None]):
+    """The family of the C class whose special method an object uses, or ``None``.
+
+    Parameters:
+        special: name of the special method; where Python code overrides it, that code is rewritten
+            and tells for itself.
+    """
+
+    def __init__(self, special: str) -> None:
+        super().__init__()
+        self.special = special
+
+    def __missing__(self, class_: type) -> str | None:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        family = None
+        for base in order_of(class_):
+            if self.special in namespace_of(base):
+                if base is _ctypes.Array or issubclass(base, _ctypes.Array):
+                    base = _ctypes.Array
+                family = _FAMILIES.get(base)
+                break
+        self[class_] = family
+        remember_class(self, class_)
+        return family
+
+
+GETITEM = _Families("__getitem__")
+SETITEM = _Families("__setitem__")
+DELITEM = _Families("__delitem__")
+CONTAINS = _Families("__contains__")
+
+
+class _IsContainer(dict[type, bool]):
+    """Whether objects of a class are containers implemented in C, or derived from one."""
+
+    def __missing__(self, class_: type) -> bool:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        answer = any(base in _FAMILIES for base in order_of(class_))
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+CONTAINER = _IsContainer()
+
+_INDEXED = (list, collections.deque, bytearray, array.array, _ctypes.Array)
+
+
+def is_indexed(owner: Any) -> bool:
+    """Whether the keys of a container are positions."""
+    return issubclass(type(owner), _INDEXED)
+
+
+class _PlainKeys(dict[type, bool]):
+    """Whether hashing and comparing keys of a class runs no Python code."""
+
+    def __missing__(self, class_: type) -> bool:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        hashing = look_up(class_, "__hash__")
+        comparing = look_up(class_, "__eq__")
+        answer = class_ is not frozenset and (
+            type(hashing) is WrapperDescriptorType and type(comparing) is WrapperDescriptorType
+        )
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+_PLAIN_KEYS = _PlainKeys()
+
+
+def is_plain_key(key: Any) -> bool:
+    """Whether hashing and comparing a key runs no Python code and can't fail."""
+    class_ = type(key)
+    if class_ is tuple:
+        return all(is_plain_key(element) for element in key)
+    return _PLAIN_KEYS[class_]
+
+
+# --- Iterators -----------------------------------------------------------------------------------
+
+OVER_CONTAINER = "over a container"
+OVER_ITERATORS = "over iterators"
+OVER_NOTHING = "over nothing that changes"
+
+
+def _iterator_types() -> dict[type, str]:
+    ordered = collections.OrderedDict[int, int]()
+    containers: list[Any] = [[], {}, set(), collections.deque(), bytearray(), array.array("b")]
+    containers += [ordered, memoryview(b"")]
+    containers += [view for m in ({}, ordered) for view in (m.keys(), m.values(), m.items())]
+    types = {type(iter(container)): OVER_CONTAINER for container in containers}
+    reversible: list[Any] = [[], {}, {}.values(), {}.items(), collections.deque(), ordered]
+    types.update({type(reversed(container)): OVER_CONTAINER for container in reversible})
+    nothing: list[Any] = [(), "", "\u0100", b"", range(1), range(1 << 70), frozenset()]
+    for thing in nothing:
+        types.setdefault(type(iter(thing)), OVER_NOTHING)
+    types.update(
+        dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING)
+    )
+    over_iterators: list[type] = [map, filter, zip, enumerate, reversed]
+    over_iterators += [
+        value
+        for name, value in vars(itertools).items()
+        if isinstance(value, type) and hasattr(value, "__next__")
+    ]
+    for iterator in over_iterators:
+        types.setdefault(iterator, OVER_ITERATORS)
+    return types
+
+
+ITERATORS: dict[type, str] = _iterator_types()
+"""Types of iterators implemented in C, and what they step over."""
+
+# --- Methods -------------------------------------------------------------------------------------
+
+OBJECT_METHODS = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
+
+
+def _names(names: str) -> Iterable[str]:
+    return names.split()
+
+
+def _methods(
+    class_: type,
+    *,
+    writes: str = "",
+    reads: str = "",
+    others: dict[str, Effect] | None = None,
+) -> dict[str, Effect]:
+    """The effects of a container's methods.
+
+    Parameters:
+        class_: the container.
+        writes: methods that change it; what they are given is read.
+        reads: further methods that read it; special methods are known.
+        others: all else.
+    """
+    effects = {name: Effect(READ) for name in _names(_SPECIAL_READS) if hasattr(class_, name)}
+    effects.update({name: Effect(READ, (0,)) for name in _names(reads)})
+    effects.update({name: Effect(WRITE) for name in _names(writes)})
+    effects.update(
+        {name: Effect(BINARY, ()) for name in _names(_SPECIAL_BINARY) if hasattr(class_, name)}
+    )
+    effects.update(
+        {
+            name: Effect(BINARY_IN_PLACE)
+            for name in _names("__iadd__ __imul__ __iand__ __ior__ __isub__ __ixor__")
+            if hasattr(class_, name)
+        }
+    )
+    special = {
+        "__getitem__": Effect(READ_ITEM),
+        "__setitem__": Effect(GENERIC_SET_ITEM),
+        "__delitem__": Effect(GENERIC_DELETE_ITEM),
+        "__contains__": Effect(CONTAINS_ITEM),
+        "__iter__": Effect(ITERATE),
+    }
+    effects.update({name: effect for name, effect in special.items() if hasattr(class_, name)})
+    effects["__init__"] = Effect(WRITE, (0, 1))
+    effects.update(others or {})
+    return effects
+
+
+_SPECIAL_READS = (
+    "__len__ __repr__ __str__ __reversed__ __copy__ __deepcopy__ __reduce__ __reduce_ex__ __sizeof__"
+    " copy __bytes__"
+)
+_SPECIAL_BINARY = (
+    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __mul__ __or__ __ror__ __and__ __rand__"
+    " __sub__ __rsub__ __xor__ __rxor__"
+)
+_MAPPING_METHODS = {
+    "get": Effect(READ_KEY),
+    "__missing__": Effect(WRITE_ITEM),
+    "pop": Effect(WRITE_ITEM),
+    "setdefault": Effect(WRITE_ITEM),
+    "update": Effect(WRITE, (0,)),
+}
+_SEQUENCE_EXTENDERS = {"extend": Effect(WRITE, (0,)), "extendleft": Effect(WRITE, (0,))}
+_ITERATOR_METHODS = {
+    name: Effect(STEP) for name in ("__next__", "send", "throw", "close", "__setstate__")
+}
+_STREAM_METHODS = (
+    "write writelines truncate seek read readline readlines read1 readinto readinto1 close"
+    " __next__ tell"
+)
+
+_DEQUE_WRITES = "append appendleft pop popleft rotate clear insert remove reverse __delitem__"
+
+_METHODS: dict[type, dict[str, Effect]] = {
+    list: _methods(
+        list,
+        writes="append insert remove pop clear sort reverse __delitem__",
+        reads="index count",
+        others=_SEQUENCE_EXTENDERS,
+    ),
+    collections.deque: _methods(
+        collections.deque, writes=_DEQUE_WRITES, reads="index count", others=_SEQUENCE_EXTENDERS
+    ),
+    dict: _methods(dict, writes="popitem clear", others=_MAPPING_METHODS),
+    collections.OrderedDict: _methods(
+        collections.OrderedDict, writes="popitem clear move_to_end", others=_MAPPING_METHODS
+    ),
+    set: _methods(
+        set,
+        writes="pop clear",
+        reads=(
+            "union intersection difference symmetric_difference issubset issuperset isdisjoint"
+        ),
+        others={
+            "add": Effect(WRITE_ITEM),
+            "discard": Effect(WRITE_ITEM),
+            "remove": Effect(WRITE_ITEM),
+            **{
+                name: Effect(WRITE, (0, 1, 2))
+                for name in (
+                    "update",
+                    "intersection_update",
+                    "difference_update",
+                    "symmetric_difference_update",
+                )
+            },
+        },
+    ),
+    bytearray: _methods(
+        bytearray,
+        writes="append insert remove pop clear reverse __delitem__",
+        reads=" ".join(
+            name
+            for name in dir(bytes)
+            if not name.startswith("_") and name not in ("fromhex", "maketrans")
+        ),
+        others=_SEQUENCE_EXTENDERS,
+    ),
+    array.array: _methods(
+        array.array,
+        writes="append insert remove pop clear reverse byteswap frombytes fromfile fromlist"
+        " fromunicode",
+        reads="index count tobytes tolist tofile tounicode buffer_info",
+        others=_SEQUENCE_EXTENDERS,
+    ),
+    memoryview: _methods(memoryview, reads="tobytes tolist hex"),
+    str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
+    bytes: {"join": Effect(NOTHING, (0,))},
+    _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
+    | {"getvalue": Effect(WRITE)},
+    _io.BytesIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
+    | {"getvalue": Effect(WRITE), "getbuffer": Effect(WRITE)},
+    **dict.fromkeys(
+        _DICT_VIEWS,
+        {
+            "__len__": Effect(READ),
+            "__contains__": Effect(READ),
+            "__iter__": Effect(ITERATE),
+            "__reversed__": Effect(READ),
+            "isdisjoint": Effect(READ, (0,)),
+        },
+    ),
+    **dict.fromkeys(ITERATORS, _ITERATOR_METHODS),
+}
+
+
+class _Methods(dict[type, dict[str, Effect]]):
+    """The effects of the methods of objects of a class, inherited ones included."""
+
+    def __missing__(self, class_: type) -> dict[str, Effect]:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        effects: dict[str, Effect] = {}
+        for base in reversed(order_of(class_)):
+            effects.update(_METHODS.get(base, {}))
+        self[class_] = effects
+        remember_class(self, class_)
+        return effects
+
+
+METHODS = _Methods()
+
+# --- Functions and constructors ------------------------------------------------------------------
+
+CONSTRUCTORS: dict[type, int] = {
+    **dict.fromkeys((list, tuple, set, frozenset, dict, bytes, bytearray, str, bool), 0),
+    **dict.fromkeys((collections.deque, collections.OrderedDict, memoryview), 0),
+    **dict.fromkeys((collections.defaultdict, array.array), 1),
+}
+"""Classes whose constructors read all items of their arguments from this position on."""
+
+
+def _functions() -> dict[Callable[..., Any], Effect]:
+    effects: dict[Callable[..., Any], Effect] = {}
+
+    def enter(module: ModuleType, names: str, action: str, *consumes: int) -> None:
+        for name in _names(names):
+            function = getattr(module, name, None)
+            if isinstance(function, BuiltinFunctionType):
+                effects[function] = Effect(action, consumes, takes_owner_from_arguments=True)
+
+    enter(builtins, "len repr ascii format", READ)
+    enter(builtins, "sorted sum min max any all", CONSUME)
+    enter(builtins, "next anext", STEP)
+    enter(builtins, "iter", ITERATE)
+    enter(builtins, "getattr hasattr", GET_ATTRIBUTE)
+    enter(builtins, "setattr delattr", SET_ATTRIBUTE)
+    enter(builtins, "vars", VARS)
+    enter(_heapq, "heappush heappop heappushpop heapreplace heapify", WRITE)
+    enter(_heapq, "_heapreplace_max _heapify_max _heappop_max", WRITE)
+    enter(_bisect, "bisect bisect_left bisect_right", READ)
+    enter(_bisect, "insort insort_left insort_right", WRITE)
+    enter(_operator, "length_hint truth not_", READ)
+    enter(_operator, "countOf indexOf", CONSUME)
+    enter(_operator, "getitem", READ_ITEM)
+    enter(_operator, "setitem", GENERIC_SET_ITEM)
+    enter(_operator, "delitem", GENERIC_DELETE_ITEM)
+    enter(_operator, "contains", CONTAINS_ITEM)
+    enter(_operator, "add mul or_ and_ sub xor concat eq ne lt le gt ge", BINARY)
+    enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
+    enter(_functools, "reduce", NOTHING, 0)
+    # Counter.update and Counter(iterable)
+    enter(_collections, "_count_elements", WRITE, 0)
+    return effects
+
+
+FUNCTIONS = _functions()
+
+
+def forget_classes() -> None:
+    """Let go of all classes that were looked at."""
+    for cache in (GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER, _PLAIN_KEYS, METHODS):
+        cache.clear()

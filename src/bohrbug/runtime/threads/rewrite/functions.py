@@ -1,0 +1,139 @@
+"""Rewritten code put into function objects, and taken out again.
+
+The code is exchanged in place, so that whoever holds a reference to a function calls the rewritten
+one.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterable
+from types import CodeType, FunctionType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import attributes, builtins_table
+from bohrbug.runtime.threads.rewrite.rewriter import GlobalsView, rewrite, stored_globals
+from bohrbug.runtime.threads.rewrite.scope import Scope
+
+
+class Rewriter:
+    """Rewrites functions in scope and can undo it.
+
+    Parameters:
+        scope: which functions are rewritten; the default scope if not given.
+        breakers: also tell where a GIL build could switch threads.
+    """
+
+    def __init__(self, scope: Scope | None = None, breakers: bool = False) -> None:
+        self.scope = scope if scope is not None else Scope()
+        self.breakers = breakers
+        self._views: dict[int, GlobalsView] = {}
+        self._originals: dict[int, CodeType] = {}
+        self._changed: dict[int, weakref.ref[FunctionType]] = {}
+        self._installed = False
+
+    @property
+    def skipped(self) -> dict[CodeType, str]:
+        """Code objects that could not be rewritten, with the reason."""
+        return {
+            code: reason for view in self._views.values() for code, reason in view.skipped.items()
+        }
+
+    def install(self, codes: Iterable[CodeType]) -> int:
+        """Rewrite all functions in scope that have one of these code objects.
+
+        Functions that rewritten ones make later, such as closures, are rewritten as well.
+
+        Parameters:
+            codes: original code objects; those already rewritten are passed over.
+
+        Returns:
+            How many functions were changed.
+        """
+        wanted = {id(code): code for code in codes if id(code) not in self._originals}
+        if not wanted:
+            return 0
+        count = 0
+        for function in _functions_with(wanted):
+            if self.scope.includes(function):
+                count += self.install_function(function)
+        return count
+
+    def install_function(self, function: FunctionType) -> bool:
+        """Rewrite one function, in scope or not; whether its code changed."""
+        original = function.__code__
+        if id(original) in self._originals:
+            return False
+        code = self.rewritten(original, function.__globals__)
+        if code is original:
+            return False
+        function.__code__ = code
+        self._changed[id(function)] = weakref.ref(function)
+        self._installed = True
+        return True
+
+    def rewritten(self, code: CodeType, namespace: dict[str, Any]) -> CodeType:
+        """The rewritten form of a code object, such as that of a script, to be run in ``namespace``.
+
+        Parameters:
+            code: the original; it comes back as it is if it can't be rewritten.
+            namespace: the globals it runs with.
+        """
+        view = self._view(namespace)
+        before = len(view.made)
+        result = rewrite(code, view, breakers=self.breakers)
+        if len(view.made) != before:
+            for original, made in list(view.made.values())[before:]:
+                self._originals[id(made)] = original
+        return result
+
+    def original(self, code: CodeType) -> CodeType:
+        """What a code object was before it was rewritten; itself if it never was."""
+        return self._originals.get(id(code), code)
+
+    def restore(self) -> None:
+        """Give all functions their original code back, those that rewritten code made included."""
+        if not self._installed:
+            return
+        for reference in self._changed.values():
+            function = reference()
+            if function is not None:
+                function.__code__ = self.original(function.__code__)
+        self._changed.clear()
+        made = {
+            id(code): code for view in self._views.values() for _, code in view.made.values()
+        }
+        for function in _functions_with(made):
+            function.__code__ = self.original(function.__code__)
+        self._installed = False
+        attributes.forget_classes()
+        builtins_table.forget_classes()
+
+    def _view(self, namespace: dict[str, Any]) -> GlobalsView:
+        view = self._views.get(id(namespace))
+        if view is None:
+            view = GlobalsView(namespace, self._stored_globals(namespace))
+            self._views[id(namespace)] = view
+        return view
+
+    def _stored_globals(self, namespace: dict[str, Any]) -> frozenset[str]:
+        """Names of globals that functions of a module store."""
+        names: set[str] = set()
+        seen: set[int] = set()
+        for function in gc.get_referrers(namespace):
+            if isinstance(function, FunctionType) and function.__globals__ is namespace:
+                code = self.original(function.__code__)
+                if id(code) not in seen:
+                    seen.add(id(code))
+                    names |= stored_globals(code)
+        return frozenset(names)
+
+
+def _functions_with(codes: dict[int, CodeType]) -> list[FunctionType]:
+    """All function objects that have one of these code objects (by identity)."""
+    return [
+        referrer
+        for referrer in gc.get_referrers(*codes.values())
+        if isinstance(referrer, FunctionType) and id(referrer.__code__) in codes
+    ]

@@ -1,0 +1,82 @@
+"""Which functions are rewritten: decided by the name of the module they are defined in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FunctionType
+
+TRUSTED_MODULES: tuple[str, ...] = (
+    # Their primitives are controlled as a whole; what they do inside is no business of the test.
+    *("threading", "_threading_local", "queue", "concurrent.futures", "multiprocessing"),
+    *("asyncio", "greenlet", "gevent", "eventlet"),
+    # threading keeps its threads in a WeakSet.
+    "_weakrefset",
+    # They have locks of their own, run everywhere, and would drown the accesses of the test.
+    *("logging", "warnings", "contextlib", "abc", "_py_abc", "enum", "types", "typing"),
+    *("typing_extensions", "codecs", "encodings", "locale", "re", "sre_compile", "sre_parse"),
+    *("reprlib", "copyreg"),
+    # Importing.
+    *("importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "pkgutil"),
+    *("runpy", "site"),
+    # Looking at code.
+    *("inspect", "traceback", "linecache", "tokenize", "token", "ast", "dis", "opcode"),
+    *("pdb", "bdb", "cmd", "code", "codeop", "trace", "tracemalloc", "faulthandler"),
+    # What runs and watches tests.
+    *("unittest", "doctest", "pytest", "_pytest", "pluggy", "iniconfig", "xdist", "execnet"),
+    *("pytest_timeout", "pytest_cov", "pytest_asyncio", "anyio", "hypothesis", "coverage"),
+    # Ourselves.
+    *("bohrbug", "bytecode", "rich", "click", "pygments"),
+)
+"""Modules, with all modules in them, whose functions are left as they are."""
+
+
+class Scope:
+    """Which modules' functions are rewritten.
+
+    Everything is, third-party packages and the standard library included, but for
+    :data:`TRUSTED_MODULES`. A name stands for a module and all modules in it; of several names
+    that match, the longest decides.
+
+    Parameters:
+        changes: ``"+logging"`` (or ``"logging"``) adds a module to the scope, ``"-requests"`` takes
+            it away; ``"-"`` alone takes everything away that no other name adds.
+
+    Raises:
+        ValueError: a change names nothing.
+    """
+
+    def __init__(self, changes: Iterable[str] = ()) -> None:
+        self._default = True
+        self._rules: dict[str, bool] = dict.fromkeys(TRUSTED_MODULES, False)
+        self._answers: dict[str, bool] = {}
+        for change in changes:
+            text = change.strip()
+            included = not text.startswith("-")
+            name = text[1:] if text[:1] in ("+", "-") else text
+            if name:
+                self._rules[name] = included
+            elif text == "-":
+                self._default = False
+            else:
+                raise ValueError(f"scope: {change!r} names no module")
+
+    def includes_module(self, name: str) -> bool:
+        """Whether functions of the module of that dotted name are rewritten."""
+        answer = self._answers.get(name)
+        if answer is None:
+            answer = self._answers[name] = self._decide(name)
+        return answer
+
+    def _decide(self, name: str) -> bool:
+        prefix = name
+        while prefix:
+            rule = self._rules.get(prefix)
+            if rule is not None:
+                return rule
+            prefix = prefix.rpartition(".")[0]
+        return self._default
+
+    def includes(self, function: FunctionType) -> bool:
+        """Whether a function is rewritten."""
+        name = function.__globals__.get("__name__")
+        return isinstance(name, str) and self.includes_module(name)

@@ -1,0 +1,323 @@
+"""The threads runtime: from plans to traces, with data accesses made visible."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import CodeType
+from typing import Any, Protocol
+
+from bohrbug.model.operation import Site
+from bohrbug.model.plan import Plan
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads import futures, thread_functions, thread_state
+from bohrbug.runtime.threads.execution import Execution, Explainer, Settings
+from bohrbug.runtime.threads.installation import installation
+from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.discovery import Discovery
+from bohrbug.runtime.threads.rewrite.functions import Rewriter
+from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.task import CarrierPool
+from bohrbug.runtime.threads.variables import AccessMonitor, PlaceSet, Types, Variables
+
+
+class Level(str, Enum):
+    """Which operations are scheduling points."""
+
+    SYNC = "sync"
+    """Synchronisation only."""
+    RACY = "racy"
+    """And accesses at places that took part in a data race (CHESS, section 3.5)."""
+    ALL = "all"
+    """And accesses at places that touch variables shared by tasks, ordered or not."""
+
+
+class RaceDetector(Protocol):
+    """What the runtime needs of the monitor that watches for data races."""
+
+    epochs: list[int]
+    tags: list[int]
+    racy_places: PlaceSet
+    shared_places: PlaceSet
+
+    def spawn(self, parent_index: int, child_index: int) -> None:
+        """A task was created."""
+
+    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
+        """A task did an operation on a synchronisation resource."""
+
+    def read(self, shadow: Any, task_index: int, place: Any) -> object:
+        """A task reads a variable."""
+
+    def write(self, shadow: Any, task_index: int, place: Any) -> object:
+        """A task writes a variable."""
+
+    def races(self, task_id: Callable[[int], str]) -> list[Any]:
+        """The races found, for people."""
+
+
+PlaceKey = tuple[str, str, int, int]
+"""A place as plain data: file name, function, its first line, byte offset."""
+
+
+def place_key(place: Any) -> PlaceKey:
+    """What names a place in another process."""
+    code, offset = place
+    return (code.co_filename, code.co_qualname, code.co_firstlineno, offset)
+
+
+class _Sink(AccessMonitor):
+    """The sink of rewritten code; also told where a GIL build could switch threads."""
+
+    __slots__ = ("_watched",)
+
+    def __init__(self, execution: Execution, detector: Any, variables: Any, points: Any) -> None:
+        super().__init__(detector, variables, execution, execution.access, points)
+        self._watched = execution
+
+    def breaker(self) -> None:
+        """A build with the GIL could switch threads here."""
+        self._watched.current.breakable = True
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What :meth:`ThreadsRuntime.execute` tells besides the trace.
+
+    Parameters:
+        trace: of the execution.
+        new_points: places that became scheduling points through it; executions
+            from now on have more steps than before.
+        beyond_gil: see :attr:`Execution.beyond_gil`.
+    """
+
+    trace: Trace
+    new_points: int
+    beyond_gil: tuple[int, ...] = ()
+
+
+DISCOVERIES = frozenset({1, 2, 10, 100, 1_000, 10_000})
+"""Numbers of the executions in which functions that run are looked for."""
+
+
+class ThreadsRuntime:
+    """Executes plans of one test.
+
+    Parameters:
+        function: the test.
+        settings: how executions are run.
+        level: what is a scheduling point.
+        scope: which functions are rewritten.
+        explainer: turns ends of executions into outcomes.
+        detector: makes the race detector of an execution.
+        invariant: see :class:`Execution`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[], object],
+        settings: Settings,
+        level: Level,
+        scope: Scope,
+        explainer: Explainer,
+        detector: Callable[[Execution], RaceDetector],
+        invariant: Callable[[], object] | None = None,
+    ) -> None:
+        self.function = function
+        self.settings = settings
+        self.level = level
+        self._explainer = explainer
+        self._make_detector = detector
+        self._invariant = invariant
+        self._rewriter = Rewriter(scope, breakers=settings.gil)
+        self._codes: list[CodeType] = []
+        self._types = Types(_is_synchronisation)
+        self._names: dict[int, Any] = {}
+        self._pool = CarrierPool()
+        self.points = PlaceSet()
+        self._wanted: set[PlaceKey] = set()
+        self.executions = 0
+        self.execution: Execution | None = None
+        self._collected = True
+
+    # -- life --------------------------------------------------------------------
+
+    def __enter__(self) -> ThreadsRuntime:
+        installation.install()
+        self._collected = gc.isenabled()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        thread_functions.instrument_callable = hooks.instrumented_callable
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        # Frozen objects are not found by the collector, which the rewriter asks for functions.
+        gc.unfreeze()
+        self._rewriter.restore()
+        thread_functions.instrument_callable = _as_it_is
+        self._pool.close()
+        if self._collected:
+            gc.enable()
+        installation.restore()
+
+    # -- executing ---------------------------------------------------------------
+
+    def execute(self, plan: Plan, learn: bool = True) -> Executed:
+        """Execute a plan.
+
+        Parameters:
+            plan: the plan.
+            learn: whether functions and racy places that are found change
+                what is a scheduling point from the next execution on.
+        """
+        if learn:
+            self.executions += 1
+            if self.level is not Level.SYNC and self.executions in DISCOVERIES:
+                with Discovery() as discovery:
+                    executed = self._run(plan, self.settings, learn)
+                self._rewrite(discovery.codes)
+                return executed
+        return self._run(plan, self.settings, learn)
+
+    def _run(self, plan: Plan, settings: Settings, learn: bool) -> Executed:
+        execution = Execution(
+            plan,
+            settings,
+            self._pool,
+            self._explainer,
+            invariant=self._invariant,
+            names=self._names,
+            end_hooks=(futures.let_workers_end,),
+            swap=thread_state.swap_running_loop,
+        )
+        self.execution = execution
+        executors = installation.executors
+        executors.begin()
+        detector = None
+        variables = None
+        if self.level is not Level.SYNC:
+            detector = self._make_detector(execution)
+            execution.detector = detector
+            variables = Variables(execution, self._types)
+            sink = _Sink(execution, detector, variables, self.points)
+
+            def watch() -> None:
+                sink.enabled = True
+
+            execution.on_first_spawn = watch
+            hooks.set_sink(sink)
+        try:
+            trace = execution.run(self.function)
+        finally:
+            hooks.set_sink(None)
+            executors.end()
+        new_points = 0
+        if detector is not None and variables is not None:
+            trace.races = detector.races(lambda index: execution.all_tasks[index].id)
+            if learn:
+                places = (
+                    detector.racy_places if self.level is Level.RACY else detector.shared_places
+                )
+                before = len(self.points)
+                self.points.update(places)
+                new_points = len(self.points) - before
+            trace.resources.get("", None)
+            variables.clear()
+        if gc.get_count()[0] > 20_000:
+            gc.collect(1)
+        return Executed(trace, new_points, tuple(execution.beyond_gil))
+
+    def _rewrite(self, codes: Iterable[CodeType]) -> None:
+        known = {id(code) for code in self._codes}
+        fresh = [self._rewriter.original(code) for code in codes]
+        self._codes.extend(code for code in fresh if id(code) not in known)
+        gc.unfreeze()
+        self._rewriter.install(self._codes)
+        gc.freeze()
+        if self._wanted:
+            self._add_wanted_points()
+
+    # -- points as data ------------------------------------------------------------
+
+    def point_keys(self) -> list[PlaceKey]:
+        """The data accesses that are scheduling points now, for a reproduction file."""
+        return sorted(place_key(place) for place in self.points)
+
+    def want_points(self, keys: Iterable[PlaceKey]) -> None:
+        """Make these places scheduling points as soon as their functions are rewritten."""
+        self._wanted.update(tuple(key) for key in keys)
+        self._add_wanted_points()
+
+    def _add_wanted_points(self) -> None:
+        for place in _places_of(self._rewriter):
+            if place_key(place) in self._wanted:
+                self.points.add(place)  # type: ignore[arg-type]
+
+    def point_sites(self) -> list[Site]:
+        """Where the data accesses that are scheduling points stand in the source."""
+        return [site for site in (site_of(tuple(place)) for place in self.points) if site]
+
+    # -- which interpreters ---------------------------------------------------------
+
+    def preemptions_beyond_gil(self, plan: Plan) -> tuple[Trace, tuple[int, ...]]:
+        """Execute a plan and find the preemptions that a build with the GIL can't make.
+
+        The functions are rewritten a second time so that they tell where such a
+        build checks whether to switch: at function entries, backward jumps and calls.
+
+        Returns:
+            The trace, and the steps that begin with a preemption beyond the GIL.
+        """
+        keys = {place_key(place) for place in self.points}
+        usual, points, wanted = self._rewriter, self.points, self._wanted
+        gc.unfreeze()
+        usual.restore()
+        self._rewriter = Rewriter(usual.scope, breakers=True)
+        self.points = PlaceSet()
+        self._wanted = keys
+        try:
+            self._rewriter.install(self._codes)
+            self._add_wanted_points()
+            executed = self._run(
+                plan, replace(self.settings, watch_breakers=True), learn=False
+            )
+        finally:
+            self._rewriter.restore()
+            self._rewriter, self.points, self._wanted = usual, points, wanted
+            usual.install(self._codes)
+            gc.freeze()
+        return executed.trace, executed.beyond_gil
+
+
+def _as_it_is(function: Any) -> Any:
+    return function
+
+
+def _places_of(rewriter: Rewriter) -> list[Place]:
+    found = []
+    for view in rewriter._views.values():
+        for _, made in view.made.values():
+            found.extend(const for const in made.co_consts if isinstance(const, Place))
+    return found
+
+
+def _is_synchronisation(cls: type) -> bool:
+    """Types whose attributes are not variables of the program: they are modelled as a whole."""
+    return cls.__module__ in _MODELLED_MODULES
+
+
+_MODELLED_MODULES = frozenset(
+    {
+        "_thread",
+        "threading",
+        "queue",
+        "_queue",
+        "concurrent.futures._base",
+        "concurrent.futures.thread",
+    }
+)

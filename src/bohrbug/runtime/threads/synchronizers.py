@@ -1,0 +1,380 @@
+"""``Condition``, ``Event``, ``Semaphore``, ``Barrier``: each call is one operation.
+
+The classes of :mod:`threading` stay what they are; only their methods are
+wrapped, so that subclasses, existing objects and existing references work.
+Each wrapper is a scheduling point that waits until the original would not
+block, and then lets the original run, within which nothing is one.
+"""
+
+from __future__ import annotations
+
+import threading
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import (
+    ACQUIRE,
+    CLEAR,
+    IS_SET,
+    NOTIFY,
+    RELEASE,
+    SET,
+    TRY_ACQUIRE,
+    WAIT,
+    WAKE,
+)
+from bohrbug.runtime.threads.control import (
+    INTERNAL_MODULES,
+    controlled,
+    current,
+    real_allocate_lock,
+    real_get_ident,
+)
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.locks import _Lock, free_predicate
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+
+def is_quiet(execution: Execution, frame: Any) -> bool:
+    """Whether an operation called from ``frame`` is no scheduling point of its own."""
+    return bool(
+        execution.current.inside or frame.f_globals.get("__name__") in INTERNAL_MODULES
+    )
+
+
+def place_of(frame: Any) -> Any:
+    """The place of the instruction that ``frame`` executes."""
+    return (frame.f_code, frame.f_lasti)
+
+
+def _registering(cls: type, type_name: str) -> None:
+    """Let objects of ``cls`` get their deterministic id when the program makes them."""
+    original = cls.__init__  # type: ignore[misc]
+
+    @patches.method(cls, "__init__")
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        execution = current.execution
+        if execution is not None and real_get_ident() == current.thread:
+            frame = _getframe(1)
+            if frame.f_globals.get("__name__") not in INTERNAL_MODULES:
+                task = execution.current
+                execution.resources.register(self, task, type_name, place_of(frame))
+                task.inside += 1
+                try:
+                    original(self, *args, **kwargs)
+                finally:
+                    task.inside -= 1
+                if type_name == "Condition":
+                    _adopt_own_lock(self, execution, place_of(frame))
+                return
+        original(self, *args, **kwargs)
+
+
+def _adopt_own_lock(condition: Any, execution: Execution, place: Any) -> None:
+    """A lock that a condition made for itself is used by the program, through it."""
+    lock = condition._lock
+    if isinstance(lock, _Lock) and lock._internal:
+        lock._internal = False
+        lock._created = place
+        lock._state = execution.resources.new(execution.current, lock._type, place)
+
+
+# -- Condition ---------------------------------------------------------------------
+
+_Condition = threading.Condition
+_condition_wait = _Condition.wait
+_condition_notify = _Condition.notify
+_condition_enter = _Condition.__enter__
+_condition_exit = _Condition.__exit__
+_registering(_Condition, "Condition")
+
+
+@patches.method(_Condition, "__enter__")
+def _enter(self: Any) -> Any:
+    lock = self._lock
+    if isinstance(lock, _Lock):
+        return lock._acquire(_getframe(1), True, -1)
+    return _condition_enter(self)
+
+
+@patches.method(_Condition, "__exit__")
+def _exit(self: Any, *exc_info: Any) -> Any:
+    lock = self._lock
+    if isinstance(lock, _Lock):
+        return lock._release(_getframe(1))
+    return _condition_exit(self, *exc_info)
+
+
+@patches.method(_Condition, "wait")
+def _wait(self: Any, timeout: float | None = None) -> bool:
+    execution = controlled()
+    if execution is None:
+        return _condition_wait(self, timeout)
+    if not self._is_owned():
+        raise RuntimeError("cannot wait on un-acquired lock")
+    frame = _getframe(1)
+    state = execution.resources.of(self, "Condition")
+    place = place_of(frame)
+    task = execution.current
+    if not is_quiet(execution, frame):
+        execution.perform(WAIT, state, place)
+    waiter = real_allocate_lock()
+    waiter.acquire()
+    self._waiters.append(waiter)
+    task.inside += 1
+    try:
+        saved = self._release_save()
+    finally:
+        task.inside -= 1
+    notified = False
+    lock_is_free = free_predicate(self._lock)
+
+    def ready() -> bool:
+        return not waiter.locked() and (lock_is_free is None or lock_is_free())
+
+    try:
+        if timeout is not None and timeout <= 0:
+            notified = not waiter.locked()
+        else:
+            notified = execution.perform(WAKE, state, place, ready, timeout)
+    finally:
+        if not execution.aborting:
+            task.inside += 1
+            try:
+                self._acquire_restore(saved)
+            finally:
+                task.inside -= 1
+        else:
+            _restore_quietly(self, saved)
+        if not notified:
+            try:
+                self._waiters.remove(waiter)
+            except ValueError:
+                # A notify came between the timeout and now; CPython loses it too.
+                notified = False
+    return notified
+
+
+def _restore_quietly(condition: Any, saved: Any) -> None:
+    """At the end of an execution: own the lock if it is free, so that ``with`` can leave it."""
+    from bohrbug.runtime.threads.task import TaskKilled
+
+    try:
+        condition._acquire_restore(saved)
+    except TaskKilled:
+        return
+
+
+@patches.method(_Condition, "notify")
+def _notify(self: Any, n: int = 1) -> None:
+    execution = controlled()
+    if execution is None:
+        _condition_notify(self, n)
+        return
+    frame = _getframe(1)
+    task = execution.current
+    if frame.f_code is _notify_all_code:
+        frame = frame.f_back
+    if not is_quiet(execution, frame) and self._is_owned():
+        execution.perform(NOTIFY, execution.resources.of(self, "Condition"), place_of(frame))
+    task.inside += 1
+    try:
+        _condition_notify(self, n)
+    finally:
+        task.inside -= 1
+
+
+_notify_all_code = _Condition.notify_all.__code__
+
+# -- Event ---------------------------------------------------------------------------
+
+_Event = threading.Event
+_event_set = _Event.set
+_event_clear = _Event.clear
+_event_wait = _Event.wait
+_event_is_set = _Event.is_set
+_registering(_Event, "Event")
+
+
+@patches.method(_Event, "set")
+def _set(self: Any) -> None:
+    execution = controlled()
+    if execution is None:
+        _event_set(self)
+        return
+    frame = _getframe(1)
+    task = execution.current
+    if task.prelude_of is not None:
+        # A new thread tells its starter that it runs.
+        task.inside += 1
+        try:
+            _event_set(self)
+        finally:
+            task.inside -= 1
+        execution.end_prelude(task)
+        return
+    if not is_quiet(execution, frame):
+        execution.perform(SET, execution.resources.of(self, "Event"), place_of(frame))
+    task.inside += 1
+    try:
+        _event_set(self)
+    finally:
+        task.inside -= 1
+
+
+@patches.method(_Event, "clear")
+def _clear(self: Any) -> None:
+    execution = controlled()
+    if execution is None:
+        _event_clear(self)
+        return
+    frame = _getframe(1)
+    task = execution.current
+    if not is_quiet(execution, frame):
+        execution.perform(CLEAR, execution.resources.of(self, "Event"), place_of(frame))
+    task.inside += 1
+    try:
+        _event_clear(self)
+    finally:
+        task.inside -= 1
+
+
+@patches.method(_Event, "is_set")
+def _is_set(self: Any) -> bool:
+    execution = current.execution
+    if execution is not None and real_get_ident() == current.thread and not execution.suspended:
+        frame = _getframe(1)
+        if not is_quiet(execution, frame):
+            state = execution.resources.of(self, "Event")
+            place = place_of(frame)
+            execution.perform(IS_SET, state, place)
+            execution.observe(state, place)
+    return self._flag  # type: ignore[no-any-return]
+
+
+@patches.method(_Event, "wait")
+def _event_wait_(self: Any, timeout: float | None = None) -> bool:
+    execution = controlled()
+    if execution is None:
+        return _event_wait(self, timeout)
+    if timeout is not None and timeout <= 0:
+        frame = _getframe(1)
+        if not is_quiet(execution, frame):
+            state = execution.resources.of(self, "Event")
+            execution.perform(IS_SET, state, place_of(frame))
+            execution.observe(state, place_of(frame))
+        return self._flag  # type: ignore[no-any-return]
+    if self._flag and execution.current.inside:
+        return True
+    frame = _getframe(1)
+    execution.perform(
+        WAIT,
+        execution.resources.of(self, "Event"),
+        place_of(frame),
+        lambda: self._flag,
+        timeout,
+    )
+    return self._flag  # type: ignore[no-any-return]
+
+
+# -- Semaphore -------------------------------------------------------------------------
+
+_Semaphore = threading.Semaphore
+_BoundedSemaphore = threading.BoundedSemaphore
+_semaphore_acquire = _Semaphore.acquire
+_registering(_Semaphore, "Semaphore")
+
+
+def _is_unlocked(condition: Any) -> bool:
+    """Whether nobody holds the lock inside a primitive (a test may take it directly)."""
+    lock = condition._lock
+    return not (isinstance(lock, _Lock) and lock._real.locked())
+
+
+@patches.method(_Semaphore, "acquire")
+def _acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> bool:
+    execution = controlled()
+    if execution is None:
+        return _semaphore_acquire(self, blocking, timeout)
+    if not blocking and timeout is not None:
+        raise ValueError("can't specify timeout for non-blocking acquire")
+    frame = _getframe(1)
+    task = execution.current
+    state = execution.resources.of(self, "Semaphore")
+    place = place_of(frame)
+    if not blocking or (timeout is not None and timeout <= 0):
+        if not is_quiet(execution, frame):
+            execution.perform(TRY_ACQUIRE, state, place)
+            if self._value <= 0:
+                execution.observe(state, place)
+    elif not (self._value > 0 and is_quiet(execution, frame)):
+
+        def ready() -> bool:
+            return self._value > 0 and _is_unlocked(self._cond)
+
+        if not execution.perform(ACQUIRE, state, place, ready, timeout):
+            return False
+    task.inside += 1
+    try:
+        return _semaphore_acquire(self, False)
+    finally:
+        task.inside -= 1
+
+
+patches.add(_Semaphore, "__enter__", _acquire)
+
+
+def _wrap_semaphore_release(cls: Any) -> None:
+    original = cls.release
+
+    @patches.method(cls, "release")
+    def release(self: Any, n: int = 1) -> None:
+        execution = controlled()
+        if execution is None:
+            original(self, n)
+            return
+        frame = _getframe(1)
+        if frame.f_code is _semaphore_exit_code:
+            frame = frame.f_back
+        task = execution.current
+        if not is_quiet(execution, frame):
+            execution.perform(
+                RELEASE, execution.resources.of(self, "Semaphore"), place_of(frame)
+            )
+        task.inside += 1
+        try:
+            original(self, n)
+        finally:
+            task.inside -= 1
+
+
+_semaphore_exit_code = _Semaphore.__exit__.__code__
+_wrap_semaphore_release(_Semaphore)
+_wrap_semaphore_release(_BoundedSemaphore)
+
+# -- Barrier ---------------------------------------------------------------------------
+
+_Barrier = threading.Barrier
+_registering(_Barrier, "Barrier")
+
+
+def _wrap_barrier(name: str, kind: Any) -> None:
+    """The original's own waiting on its condition blocks; the entry is the scheduling point."""
+    original = getattr(_Barrier, name)
+
+    @patches.method(_Barrier, name)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        execution = controlled()
+        if execution is None:
+            return original(self, *args, **kwargs)
+        frame = _getframe(1)
+        if not is_quiet(execution, frame):
+            execution.perform(kind, execution.resources.of(self, "Barrier"), place_of(frame))
+        return original(self, *args, **kwargs)
+
+
+_wrap_barrier("wait", WAIT)
+_wrap_barrier("reset", CLEAR)
+_wrap_barrier("abort", SET)

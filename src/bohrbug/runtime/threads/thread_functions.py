@@ -1,0 +1,348 @@
+"""``_thread`` and ``threading.Thread``: starting, joining, identity, exceptions.
+
+The Python code of :class:`threading.Thread` runs as it is; what it asks of
+``_thread`` is answered by the execution.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import threading
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import IS_ALIVE, JOIN, SPAWN
+from bohrbug.runtime.threads.control import (
+    controlled,
+    current,
+    real_allocate_lock,
+    real_get_ident,
+)
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.locks import wrap_lock
+from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.synchronizers import is_quiet, place_of
+from bohrbug.runtime.threads.task import Task, TaskKilled
+
+patches = Patches()
+
+real_start_new_thread = _thread.start_new_thread
+real_get_native_id = _thread.get_native_id
+_Thread = threading.Thread
+
+instrument_callable: Callable[[Any], Any] = lambda function: function  # noqa: E731
+"""Makes a C function that is the target of a thread visible; set by the runtime."""
+
+_FIRST_IDENT = 1 << 40
+
+
+def _new_ident(execution: Execution) -> int:
+    return _FIRST_IDENT + len(execution.all_tasks)
+
+
+def _describe(function: Any, kwargs: Any) -> tuple[str, str, bool, Any]:
+    """Name, target, daemon flag and ``Thread`` object of what is about to start."""
+    thread = getattr(function, "__self__", None)
+    if isinstance(thread, _Thread):
+        target = getattr(thread, "_target", None)
+        if target is None:
+            label = f"{type(thread).__qualname__}.run"
+        else:
+            label = getattr(target, "__qualname__", None) or type(target).__qualname__
+        return thread._name, label, thread._daemonic, thread  # type: ignore[attr-defined]
+    label = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return label, label, True, None
+
+
+def _caller_outside_threading() -> Any:
+    frame = _getframe(2)
+    while frame.f_globals.get("__name__") in ("threading", __name__) and frame.f_back:
+        frame = frame.f_back
+    return frame
+
+
+def _spawn(execution: Execution, function: Any, args: Any, kwargs: Any) -> Task:
+    name, target, daemon, thread = _describe(function, kwargs)
+    parent = execution.current
+    frame = _caller_outside_threading()
+    place = place_of(frame)
+    if not parent.inside and thread is None:
+        state = execution.resources.state_named(f"{parent.id}.{parent.children + 1}", "", "Thread")
+        execution.perform(SPAWN, state, place)
+
+    def body() -> None:
+        try:
+            function(*args, **kwargs)
+        except (SystemExit, TaskKilled):
+            raise
+        except BaseException as error:
+            execution.fail_with_exception(execution.current, error)
+
+    task = execution.spawn(body, place, name, target, daemon, _new_ident(execution))
+    if thread is not None:
+        execution.run_prelude(task)
+    return task
+
+
+def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
+    """Stands for ``_thread.start_new_thread``."""
+    execution = controlled()
+    if execution is None:
+        if kwargs is None:
+            return real_start_new_thread(function, args)
+        return real_start_new_thread(function, args, kwargs)
+    if not callable(function):
+        raise TypeError("first arg must be callable")
+    if not isinstance(args, tuple):
+        raise TypeError("2nd arg must be a tuple")
+    if kwargs is not None and not isinstance(kwargs, dict):
+        raise TypeError("optional 3rd arg must be a dictionary")
+    return _spawn(execution, function, args, kwargs or {}).ident
+
+
+def get_ident() -> int:
+    """Stands for ``_thread.get_ident``: in a task, the ident of the task."""
+    execution = current.execution
+    ident = real_get_ident()
+    if execution is not None and ident == current.thread:
+        return execution.current.ident
+    return ident
+
+
+def get_native_id() -> int:
+    """Stands for ``_thread.get_native_id``."""
+    execution = current.execution
+    if execution is not None and real_get_ident() == current.thread:
+        task = execution.current
+        if task.index:
+            return task.ident
+    return real_get_native_id()
+
+
+# -- the end of a thread, as ``Thread`` sees it ---------------------------------------
+
+
+def _set_sentinel() -> Any:
+    """Python 3.11 and 3.12: a lock that is released when the thread is gone."""
+    execution = controlled()
+    if execution is None:
+        return real_set_sentinel()  # type: ignore[name-defined]
+    sentinel = wrap_lock(real_allocate_lock())
+    sentinel._internal = True
+
+    def release() -> None:
+        if sentinel._real.locked():
+            sentinel._reset()
+            if sentinel._real.locked():
+                sentinel._real.release()
+
+    execution.current.on_end.append(release)
+    return sentinel
+
+
+class ThreadHandle:
+    """Python 3.13 on: stands for ``_thread._ThreadHandle``.
+
+    Wraps a real handle; a thread started under control never uses it.
+    """
+
+    def __init__(self) -> None:
+        self._real: Any = real_handle_type()
+        self._task: Task | None = None
+        self._done = False
+
+    @property
+    def ident(self) -> int:
+        """The ident of the thread."""
+        return self._task.ident if self._task is not None else self._real.ident
+
+    def is_done(self) -> bool:
+        """Whether the thread is gone."""
+        if self._task is not None:
+            return self._done
+        return self._done or self._real.is_done()
+
+    def _set_done(self) -> None:
+        self._done = True
+        if self._task is None:
+            self._real._set_done()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for the end of the thread."""
+        if self._task is None:
+            execution = controlled()
+            if execution is not None and not self._real.is_done():
+                _join_outside(execution, self._real.is_done, timeout)
+                return
+            self._real.join(timeout)
+            return
+        execution = controlled()
+        if execution is None or self._done:
+            return
+        execution.perform(
+            JOIN, self._task.state, place_of(_getframe(1)), lambda: self._done, timeout
+        )
+
+
+def _join_outside(execution: Execution, done: Callable[[], bool], timeout: float | None) -> None:
+    """Wait for a thread that runs outside our control."""
+    execution.trace.uncontrolled.note("joined a thread that was started outside the test")
+    state = execution.resources.state_named("outside", "a thread outside our control", "Thread")
+    execution.perform(JOIN, state, place_of(_getframe(2)), done, timeout, external=True)
+
+
+def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
+    """Stands for ``_thread.start_joinable_thread`` (Python 3.13 on)."""
+    execution = controlled()
+    if handle is None:
+        handle = ThreadHandle()
+    if execution is None:
+        real = handle._real if isinstance(handle, ThreadHandle) else handle
+        real_start_joinable_thread(function, handle=real, daemon=daemon)
+        return handle
+    if not isinstance(handle, ThreadHandle):
+        raise TypeError("'handle' must be a _ThreadHandle")
+    if handle._task is not None:
+        raise RuntimeError("thread already started")
+    name, target, _, thread = _describe(function, None)
+    frame = _caller_outside_threading()
+    task = execution.spawn(
+        function, place_of(frame), name, target, daemon, _new_ident(execution)
+    )
+    handle._task = task
+    task.on_end.append(handle._set_done)
+    if thread is not None:
+        execution.run_prelude(task)
+    return handle
+
+
+# -- Thread --------------------------------------------------------------------------
+
+_thread_start = _Thread.start
+_thread_join = _Thread.join
+_thread_is_alive = _Thread.is_alive
+_make_invoke_excepthook = threading._make_invoke_excepthook  # type: ignore[attr-defined]
+
+
+@patches.method(_Thread, "start")
+def _start(self: Any) -> None:
+    execution = controlled()
+    if execution is None:
+        _thread_start(self)
+        return
+    task = execution.current
+    if self._initialized and not self._started._flag:
+        target = getattr(self, "_target", None)
+        if target is not None:
+            self._target = instrument_callable(target)
+        if not task.inside:
+            frame = _getframe(1)
+            child = f"{task.id}.{task.children + 1}"
+            state = execution.resources.state_named(child, f"thread {child}", "Thread")
+            execution.perform(SPAWN, state, place_of(frame))
+    task.inside += 1
+    try:
+        _thread_start(self)
+    finally:
+        task.inside -= 1
+
+
+def _task_of(execution: Execution, thread: Any) -> Task | None:
+    ident = thread._ident
+    if ident is None:
+        return None
+    index = ident - _FIRST_IDENT
+    if 0 < index < len(execution.all_tasks):
+        return execution.all_tasks[index]
+    return None
+
+
+@patches.method(_Thread, "join")
+def _join(self: Any, timeout: float | None = None) -> None:
+    execution = controlled()
+    if execution is None or not self._initialized:
+        _thread_join(self, timeout)
+        return
+    frame = _getframe(1)
+    task = execution.current
+    joined = _task_of(execution, self)
+    if joined is None or joined is task or not self._started._flag:
+        if joined is None and self._started._flag and self is not threading.main_thread():
+            _join_outside(execution, lambda: not _thread_is_alive(self), timeout)
+        _thread_join(self, timeout)
+        return
+    if timeout is not None and timeout <= 0:
+        if not task.inside:
+            execution.perform(IS_ALIVE, joined.state, place_of(frame))
+            if not joined.ended:
+                execution.observe(joined.state, place_of(frame))
+    else:
+        execution.perform(
+            JOIN, joined.state, place_of(frame), lambda: joined.ended, timeout
+        )
+    task.inside += 1
+    try:
+        _thread_join(self, timeout if joined.ended else 0)
+    finally:
+        task.inside -= 1
+
+
+@patches.method(_Thread, "is_alive")
+def _is_alive(self: Any) -> bool:
+    execution = controlled()
+    if execution is None:
+        return _thread_is_alive(self)
+    frame = _getframe(1)
+    task = execution.current
+    other = _task_of(execution, self) if self._initialized else None
+    if other is not None and not is_quiet(execution, frame):
+        execution.perform(IS_ALIVE, other.state, place_of(frame))
+        execution.observe(other.state, place_of(frame))
+    task.inside += 1
+    try:
+        return _thread_is_alive(self)
+    finally:
+        task.inside -= 1
+
+
+def make_invoke_excepthook() -> Callable[[Any], None]:
+    """Stands for ``threading._make_invoke_excepthook``: tells the execution first."""
+    original = _make_invoke_excepthook()
+
+    def invoke_excepthook(thread: Any) -> None:
+        execution = controlled()
+        error = sys.exc_info()[1]
+        if execution is not None and error is not None:
+            if isinstance(error, TaskKilled):
+                return
+            expected = threading.excepthook is not execution.excepthook_before
+            if not isinstance(error, SystemExit) and not expected:
+                execution.fail_with_exception(execution.current, error)
+                return
+        original(thread)
+
+    return invoke_excepthook
+
+
+patches.add(threading, "_make_invoke_excepthook", make_invoke_excepthook)
+patches.add(_thread, "start_new_thread", start_new_thread)
+patches.add(_thread, "start_new", start_new_thread)
+patches.add(_thread, "get_ident", get_ident)
+patches.add(_thread, "get_native_id", get_native_id)
+patches.add(threading, "get_ident", get_ident)
+patches.add(threading, "get_native_id", get_native_id)
+if sys.version_info >= (3, 13):
+    real_start_joinable_thread = _thread.start_joinable_thread
+    real_handle_type = _thread._ThreadHandle
+    patches.add(_thread, "start_joinable_thread", start_joinable_thread)
+    patches.add(_thread, "_ThreadHandle", ThreadHandle)
+    patches.add(threading, "_start_joinable_thread", start_joinable_thread)
+    patches.add(threading, "_ThreadHandle", ThreadHandle)
+else:
+    real_set_sentinel = _thread._set_sentinel
+    patches.add(_thread, "_set_sentinel", _set_sentinel)
+    patches.add(threading, "_set_sentinel", _set_sentinel)
+    patches.add(threading, "_start_new_thread", start_new_thread)
+

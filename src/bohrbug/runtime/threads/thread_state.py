@@ -1,0 +1,266 @@
+"""State that the interpreter keeps per OS thread: ``threading.local`` and running loops.
+
+All tasks share one OS thread, so that what belongs to a thread has to be
+kept by task: values of ``threading.local`` in the task itself, the running
+asyncio loop by exchanging it at each switch.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import threading
+import weakref
+from typing import Any
+
+from bohrbug.runtime.threads.control import current, real_get_ident
+from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.task import Task
+
+patches = Patches()
+
+RealLocal = _thread._local
+
+
+class _Values:
+    """The per-thread dictionaries of one local object, and how to make a new one."""
+
+    __slots__ = ("arguments", "by_thread", "key")
+
+    def __init__(self, arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        self.arguments = arguments
+        # Outside an execution: a real local that holds the dictionary of each OS thread.
+        self.by_thread: Any = RealLocal()
+        self.key = object()
+
+
+def _dictionary(self: Any, values: _Values) -> dict[str, Any]:
+    """The attributes of ``self`` in the calling task or thread; made on first use."""
+    execution = current.execution
+    if execution is not None and real_get_ident() == current.thread and execution.current.index:
+        store = execution.current.local_values
+        found = store.get(values.key)
+        if found is None:
+            found = store[values.key] = {}
+            _initialise(self, values)
+        return found
+    try:
+        return values.by_thread.values  # type: ignore[no-any-return]
+    except AttributeError:
+        found = values.by_thread.values = {}
+        _initialise(self, values)
+        return found
+
+
+def _initialise(self: Any, values: _Values) -> None:
+    cls = type(self)
+    if cls.__init__ is not object.__init__:
+        arguments, keywords = values.arguments
+        cls.__init__(self, *arguments, **keywords)
+
+
+def _find(self: Any, name: str) -> tuple[bool, Any]:
+    """A class attribute, found as ``object.__getattribute__`` would find it."""
+    for cls in type(self).__mro__:
+        if name in vars(cls):
+            return True, vars(cls)[name]
+    return False, None
+
+
+class local:  # noqa: N801  (the name that the program sees)
+    """Stands for ``threading.local``: one dictionary of attributes per task."""
+
+    __slots__ = ("__weakref__", "_bohrbug_values")
+
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
+        if (args or kwargs) and cls.__init__ is object.__init__:
+            raise TypeError("Initialization arguments are not supported")
+        self = object.__new__(cls)
+        object.__setattr__(self, "_bohrbug_values", _Values((args, kwargs)))
+        # The first dictionary belongs to the creating thread, whose __init__ Python calls.
+        values = object.__getattribute__(self, "_bohrbug_values")
+        execution = current.execution
+        if (
+            execution is not None
+            and real_get_ident() == current.thread
+            and execution.current.index
+        ):
+            execution.current.local_values[values.key] = {}
+        else:
+            values.by_thread.values = {}
+        return self
+
+    def __getattribute__(self, name: str) -> Any:
+        values = object.__getattribute__(self, "_bohrbug_values")
+        attributes = _dictionary(self, values)
+        if name == "__dict__":
+            return attributes
+        found, value = _find(self, name)
+        if found:
+            get = getattr(type(value), "__get__", None)
+            if get is not None and hasattr(type(value), "__set__"):
+                return get(value, self, type(self))
+            if name not in attributes:
+                return value if get is None else get(value, self, type(self))
+        try:
+            return attributes[name]
+        except KeyError:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}",
+                name=name,
+                obj=self,
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "__dict__":
+            raise AttributeError(
+                f"{type(self).__name__!r} object attribute '__dict__' is read-only"
+            )
+        values = object.__getattribute__(self, "_bohrbug_values")
+        attributes = _dictionary(self, values)
+        found, descriptor = _find(self, name)
+        if found and hasattr(type(descriptor), "__set__"):
+            type(descriptor).__set__(descriptor, self, value)
+            return
+        attributes[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name == "__dict__":
+            raise AttributeError(
+                f"{type(self).__name__!r} object attribute '__dict__' is read-only"
+            )
+        values = object.__getattribute__(self, "_bohrbug_values")
+        attributes = _dictionary(self, values)
+        found, descriptor = _find(self, name)
+        if found and hasattr(type(descriptor), "__delete__"):
+            type(descriptor).__delete__(descriptor, self)
+            return
+        try:
+            del attributes[name]
+        except KeyError:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}",
+                name=name,
+                obj=self,
+            ) from None
+
+
+local.__module__ = "_thread"
+local.__qualname__ = local.__name__ = "_local"
+
+
+def wrap_local(real: Any) -> Any:
+    """Our ``local`` in place of a plain real one; the calling thread's values are kept."""
+    wrapper = local()
+    wrapper.__dict__.update(real.__dict__)
+    return wrapper
+
+
+class LocalSubclasses:
+    """Classes that derive from the real ``local``: their instances get task dictionaries too.
+
+    Their layout can't be changed, so that their attribute access is: values go to a
+    dictionary of the task, in the root and outside an execution to the real one.
+    """
+
+    def __init__(self) -> None:
+        self._changed: list[Any] = []
+
+    def install(self) -> None:
+        """Change every existing subclass."""
+        for cls in _all_subclasses(RealLocal):
+            if cls not in self._changed and "__getattribute__" not in vars(cls):
+                self._change(cls)
+
+    def _change(self, cls: Any) -> None:
+        def task_dictionary(self: Any) -> dict[str, Any] | None:
+            execution = current.execution
+            if (
+                execution is None
+                or real_get_ident() != current.thread
+                or not execution.current.index
+            ):
+                return None
+            store = execution.current.local_values
+            key = id(self)
+            entry = store.get(key)
+            if entry is None:
+                entry = store[key] = {}
+                try:
+                    type(self).__init__(self)
+                except TypeError:
+                    # Its __init__ wants arguments that were given before we came.
+                    execution.trace.uncontrolled.note(
+                        f"values of the thread-local {type(self).__qualname__} could not be "
+                        "initialised in a new thread"
+                    )
+            return entry
+
+        def __getattribute__(self: Any, name: str) -> Any:  # noqa: N807
+            attributes = task_dictionary(self)
+            if attributes is None:
+                return RealLocal.__getattribute__(self, name)
+            if name == "__dict__":
+                return attributes
+            if name in attributes:
+                return attributes[name]
+            found, value = _find(self, name)
+            if not found:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}",
+                    name=name,
+                    obj=self,
+                )
+            get = getattr(type(value), "__get__", None)
+            return value if get is None else get(value, self, type(self))
+
+        def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
+            attributes = task_dictionary(self)
+            if attributes is None:
+                RealLocal.__setattr__(self, name, value)
+            else:
+                attributes[name] = value
+
+        def __delattr__(self: Any, name: str) -> None:  # noqa: N807
+            attributes = task_dictionary(self)
+            if attributes is None:
+                RealLocal.__delattr__(self, name)
+            elif name in attributes:
+                del attributes[name]
+            else:
+                raise AttributeError(name)
+
+        cls.__getattribute__ = __getattribute__
+        cls.__setattr__ = __setattr__
+        cls.__delattr__ = __delattr__
+        self._changed.append(cls)
+
+    def restore(self) -> None:
+        """Put the classes back."""
+        for cls in self._changed:
+            del cls.__getattribute__
+            del cls.__setattr__
+            del cls.__delattr__
+        self._changed.clear()
+
+
+def _all_subclasses(cls: type) -> list[Any]:
+    found = []
+    for subclass in type.__subclasses__(cls):
+        found.append(subclass)
+        found.extend(_all_subclasses(subclass))
+    return found
+
+
+def swap_running_loop(leaving: Task, entering: Task) -> None:
+    """Exchange asyncio's running loop when control passes to another task."""
+    events = sys.modules.get("asyncio.events")
+    if events is None:
+        return
+    leaving.running_loop = events._get_running_loop()
+    if entering.running_loop is not leaving.running_loop:
+        events._set_running_loop(entering.running_loop)
+
+
+patches.add(threading, "local", local)
+patches.add(_thread, "_local", local)

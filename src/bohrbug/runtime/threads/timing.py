@@ -1,0 +1,90 @@
+"""``time`` under control: sleeping is waiting for virtual time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import SLEEP, YIELD
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.synchronizers import place_of
+
+patches = Patches()
+
+real_sleep = time.sleep
+
+
+def _never() -> bool:
+    return False
+
+
+def sleep(seconds: Any, /) -> None:
+    """Stands for ``time.sleep``."""
+    execution = controlled()
+    if execution is None:
+        real_sleep(seconds)
+        return
+    if hasattr(seconds, "__index__"):
+        duration = float(seconds.__index__())
+    elif hasattr(seconds, "__float__"):
+        duration = float(seconds)
+    else:
+        real_sleep(seconds)
+        return
+    if duration < 0:
+        raise ValueError("sleep length must be non-negative")
+    if duration != duration:
+        raise ValueError("Invalid value NaN (not a number)")
+    task = execution.current
+    state = execution.resources.state_named("clock", "the clock", "clock")
+    place = place_of(_getframe(1))
+    if duration == 0:
+        execution.perform(YIELD, state, place)
+    elif execution.aborting:
+        execution.perform(SLEEP, state, place, _never)
+    else:
+        execution.perform(SLEEP, state, place, _never, duration)
+    task.looks.clear()
+
+
+def _reader(name: str, epoch: bool, nanoseconds: bool) -> Callable[[], Any]:
+    real = getattr(time, name)
+
+    def read() -> Any:
+        execution = controlled()
+        if execution is None:
+            return real()
+        value = execution.clock.read()
+        if epoch:
+            value += execution.clock.epoch
+        return int(value * 1_000_000_000) if nanoseconds else value
+
+    read.__name__ = read.__qualname__ = name
+    read.__module__ = "time"
+    read.__doc__ = real.__doc__
+    return read
+
+
+patches.add(time, "sleep", sleep)
+for _name, _epoch in (("time", True), ("monotonic", False), ("perf_counter", False)):
+    patches.add(time, _name, _reader(_name, _epoch, False))
+    patches.add(time, _name + "_ns", _reader(_name + "_ns", _epoch, True))
+
+
+if hasattr(os, "sched_yield"):
+    real_sched_yield = os.sched_yield
+
+    def sched_yield() -> None:
+        """Stands for ``os.sched_yield``."""
+        execution = controlled()
+        if execution is None:
+            real_sched_yield()
+            return
+        state = execution.resources.state_named("clock", "the clock", "clock")
+        execution.perform(YIELD, state, place_of(_getframe(1)))
+
+    patches.add(os, "sched_yield", sched_yield)

@@ -1,0 +1,1 @@
+"""Strategies: from traces to the next plan."""

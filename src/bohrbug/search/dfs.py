@@ -1,0 +1,88 @@
+"""All schedules, depth first."""
+
+from __future__ import annotations
+
+from bohrbug.model.plan import Choice, Plan
+from bohrbug.model.trace import Trace
+from bohrbug.search.branching import (
+    BRANCHING_LIMIT,
+    Tally,
+    alternatives,
+    counted,
+    last_branching_step,
+)
+from bohrbug.search.tree import DepthFirstPath
+
+
+class DepthFirst:
+    """Every schedule once: stateless depth-first search (Godefroid, POPL 1997, VeriSoft).
+
+    Takes memory for one path only and executes no choice sequence twice.  The
+    number of schedules grows exponentially with the steps; for small tests.
+
+    Parameters:
+        steps: branch at the first ``steps`` steps only; what follows them is
+            executed without preemptions.
+    """
+
+    name = "dfs"
+
+    def __init__(self, steps: int = BRANCHING_LIMIT) -> None:
+        if steps < 0:
+            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
+        self._limit = steps
+        self.restart()
+
+    def restart(self) -> None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        self._path = DepthFirstPath()
+        self._tally = Tally()
+        self._prefix: tuple[Choice, ...] | None = ()
+
+    def next_plan(self) -> Plan | None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        if self._prefix is None:
+            if not self._path:
+                return None
+            self._prefix = self._path.take()
+        return Plan(self._prefix)
+
+    def observe(self, trace: Trace) -> None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        start = len(self._prefix or ())
+        self._prefix = None
+        self._tally.count(trace, self._limit)
+        end = last_branching_step(trace, self._limit)
+        all_enabled = trace.enabled
+        all_timed = trace.timed
+        arities = trace.arities
+        branches: list[tuple[int, list[Choice]]] = []
+        for step in range(start, end):
+            if len(all_enabled[step]) + len(all_timed[step]) == 1 and step not in arities:
+                continue
+            free, costly = alternatives(trace, step)
+            if free or costly:
+                branches.append((step, costly[::-1] + free[::-1]))
+        if branches:
+            self._path.extend(trace.choices, branches)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every schedule was executed, up to the given number of steps."""
+        return self._prefix is None and not self._path
+
+    @property
+    def complete(self) -> bool:
+        """Whether every schedule was executed, and nothing was given up."""
+        return self.exhausted and self._tally.is_whole
+
+    def covered(self) -> str:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        executions = counted(self._tally.executions, "execution")
+        if self.exhausted:
+            return self._tally.sentence(f"all schedules ({executions})", self._limit)
+        return self._tally.sentence(f"{executions} of a depth-first search", self._limit)
+
+    def progress(self) -> str:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        return f"depth first, {self._path.waiting:,} waiting"

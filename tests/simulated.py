@@ -1,0 +1,429 @@
+"""A tiny runtime for made-up programs: executes a plan, gives a trace; pure Python.
+
+A program is a list of instructions per task.  Its state is one immutable
+value, so that the same rules serve the executor of plans and a brute-force
+search over all states, which the strategies are judged by.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from bohrbug.model.operation import (
+    ACQUIRE,
+    BEGIN,
+    CHOOSE,
+    END,
+    JOIN,
+    NOTIFY,
+    READ,
+    RELEASE,
+    SPAWN,
+    TRY_ACQUIRE,
+    WAIT,
+    WAKE,
+    WRITE,
+    YIELD,
+    Kind,
+    Operation,
+    TaskId,
+)
+from bohrbug.model.outcome import PASSED, Divergence, Outcome, OutcomeKind
+from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy, Priorities, UniformRandom
+from bohrbug.model.trace import Trace
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction.
+
+    Parameters:
+        name: one of ``_KINDS`` or ``choose``.
+        what: the lock, semaphore, condition, variable or task it acts on.
+        value: what ``write`` adds to the register, or the arity of ``choose``.
+        timeout: seconds after which a blocking instruction gives up, or ``None``.
+    """
+
+    name: str
+    what: str = ""
+    value: int = 0
+    timeout: float | None = None
+
+
+_KINDS: dict[str, Kind] = {
+    "read": READ,
+    "write": WRITE,
+    "acquire": ACQUIRE,
+    "try": TRY_ACQUIRE,
+    "release": RELEASE,
+    "down": ACQUIRE,
+    "up": RELEASE,
+    "wait": WAIT,
+    "wake": WAKE,
+    "notify": NOTIFY,
+    "yield": YIELD,
+    "spawn": SPAWN,
+    "begin": BEGIN,
+    "end": END,
+    "join": JOIN,
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """Instructions per task in order of creation.
+
+    Parameters:
+        tasks: the tasks with their instructions; the first is the root.
+        semaphores: initial counts.
+        spawned: the tasks that do not exist before another spawns them.
+    """
+
+    tasks: tuple[tuple[TaskId, tuple[Instruction, ...]], ...]
+    semaphores: tuple[tuple[str, int], ...] = ()
+    spawned: frozenset[TaskId] = frozenset()
+
+
+@dataclass(frozen=True)
+class State:
+    """All that a program can depend on.
+
+    Parameters:
+        counters: the next instruction of each task; -1 if it does not exist yet.
+        registers: the register of each task.
+        variables: the values that are not 0.
+        owners: ``(lock, task)`` of the locks that are held.
+        semaphores: counts.
+        waiting: ``(condition, task)`` in the order of their waiting.
+        notified: tasks that were notified and did not wake yet.
+    """
+
+    counters: tuple[int, ...]
+    registers: tuple[int, ...]
+    variables: frozenset[tuple[str, int]] = frozenset()
+    owners: frozenset[tuple[str, int]] = frozenset()
+    semaphores: frozenset[tuple[str, int]] = frozenset()
+    waiting: tuple[tuple[str, int], ...] = ()
+    notified: frozenset[int] = frozenset()
+
+
+Final = tuple[str, frozenset[tuple[str, int]], tuple[int, ...]]
+"""``done`` or ``deadlock``, the variables, the registers."""
+
+
+class Machine:
+    """The rules of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.ids = [task for task, _ in program.tasks]
+        self.code = [code for _, code in program.tasks]
+        self.number = {task: number for number, task in enumerate(self.ids)}
+
+    def start(self) -> State:
+        """The state before the first step."""
+        return State(
+            tuple(-1 if task in self.program.spawned else 0 for task in self.ids),
+            (0,) * len(self.ids),
+            semaphores=frozenset(self.program.semaphores),
+        )
+
+    def instruction(self, state: State, task: int) -> Instruction | None:
+        """What a task is about to do; ``None`` if it ended or does not exist."""
+        counter = state.counters[task]
+        return self.code[task][counter] if 0 <= counter < len(self.code[task]) else None
+
+    def pending(self, state: State, task: int) -> Operation:
+        """The operation of the task's next instruction."""
+        instruction = self.instruction(state, task)
+        assert instruction is not None
+        resource = {"begin": self.ids[task], "end": self.ids[task]}.get(
+            instruction.name, instruction.what or self.ids[task]
+        )
+        return Operation(_KINDS[instruction.name], f"0:{resource}")
+
+    def can_run(self, state: State, task: int) -> bool:
+        """Whether the task's next instruction would not block."""
+        instruction = self.instruction(state, task)
+        if instruction is None:
+            return False
+        match instruction.name:
+            case "acquire":
+                return all(lock != instruction.what for lock, _ in state.owners)
+            case "down":
+                return dict(state.semaphores)[instruction.what] > 0
+            case "wake":
+                return task in state.notified
+            case "join":
+                other = self.number[instruction.what]
+                return state.counters[other] == len(self.code[other])
+        return True
+
+    def choosing(self, state: State, task: int | None) -> int:
+        """The arity of the data choice that comes next, 0 if a task is chosen next."""
+        if task is None:
+            return 0
+        instruction = self.instruction(state, task)
+        if instruction is not None and instruction.name == "choose":
+            return instruction.value
+        return 0
+
+    def options(
+        self, state: State, previous: int | None
+    ) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+        """``(enabled, timed, yielded)``; a task that yields lets the others go first."""
+        enabled = tuple(t for t in range(len(self.ids)) if self.can_run(state, t))
+        timed = tuple(
+            task
+            for task in range(len(self.ids))
+            if task not in enabled
+            and (instruction := self.instruction(state, task)) is not None
+            and instruction.timeout is not None
+        )
+        yielded = False
+        if previous is not None:
+            instruction = self.instruction(state, previous)
+            yielded = instruction is not None and instruction.name == "yield"
+            if yielded and len(enabled) > 1:
+                enabled = tuple(t for t in enabled if t != previous)
+        return enabled, timed, yielded
+
+    def step(self, state: State, task: int, fired: bool) -> tuple[State, list[tuple[str, bool]]]:
+        """The state after a task's next instruction, and its effects on other resources."""
+        instruction = self.instruction(state, task)
+        assert instruction is not None
+        what = instruction.what
+        effects: list[tuple[str, bool]] = []
+        register = state.registers[task]
+        changes: dict[str, Any] = {}
+        counters = list(state.counters)
+        counters[task] += 1
+        if fired:
+            register = 100
+            if instruction.name == "wake":
+                changes["waiting"] = tuple(w for w in state.waiting if w[1] != task)
+        else:
+            match instruction.name:
+                case "read":
+                    register = dict(state.variables).get(what, 0)
+                case "write":
+                    others = {name: v for name, v in state.variables if name != what}
+                    changes["variables"] = frozenset(
+                        (others | {what: register + instruction.value}).items()
+                    )
+                case "acquire":
+                    changes["owners"] = state.owners | {(what, task)}
+                case "try":
+                    free = all(lock != what for lock, _ in state.owners)
+                    register = int(free)
+                    if free:
+                        changes["owners"] = state.owners | {(what, task)}
+                case "release":
+                    changes["owners"] = state.owners - {(what, task)}
+                case "down" | "up":
+                    counts = dict(state.semaphores)
+                    counts[what] += 1 if instruction.name == "up" else -1
+                    changes["semaphores"] = frozenset(counts.items())
+                case "wait":
+                    changes["waiting"] = (*state.waiting, (what, task))
+                    lock = f"lock of {what}"
+                    changes["owners"] = state.owners - {(lock, task)}
+                    effects.append((f"0:{lock}", True))
+                case "notify":
+                    for place, (condition, waiter) in enumerate(state.waiting):
+                        if condition == what:
+                            rest = state.waiting
+                            changes["waiting"] = rest[:place] + rest[place + 1 :]
+                            changes["notified"] = state.notified | {waiter}
+                            break
+                case "wake":
+                    changes["notified"] = state.notified - {task}
+                case "spawn":
+                    counters[self.number[what]] = 0
+        registers = (*state.registers[:task], register, *state.registers[task + 1 :])
+        after = replace(state, counters=tuple(counters), registers=registers, **changes)
+        return after, effects
+
+    def choose(self, state: State, task: int, value: int) -> State:
+        """The state after a data choice."""
+        counters = list(state.counters)
+        counters[task] += 1
+        registers = (*state.registers[:task], value, *state.registers[task + 1 :])
+        return replace(state, counters=tuple(counters), registers=registers)
+
+    def final(self, state: State) -> Final:
+        """What can be seen of a state in which nothing can run."""
+        ended = all(
+            counter in (-1, len(code))
+            for counter, code in zip(state.counters, self.code, strict=True)
+        )
+        return ("done" if ended else "deadlock", state.variables, state.registers)
+
+
+class _Decider:
+    """The policies of a plan, written for this machine."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        seed = 0 if isinstance(policy, NonPreemptive) else policy.seed
+        self.random = Random(seed)
+        self.priorities: dict[int, float] = {}
+        self.lowest = 0.0
+        self.changes: dict[int, int] = {}
+        if isinstance(policy, Priorities):
+            for low in range(1, policy.depth):
+                self.changes[self.random.randrange(policy.length)] = -low
+            self.lowest = -float(policy.depth)
+
+    def task(
+        self,
+        previous: int | None,
+        enabled: tuple[int, ...],
+        timed: tuple[int, ...],
+        yielded: bool,
+        step: int,
+    ) -> int:
+        if isinstance(self.policy, NonPreemptive):
+            if not enabled:
+                return timed[0]
+            if previous is None:
+                return enabled[0]
+            if previous in enabled and not yielded:
+                return previous
+            return next((task for task in enabled if task > previous), enabled[0])
+        options = enabled + timed
+        if isinstance(self.policy, UniformRandom):
+            return self.random.choice(options)
+        if yielded and previous is not None:
+            self._drop(previous)
+        best = max(options, key=self._priority)
+        if step in self.changes:
+            self.priorities[best] = self.changes[step]
+            best = max(options, key=self._priority)
+        return best
+
+    def _priority(self, task: int) -> float:
+        return self.priorities.setdefault(task, self.random.random())
+
+    def _drop(self, task: int) -> None:
+        self.lowest -= 1
+        self.priorities[task] = self.lowest
+
+    def value(self, arity: int) -> int:
+        return 0 if isinstance(self.policy, NonPreemptive) else self.random.randrange(arity)
+
+
+def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Trace, Final]:
+    """Execute a plan."""
+    machine = Machine(program)
+    ids = machine.ids
+    state = machine.start()
+    decider = _Decider(plan.policy)
+    trace = Trace(plan)
+    previous: int | None = None
+    prefix: deque[Choice] = deque(plan.prefix)
+    while len(trace) < step_limit:
+        step = len(trace)
+        arity = machine.choosing(state, previous)
+        enabled, timed, yielded = ((), (), False) if arity else machine.options(state, previous)
+        if not arity and not enabled and not timed:
+            break
+        choice: Choice | None = prefix.popleft() if prefix else None
+        options = range(arity) if arity else [ids[task] for task in enabled + timed]
+        if choice is not None and choice not in options:
+            trace.divergence = Divergence(step, str(choice), ", ".join(map(str, options)))
+            prefix.clear()
+            choice = None
+        if arity:
+            assert previous is not None
+            value = decider.value(arity) if choice is None else choice
+            assert isinstance(value, int)
+            operation = Operation(CHOOSE, f"0:{ids[previous]}")
+            task = previous
+            trace.arities[step] = arity
+            trace.choices.append(value)
+            state = machine.choose(state, previous, value)
+        else:
+            if choice is None:
+                task = decider.task(previous, enabled, timed, yielded, step)
+            else:
+                task = machine.number[str(choice)]
+            operation = machine.pending(state, task)
+            trace.choices.append(ids[task])
+            state, effects = machine.step(state, task, task not in enabled)
+            for resource, is_write in effects:
+                trace.effects.append((step, ids[task], resource, is_write))
+        trace.tasks.append(ids[task])
+        trace.operations.append(operation)
+        trace.enabled.append(tuple(ids[t] for t in enabled))
+        trace.timed.append(tuple(ids[t] for t in timed))
+        trace.yielded.append(yielded)
+        previous = task
+    final = machine.final(state)
+    if len(trace) >= step_limit:
+        trace.outcome = Outcome(OutcomeKind.STEP_LIMIT)
+    else:
+        trace.outcome = PASSED if final[0] == "done" else Outcome(OutcomeKind.DEADLOCK)
+    return trace, final
+
+
+_Node = tuple[State, int | None]
+
+
+def successors(machine: Machine, node: _Node) -> Iterator[tuple[_Node, int]]:
+    """The nodes after a node, each with the preemptions that it costs."""
+    state, previous = node
+    arity = machine.choosing(state, previous)
+    if arity:
+        assert previous is not None
+        for value in range(arity):
+            yield (machine.choose(state, previous, value), previous), 0
+        return
+    enabled, timed, yielded = machine.options(state, previous)
+    going_on = previous in enabled and not yielded
+    for task in enabled + timed:
+        fired = task not in enabled
+        cost = bool(enabled) if fired else going_on and task != previous
+        yield (machine.step(state, task, fired)[0], task), int(cost)
+
+
+def brute_force(program: Program) -> dict[Final, int]:
+    """Every final outcome over all interleavings, with the fewest preemptions that reach it."""
+    machine = Machine(program)
+    start: _Node = (machine.start(), None)
+    best = {start: 0}
+    work: deque[_Node] = deque([start])
+    settled: set[_Node] = set()
+    outcomes: dict[Final, int] = {}
+    while work:
+        node = work.popleft()
+        if node in settled:
+            continue
+        settled.add(node)
+        cost = best[node]
+        leaf = True
+        for after, price in successors(machine, node):
+            leaf = False
+            if cost + price < best.get(after, 1 << 30):
+                best[after] = cost + price
+                (work.append if price else work.appendleft)(after)
+        if leaf:
+            outcomes.setdefault(machine.final(node[0]), cost)
+    return outcomes
+
+
+def count_schedules(program: Program) -> int:
+    """How many interleavings there are."""
+    machine = Machine(program)
+    known: dict[_Node, int] = {}
+
+    def count(node: _Node) -> int:
+        if node not in known:
+            known[node] = sum(count(after) for after, _ in successors(machine, node)) or 1
+        return known[node]
+
+    return count((machine.start(), None))
