@@ -1,1 +1,42 @@
 """Bohrbug: finds the interleavings that break a concurrent program, and replays them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bohrbug.api import BohrbugFailure, choose, explore, explored
+    from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BohrbugFailure",
+    "Failure",
+    "Result",
+    "Verdict",
+    "VerdictKind",
+    "choose",
+    "explore",
+    "explored",
+]
+
+_HOMES = {
+    "BohrbugFailure": "bohrbug.api",
+    "choose": "bohrbug.api",
+    "explore": "bohrbug.api",
+    "explored": "bohrbug.api",
+    "Failure": "bohrbug.exploration.result",
+    "Result": "bohrbug.exploration.result",
+    "Verdict": "bohrbug.exploration.result",
+    "VerdictKind": "bohrbug.exploration.result",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use, so that the pytest plugin costs nothing unless asked for.
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)

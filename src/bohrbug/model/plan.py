@@ -42,7 +42,21 @@ class Priorities:
     length: int
 
 
-Policy = NonPreemptive | UniformRandom | Priorities
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Run given stretches of given tasks in turn, as far as that is possible.
+
+    A task that can't run is passed over; after the last stretch non-preemptive.
+    Lenient where a prefix is strict: it is how a schedule is varied.
+
+    Parameters:
+        segments: pairs of a task and the number of its steps.
+    """
+
+    segments: tuple[tuple[TaskId, int], ...]
+
+
+Policy = NonPreemptive | UniformRandom | Priorities | Segments
 
 
 @dataclass(frozen=True, slots=True)

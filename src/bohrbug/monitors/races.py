@@ -182,11 +182,16 @@ class RaceDetector:
         Returns:
             a race of this access with an earlier one, or ``None``.
         """
-        epoch, key = self._moment(task_index, place)
+        if task_index >= len(self.epochs):
+            self._add_tasks(task_index + 1)
+        identity = id(place)
+        epoch = self.epochs[task_index]
+        key = identity + self.tags[task_index]
         container = shadow.container
         reads = shadow.reads
         if reads.get(key) == epoch:
             return None
+        self._places[identity] = place
         conflict = None
         if shadow.sole != task_index or (container is not None and container.sole != task_index):
             shadow.sole = SEVERAL
@@ -215,11 +220,16 @@ class RaceDetector:
 
     def write(self, shadow: Shadow, task_index: int, place: Place) -> Conflict | None:
         """A task writes a variable; see :meth:`read`."""
-        epoch, key = self._moment(task_index, place)
+        if task_index >= len(self.epochs):
+            self._add_tasks(task_index + 1)
+        identity = id(place)
+        epoch = self.epochs[task_index]
+        key = identity + self.tags[task_index]
         container = shadow.container
         writes = shadow.writes
         if writes.get(key) == epoch:
             return None
+        self._places[identity] = place
         conflict = None
         if shadow.sole != task_index or (container is not None and container.sole != task_index):
             shadow.sole = SEVERAL
@@ -260,13 +270,6 @@ class RaceDetector:
                 container.item_writes = {}
             container.item_writes[key] = epoch
         return conflict
-
-    def _moment(self, index: int, place: Place) -> tuple[int, int]:
-        if index >= len(self.epochs):
-            self._add_tasks(index + 1)
-        identity = id(place)
-        self._places[identity] = place
-        return self.epochs[index], identity + self.tags[index]
 
     def _look(
         self,

@@ -42,6 +42,11 @@ def _place(row: Row) -> str:
     return "" if isinstance(row, Folded | Preempted) else row.place
 
 
+def _preempted_words(row: Preempted, with_place: bool = True) -> str:
+    at = f" at {row.place}," if row.place and with_place else ""
+    return f"{row.task} preempted{at} before {row.before}"
+
+
 class _Layout:
     def __init__(self, paper: Paper, schedule: Schedule, names: Names) -> None:
         self.paper = paper
@@ -50,6 +55,8 @@ class _Layout:
         self.place_width = min(
             max((len(_place(row)) for row in schedule.rows), default=0), _WIDEST_PLACE
         )
+        # Where the words stand, if they stand beside the source lines of a task.
+        self.sources: dict[TaskId, int] = {}
         self.columns = self._column_widths()
 
     # -- one column per task -----------------------------------------------------
@@ -62,7 +69,11 @@ class _Layout:
         room = self.paper.width - _INDENT - self.place_width - _GAP * len(tasks)
         if room < NARROWEST_COLUMN * len(tasks):
             return {}
-        wishes = {task: self._wish(task) for task in tasks}
+        beside = {task: self._wish(task, beside=True) for task in tasks}
+        if sum(beside.values()) <= room:
+            self.sources = {task: self._widest_source(task) for task in tasks}
+            return beside
+        wishes = {task: self._wish(task, beside=False) for task in tasks}
         widths: dict[TaskId, int] = {}
         # The modest get what they want, the others share the rest evenly.
         for left, task in zip(
@@ -72,17 +83,49 @@ class _Layout:
             room -= widths[task]
         return {task: widths[task] for task in tasks}
 
-    def _wish(self, task: TaskId) -> int:
-        texts = [len(header) for header in self._headers(task)]
-        for row in self.schedule.rows:
-            if isinstance(row, Line) and row.task == task:
-                operations = ", ".join(row.operations)
-                texts.append(max(len(row.source), min(len(operations) + 2, 60)))
-            elif isinstance(row, Waits | Timeout) and row.task == task:
-                texts.append(max(len(row.source), len(row.what) + 2))
-            elif isinstance(row, Preempted) and row.task == task:
-                texts.append(len(row.before) + 9)
-        return min(max(texts), 80) + 1
+    def _widest_source(self, task: TaskId | None = None) -> int:
+        """Cells of the longest source line of a task, or of all."""
+        return max(
+            (
+                len(row.source)
+                for row in self.schedule.rows
+                if isinstance(row, Line | Waits | Timeout) and task in (None, row.task)
+            ),
+            default=0,
+        )
+
+    def _widest_words(self, task: TaskId) -> int:
+        return max(
+            (
+                len(self._words(row)[0])
+                for row in self.schedule.rows
+                if isinstance(row, Line | Waits | Timeout) and row.task == task
+            ),
+            default=0,
+        )
+
+    def _wish(self, task: TaskId, beside: bool) -> int:
+        """The width at which nothing of a task wraps, its words beside or below the source."""
+        header = max(len(header) for header in self._headers(task))
+        source, words = self._widest_source(task), self._widest_words(task)
+        if beside:
+            return max(header, source + 2 + words) + 1
+        return min(max(header, source, words + _INDENT), 80) + 1
+
+    def _words(self, row: Line | Waits | Timeout) -> tuple[str, str]:
+        """What the tool says of a row, and the style to say it in."""
+        if isinstance(row, Line):
+            words = f"{self.paper.glyphs.dash} {', '.join(row.operations)}"
+            return words, "bold" if row.conflicting else QUIET
+        if isinstance(row, Waits):
+            words = f"{self.paper.glyphs.dash} {row.what}"
+            if row.for_ever:
+                return f"{words} for ever", FAILED
+            return words, f"{QUIET} italic"
+        end = "ends" if row.what == "sleep" else "times out"
+        early = " early" if row.early else ""
+        style = WARNED if row.essential else "yellow"
+        return f"{self.paper.glyphs.timeout} {row.what} {end}{early}", style
 
     def _headers(self, task: TaskId) -> list[str]:
         name = self.names.thread_name(task)
@@ -146,6 +189,8 @@ class _Layout:
             paper.put((Text(" " * indent) if number else sign) + line)
 
     def _folded(self, row: Folded) -> str:
+        if row.rounds:
+            return f"{row.count:,} more steps: the ones below, {row.rounds:,} times"
         steps = f"{row.count:,} more step{'s' if row.count != 1 else ''}"
         who = f"{len(row.tasks)} tasks" if len(row.tasks) > 4 else ", ".join(row.tasks)
         return f"{steps} of {who}" + (f" ({row.place})" if row.place else "")
@@ -155,9 +200,12 @@ class _Layout:
         paper = self.paper
         glyphs = paper.glyphs
         style = WARNED if row.essential else "yellow"
-        words = f" {glyphs.preempted} {row.task} preempted before {row.before} "
+        words = f" {glyphs.preempted} {_preempted_words(row)} "
         start = _INDENT + self.place_width + _GAP
         total = sum(self.columns.values()) + _GAP * (len(self.columns) - 1) - 1
+        total = min(max(total, len(words) + 4), paper.width - start)
+        if len(words) > total:
+            words = f" {glyphs.preempted} {_preempted_words(row, with_place=False)} "
         offset = 0
         for task, width in self.columns.items():
             if task == row.task:
@@ -202,31 +250,18 @@ class _Layout:
         """The source line, and what the tool says of it, wrapped to a width."""
         paper = self.paper
         source = paper.text(row.source)
-        if isinstance(row, Line):
-            words = paper.text(", ".join(row.operations), "bold" if row.conflicting else QUIET)
-            if row.conflicting:
-                source.stylize("bold")
-        elif isinstance(row, Waits):
+        words = paper.text(*self._words(row))
+        if isinstance(row, Waits):
             source.stylize(QUIET)
-            words = paper.text(
-                f"{row.what} for ever" if row.for_ever else row.what,
-                FAILED if row.for_ever else f"{QUIET} italic",
-            )
-        else:
-            words = paper.text(
-                f"{paper.glyphs.timeout} {row.what}: "
-                + ("ends early" if row.what == "sleep" else "times out early")
-                if row.early
-                else f"{paper.glyphs.timeout} {row.what}: "
-                + ("over" if row.what == "sleep" else "timed out"),
-                WARNED if row.essential else "yellow",
-            )
+        elif isinstance(row, Line) and row.conflicting:
+            source.stylize("bold")
         if not source.plain:
             return list(paper.wrap(words, width))
         lines = list(self._source(source, width))
-        joined = lines[-1] + Text("  ") + words
-        if len(lines) == 1 and joined.cell_len <= width:
-            return [joined]
+        aligned = max(self.sources.get(row.task, 0), source.cell_len)
+        beside = source + Text(" " * (aligned - source.cell_len + 2)) + words
+        if len(lines) == 1 and beside.cell_len <= width:
+            return [beside]
         for line in paper.wrap(words, width - 2):
             lines.append(Text("  ") + line)
         return lines
@@ -265,6 +300,9 @@ class _Layout:
         narrow = paper.width - indent < 30
         if narrow:
             indent = _INDENT + gutter + 5
+        widest = max((self._widest_words(task) for task in tasks), default=0)
+        if self._widest_source() + 2 + widest <= paper.width - indent:
+            self.sources = dict.fromkeys(tasks, self._widest_source())
 
         def line(task: TaskId | None, place: str, cell: Text, style: str = "") -> None:
             text = Text(" " * _INDENT)
@@ -315,8 +353,10 @@ class _Layout:
         paper = self.paper
         glyphs = paper.glyphs
         style = WARNED if row.essential else "yellow"
-        words = f"{glyphs.dots * 2} {glyphs.preempted} {row.task} preempted before {row.before} "
+        words = f"{glyphs.dots * 2} {glyphs.preempted} {_preempted_words(row)} "
         room = paper.width - _INDENT
+        if len(words) > room:
+            words = f"{glyphs.dots * 2} {glyphs.preempted} {_preempted_words(row, False)} "
         text = paper.crop(paper.text(words), room)
         text.append(glyphs.dots * (room - text.cell_len))
         text.stylize(style)

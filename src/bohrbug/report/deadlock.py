@@ -16,7 +16,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import BlockedTask, Outcome, OutcomeKind
 from bohrbug.report.naming import EXIT, Names
 from bohrbug.report.sources import source_line
-from bohrbug.report.stack import draw_stack
+from bohrbug.report.stack import draw_stack, program_frames
 from bohrbug.report.style import HEADING, QUIET, Paper
 
 _SIGNALS = {
@@ -51,6 +51,8 @@ def _waits_for(blocked: BlockedTask, names: Names) -> str:
         if operation.resource == EXIT:
             return "waits for the other threads to end (the test has returned)"
         return f"waits for the end of task {operation.resource}{names.at(operation)}"
+    if operation.kind.is_yield:
+        return f"{names.does(operation)}"
     return f"waits for {names.short_resource(operation.resource)}{names.at(operation)}"
 
 
@@ -95,7 +97,11 @@ def cycle_in_words(outcome: Outcome, names: Names) -> str:
             text += ", which "
         else:
             taken = _taken_at(blocked, waiting.operation.resource, names)
-            text += f", held by task {names.task(blocked.task)}{taken}, which "
+            holder = names.task(blocked.task)
+            if taken and holder.endswith(")"):
+                holder = holder[:-1]
+                taken = f"; {taken.removeprefix(' (')}"
+            text += f", held by task {holder}{taken}, which "
         text += _waits_for(blocked, names)
         waiting = blocked
     if waiting.operation.kind is not JOIN:
@@ -121,60 +127,68 @@ def draw_cycle(paper: Paper, outcome: Outcome, names: Names) -> None:
     if len(cycle) < 2:
         return
     glyphs = paper.glyphs
-    lines: list[tuple[str, Text, Text]] = []
+    lines: list[tuple[str, Text, str]] = []
     for number, blocked in enumerate(cycle):
         holder = cycle[(number + 1) % len(cycle)]
         name = paper.text(names.task(blocked.task), f"{HEADING} {paper.style_of(blocked.task)}")
         first = f"{glyphs.corner_top}{glyphs.light_rule}{glyphs.arrow_right} "
-        lines.append((first if number == 0 else f"{glyphs.bar}   ", name, Text()))
-        operation = blocked.operation
-        site = names.site(operation)
-        source = paper.text(source_line(site) if site is not None else "")
-        where = paper.text(names.place(site), QUIET)
-        label = (
-            f"the end of {operation.resource}"
-            if operation.kind is JOIN
-            else names.resource(operation.resource)
-        )
+        lines.append((first if number == 0 else f"{glyphs.bar}   ", name, ""))
+        site = names.site(blocked.operation)
+        words = paper.prose(_waits_for(blocked, names))
+        source = source_line(site) if site is not None else ""
+        lines.append((f"{glyphs.bar}    {glyphs.bar} ", words, source))
         lines.append(
-            (
-                f"{glyphs.bar}    {glyphs.bar} ",
-                paper.text(f"waits for {label}"),
-                where + Text("  ") + source,
-            )
+            (f"{glyphs.bar}    {glyphs.arrow_down} ", *_hold(paper, blocked, holder, names))
         )
-        at = next(
-            (
-                held.acquired
-                for held in holder.holding
-                if held.resource == operation.resource and held.acquired is not None
-            ),
-            None,
-        )
-        took = (
-            paper.text("which is")
-            if operation.kind is JOIN
-            else paper.text(f"held by {holder.task}, taken at" if at else f"held by {holder.task}")
-        )
-        taken = Text()
-        if at is not None:
-            taken = paper.text(names.place(at), QUIET) + Text("  ") + paper.text(source_line(at))
-        lines.append((f"{glyphs.bar}    {glyphs.arrow_down} ", took, taken))
-    widest = max(left.cell_len + len(prefix) for prefix, left, right in lines if right.plain)
-    for prefix, left, right in lines:
+    widest = max(left.cell_len + len(prefix) for prefix, left, _ in lines)
+    for prefix, left, source in lines:
         line = Text("    ") + Text(prefix, style=QUIET) + left
-        if right.plain:
-            pad = " " * (widest - left.cell_len - len(prefix) + 2)
-            if len(line) + len(pad) + min(right.cell_len, 24) <= paper.width:
-                line = line + Text(pad) + right
+        pad = " " * (widest - left.cell_len - len(prefix) + 3)
+        if source and widest + 7 + min(len(source), 20) <= paper.width:
+            line = line + Text(pad) + paper.text(source)
         paper.put(paper.crop(line, paper.width))
     paper.put(
         Text(f"    {glyphs.corner_bottom}{glyphs.light_rule * 4}{_half_turn(paper)}", style=QUIET)
     )
 
 
+def _hold(
+    paper: Paper, waiting: BlockedTask, holder: BlockedTask, names: Names
+) -> tuple[Text, str]:
+    """Who holds what a task waits for, and the source line where it was taken."""
+    operation = waiting.operation
+    if operation.kind is JOIN:
+        return paper.text("which is"), ""
+    for held in holder.holding:
+        if held.resource == operation.resource and held.acquired is not None:
+            words = f"held by task {holder.task}, taken at {names.place(held.acquired)}"
+            return paper.prose(words), source_line(held.acquired)
+    return paper.prose(f"held by task {holder.task}"), ""
+
+
+def _draw_origins(paper: Paper, outcome: Outcome, names: Names) -> None:
+    """Where the resources that tasks wait for were made, as far as their names don't say it."""
+    made: dict[str, list[str]] = {}
+    for blocked in outcome.blocked:
+        place = names.origin(blocked.operation.resource)
+        name = names.short_resource(blocked.operation.resource)
+        if place and name not in made.setdefault(place, []):
+            made[place].append(name)
+    for place, resources in sorted(made.items()):
+        paper.paragraph(paper.text(f"{' and '.join(sorted(resources))}: made at {place}", QUIET))
+
+
 def _half_turn(paper: Paper) -> str:
     return "╯" if paper.glyphs.corner_bottom == "╰" else "'"
+
+
+def _stack_says_more(blocked: BlockedTask, names: Names) -> bool:
+    """Whether a stack holds more than the place that the words about the task name already."""
+    frames = program_frames(blocked.stack)
+    if len(frames) != 1:
+        return bool(frames)
+    site = names.site(blocked.operation)
+    return site is None or frames[0].site[:2] != site[:2]
 
 
 def draw_blocked(
@@ -195,17 +209,18 @@ def draw_blocked(
             draw_cycle(paper, outcome, names)
     in_cycle: set[TaskId] = set(outcome.cycle)
     others = [blocked for blocked in outcome.blocked if blocked.task not in in_cycle]
-    if words and others:
+    if words:
         paper.gap()
     for blocked in others[:12]:
         paper.paragraph(
             paper.prose(alone_in_words(blocked, names, types.get(blocked.operation.resource, "")))
         )
+    _draw_origins(paper, outcome, names)
     if len(others) > 12:
         paper.paragraph(paper.text(f"and {len(others) - 12} more tasks that wait", QUIET))
     ordered = [b for b in outcome.blocked if b.task in in_cycle]
     ordered += others
-    with_stack = [blocked for blocked in ordered if blocked.stack]
+    with_stack = [blocked for blocked in ordered if _stack_says_more(blocked, names)]
     for blocked in with_stack[:_MOST_STACKS]:
         paper.gap()
         daemon = ", daemon" if blocked.daemon else ""

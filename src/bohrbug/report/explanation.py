@@ -7,6 +7,7 @@ conflicting operations that other tasks did before it went on.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ from bohrbug.model.operation import BEGIN, CHOOSE, END, JOIN, SLEEP, SPAWN, Oper
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.sources import source_line
 
 _LIFE = {SPAWN, BEGIN, END, JOIN, CHOOSE}
+_SECONDS = re.compile(r"(?:timeout\s*=|\b(?:wait|join|sleep)\()\s*(\d+(?:\.\d+)?|\.\d+)\s*[,)]")
 _NEARBY = 2000
 """Steps looked at on either side of a preemption for operations that conflict."""
 
@@ -182,6 +185,10 @@ class _Mentioned:
 
 def _timeout_clause(trace: Trace, story: Story, names: Names, mentioned: _Mentioned) -> str:
     operation = trace.operations[story.step]
+    site = names.site(operation)
+    at = f" at {names.place(site)}" if site is not None else ""
+    literal = _SECONDS.search(source_line(site)) if site is not None else None
+    seconds = f"{literal[1]} s " if literal else ""
     others = [mentioned(task) for task in trace.enabled[story.step] if task != story.task][:2]
     who = " and ".join(others) or "another task"
     more = len(trace.enabled[story.step]) - 2
@@ -189,12 +196,12 @@ def _timeout_clause(trace: Trace, story: Story, names: Names, mentioned: _Mentio
         who = ", ".join([*others, f"{more} more"])
     subject = mentioned(story.task)
     if operation.kind is SLEEP:
-        return f"the sleep of {subject}{names.at(operation)} ends although {who} could still run"
-    what = operation.kind.name
-    resource = names.short_resource(operation.resource)
+        return f"the {seconds}sleep of {subject}{at} ends although {who} could still run"
+    what = f"{operation.kind.name} on {names.short_resource(operation.resource)}"
+    if operation.kind is JOIN:
+        what = f"join of task {operation.resource}"
     return (
-        f"the timeout of the {what} on {resource} by {subject}{names.at(operation)} fires "
-        f"although {who} could still run"
+        f"the {seconds}timeout of the {what}{at} in {subject} fires although {who} could still run"
     )
 
 
@@ -225,7 +232,10 @@ def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Men
     if story.between is not None:
         other = operations[story.between]
         text += f", and {mentioned(trace.tasks[story.between])} {names.does(other)}"
-        text += " in between" if story.same else (" first" if story.resumed is not None else "")
+        if story.same:
+            text += " in between"
+        elif before is None or other.resource != before.resource:
+            text += " first"
     else:
         text += f", and {mentioned(trace.tasks[story.step])} runs instead"
     return text
@@ -285,7 +295,7 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
     if operation is None:
         return "until it ends"
     if operation.kind is JOIN:
-        what = "for the others" if operation.resource == EXIT else f"for {operation.resource}"
+        what = "for the others" if operation.resource == EXIT else f"for task {operation.resource}"
         return f"until it waits {what}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"until it {names.does(operation)}"
@@ -311,7 +321,7 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     limit = 6
     mentioned = _Mentioned(names)
     for task, _, last in stretches[:limit]:
-        who = mentioned(task).removeprefix("task ")
+        who = mentioned(task)
         if last == len(trace) - 1:
             shown.append(who)
         else:

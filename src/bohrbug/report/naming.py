@@ -63,9 +63,15 @@ _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
 
 
 def _assigned_name(site: Site) -> str:
-    """What the source calls the thing that it makes there: ``lock`` for ``self.lock = Lock()``."""
+    """What the source calls what it makes there: ``Account.lock`` for ``self.lock = Lock()``."""
     match = _ASSIGNED.match(source_line(site))
-    return match[1].removeprefix("self.").removeprefix("cls.") if match else ""
+    if not match:
+        return ""
+    name = match[1]
+    if name.startswith(("self.", "cls.")):
+        owner = site.function.rpartition("<locals>.")[2].rpartition(".")[0]
+        return f"{owner}.{name.partition('.')[2]}" if owner else name
+    return name
 
 
 def _sites(outcome: Outcome) -> Iterable[Site]:
@@ -124,8 +130,7 @@ class Names:
         labels: dict[ResourceId, tuple[str, str]] = {}
         for (name, where), ids in sharing.items():
             for number, id in enumerate(ids, 1):
-                told_apart = len(ids) > 1 and described[id].created is not None
-                labels[id] = (f"{name} #{number}" if told_apart else name, where)
+                labels[id] = (f"{name} #{number}" if len(ids) > 1 else name, where)
         return labels
 
     def _label(self, resource: Resource) -> tuple[str, str]:
@@ -142,6 +147,10 @@ class Names:
         if name:
             return f"{resource.type} {name}", self.place(created)
         return f"{resource.type} {self.place(created)}", ""
+
+    def origin(self, id: ResourceId) -> str:
+        """Where a resource was made, if its name does not say so."""
+        return self._labels.get(id, ("", ""))[1]
 
     # -- tasks -----------------------------------------------------------------
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from bohrbug.model.operation import BEGIN, CHOOSE, END, JOIN, Operation, Site, TaskId
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import Story, TaskSteps, stories
 from bohrbug.report.naming import EXIT, Names
-from bohrbug.report.sources import is_tool_file, source_line
+from bohrbug.report.sources import source_line
+from bohrbug.report.stack import telling_frame
 
 SHOWN_STEPS = 40
 """Steps shown of a long execution."""
@@ -68,11 +70,12 @@ class Timeout:
 
 @dataclass(slots=True)
 class Folded:
-    """Steps that are not shown."""
+    """Steps that are not shown; ``rounds`` says how often they repeat, if they do."""
 
     count: int
     tasks: tuple[TaskId, ...]
     place: str = ""
+    rounds: int = 0
 
 
 @dataclass(slots=True)
@@ -124,41 +127,83 @@ def _acquisitions(trace: Trace, steps: TaskSteps) -> set[int]:
     return found
 
 
+def _involved(trace: Trace, core: Iterable[int]) -> set[TaskId]:
+    """The tasks that the failure is about."""
+    tasks = {trace.tasks[index] for index in core}
+    tasks.update(blocked.task for blocked in trace.outcome.blocked[:8])
+    if trace.outcome.task is not None:
+        tasks.add(trace.outcome.task)
+    return tasks
+
+
 def select(
-    trace: Trace, told: Sequence[Story], steps: TaskSteps, budget: int = SHOWN_STEPS
+    trace: Trace, told: Sequence[Story], steps: TaskSteps, end: int, budget: int = SHOWN_STEPS
 ) -> set[int]:
-    """The steps worth showing, at most about ``budget`` of them.
+    """The steps before ``end`` that are worth showing, at most about ``budget`` of them.
 
     Steps are taken in the order of what they say about the failure: the
     preemptions and what conflicts, the end, where the locks of a deadlock were
-    taken, how each task begins and ends, the other switches, the neighbours.
-    Of a group that does not fit, the steps nearest to the failure's story come first.
+    taken, what the failing task did last, the neighbours of the preemptions,
+    the switches between the tasks that the failure is about.  Of a group that
+    does not fit, the steps nearest to the failure's story come first.
     """
-    count = len(trace)
-    core = {index for story in told for index in story.steps()}
+    core = {index for story in told for index in story.steps() if index < end}
+    involved = _involved(trace, core or range(max(0, end - budget), end))
     last_of_blocked = {
         own[-1] for blocked in trace.outcome.blocked[:8] if (own := steps.of(blocked.task))
     }
     failing = steps.of(trace.outcome.task)[-3:] if trace.outcome.task else ()
-    switches = [index for index in range(1, count) if trace.tasks[index] != trace.tasks[index - 1]]
-    groups: list[set[int]] = [
-        core | set(range(max(0, count - 2), count)) | last_of_blocked,
-        _acquisitions(trace, steps) | set(failing),
-        {index for index in trace.arities if trace.arities[index] > 1},
-        {own[0] for task in list(trace.task_infos)[:8] if (own := steps.of(task))},
-        _near(core, 2, count),
+    first_choices = (index for index in sorted(trace.arities) if trace.arities[index] > 1)
+    switches = [
+        near
+        for index in range(1, end)
+        if trace.tasks[index] != trace.tasks[index - 1]
+        and trace.tasks[index] in involved
+        and trace.tasks[index - 1] in involved
+        for near in (index - 1, index)
     ]
-    anchors = sorted(core or {count - 1})
-    groups.append({near for index in switches for near in (index - 1, index)})
-    groups.append(_near((anchor for anchor in anchors), budget, count))
+    groups: list[set[int]] = [
+        core | set(range(max(0, end - 2), end)) | last_of_blocked,
+        _acquisitions(trace, steps) | set(failing),
+        set(islice(first_choices, budget)),
+        {index for index in _near(core, 2, end) if trace.tasks[index] in involved},
+        set(switches),
+    ]
+    if len(involved) <= 4:
+        groups.append({own[0] for task in involved if (own := steps.of(task))})
+    anchors = sorted(core or {end - 1})
     chosen: set[int] = set()
     for group in groups:
         room = budget - len(chosen)
-        new = group - chosen
+        new = {index for index in group if index < end} - chosen
         if len(new) > room:
             new = set(sorted(new, key=lambda index: _distance(index, anchors))[: max(room, 0)])
         chosen |= new
     return chosen
+
+
+def _repetition(trace: Trace) -> tuple[int, int]:
+    """Where the steps that repeat until the end begin, and how many belong to one round.
+
+    ``(number of steps, 0)`` if nothing is known to repeat.
+    """
+    count = len(trace)
+    period = len(trace.outcome.repeating)
+    if not period or trace.outcome.repeating[-1] != count - 1:
+        return count, 0
+    start = count - period
+    while start > 0 and _same(trace, start - 1, start - 1 + period):
+        start -= 1
+    return start, period
+
+
+def _same(trace: Trace, first: int, second: int) -> bool:
+    one, other = trace.operations[first], trace.operations[second]
+    return (
+        trace.tasks[first] == trace.tasks[second]
+        and one.kind is other.kind
+        and one.place == other.place
+    )
 
 
 def _distance(index: int, anchors: Sequence[int]) -> tuple[int, int]:
@@ -167,7 +212,8 @@ def _distance(index: int, anchors: Sequence[int]) -> tuple[int, int]:
 
 def _fold_place(trace: Trace, names: Names, first: int, last: int) -> str:
     """The lines that folded steps of one file ran, if they are few steps of one task."""
-    sites = {names.site(trace.operations[index]) for index in range(first, min(last, first + 500))}
+    operations = trace.operations[first : min(last, first + 500)]
+    sites = {names.site(o) for o in operations if o.kind not in (BEGIN, END)}
     known = [site for site in sites if site is not None]
     if not known or len({site.filename for site in known}) > 1:
         return ""
@@ -244,6 +290,15 @@ class _Writer:
         last = self.rows[-1] if self.rows else None
         conflicting = index in self.conflicting
         if (
+            operation.kind is END
+            and isinstance(last, Line)
+            and last.task == task
+            and previous == index - 1
+        ):
+            # That a task ends is worth a row only where it was preempted before.
+            last.steps.append(index)
+            return
+        if (
             isinstance(last, Line)
             and last.task == task
             and previous == index - 1
@@ -287,10 +342,11 @@ class _Writer:
             what = (
                 "waits for the other threads"
                 if pending.resource == EXIT
-                else f"waits for the end of {pending.resource}"
+                else f"waits for task {pending.resource}"
             )
         elif task in trace.enabled[index]:
-            what = "gives way"
+            # Fair scheduling: the program itself did nothing that a reader could see.
+            return
         else:
             what = f"waits for {self.names.short_resource(pending.resource)}"
         self.rows.append(Waits(task, place, source, what, self._for_ever(task, index)))
@@ -301,11 +357,11 @@ class _Writer:
             task, index
         )
 
-    def fold(self, first: int, last: int) -> None:
+    def fold(self, first: int, last: int, rounds: int = 0) -> None:
         """Steps ``first`` to ``last`` (excluded) are not shown."""
         who = dict.fromkeys(self.trace.tasks[first:last])
         place = _fold_place(self.trace, self.names, first, last) if len(who) == 1 else ""
-        self.rows.append(Folded(last - first, tuple(who), place))
+        self.rows.append(Folded(last - first, tuple(who), place, rounds))
 
     def end(self) -> None:
         """How it ended: where the failing task raised, or who waits for ever."""
@@ -322,12 +378,16 @@ class _Writer:
                 if pending.kind is JOIN:
                     what = f"waits for {self.names.resource(pending.resource)}"
                 self.rows.append(Waits(last, place, source, what, for_ever=True))
-        site = None
-        for frame in outcome.stack:
-            if not is_tool_file(frame.site.filename):
-                site = frame.site
-        place = self.names.place(site)
-        source = source_line(site) if site is not None else ""
+        frame = telling_frame(outcome.stack)
+        place = source = ""
+        last_row = self.rows[-1] if self.rows else None
+        if frame is not None and not (
+            isinstance(last_row, Line | Timeout)
+            and last_row.task == outcome.task
+            and last_row.place == self.names.place(frame.site)
+        ):
+            place = self.names.place(frame.site)
+            source = source_line(frame.site)
         self.rows.append(End(outcome.task, place, source, outcome.message or outcome.kind.value))
 
 
@@ -352,12 +412,13 @@ def schedule_of(
     told = stories(trace, essential, steps)
     writer = _Writer(trace, names, steps, essential, told)
     count = len(trace)
+    until, period = (count, 0) if full or only is not None else _repetition(trace)
     if only is not None:
         chosen = [index for index in sorted(only) if 0 <= index < count]
-    elif full or count <= SHORT_EXECUTION:
-        chosen = list(range(count))
+    elif full or until <= SHORT_EXECUTION:
+        chosen = list(range(until))
     else:
-        kept = select(trace, told, steps)
+        kept = select(trace, told, steps, until)
         # A fold of one step takes as much room as the step.
         kept.update([index + 1 for index in kept if index + 2 in kept])
         chosen = sorted(kept)
@@ -370,8 +431,11 @@ def schedule_of(
         writer.step(index, previous, alone=only is not None and not writer.rows)
         previous = index
     if only is None:
-        if previous is not None and previous < count - 1:
-            writer.fold(previous + 1, count)
+        shown_until = 0 if previous is None else previous + 1
+        if shown_until < until:
+            writer.fold(shown_until, until)
+        if until < count:
+            writer.fold(until, count, (count - until) // period)
         writer.end()
     for row in writer.rows:
         if isinstance(row, Line):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sysconfig
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +33,21 @@ def is_threading_file(filename: str) -> bool:
     return os.path.abspath(filename) == os.path.abspath(
         os.path.join(os.path.dirname(os.__file__), "threading.py")
     )
+
+
+_LIBRARIES = tuple(
+    {
+        os.path.abspath(path) + os.sep
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+        if (path := sysconfig.get_path(name))
+    }
+)
+
+
+@lru_cache(maxsize=4096)
+def is_library_file(filename: str) -> bool:
+    """Whether a file belongs to the standard library or to an installed package."""
+    return filename.startswith("<frozen ") or os.path.abspath(filename).startswith(_LIBRARIES)
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,13 @@ from rich.text import Text
 
 from bohrbug.model.outcome import Frame
 from bohrbug.report.naming import Names
-from bohrbug.report.sources import display_path, is_threading_file, is_tool_file, source_line
+from bohrbug.report.sources import (
+    display_path,
+    is_library_file,
+    is_threading_file,
+    is_tool_file,
+    source_line,
+)
 from bohrbug.report.style import FAILED, QUIET, Paper
 
 _FRAME = re.compile(r'^(?P<indent>[ |+-]*)File "(?P<file>.+)", line (?P<line>\d+)')
@@ -22,6 +28,13 @@ def program_frames(stack: Sequence[Frame]) -> list[Frame]:
     while len(frames) > 1 and is_threading_file(frames[0].site.filename):
         del frames[0]
     return frames
+
+
+def telling_frame(stack: Sequence[Frame]) -> Frame | None:
+    """The frame that tells most: the innermost one outside libraries, else the innermost."""
+    frames = program_frames(stack)
+    own = [frame for frame in frames if not is_library_file(frame.site.filename)]
+    return own[-1] if own else frames[-1] if frames else None
 
 
 def draw_stack(paper: Paper, stack: Sequence[Frame], names: Names, indent: int = 4) -> None:

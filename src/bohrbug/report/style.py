@@ -18,7 +18,8 @@ WARNED = "bold yellow"
 HEADING = "bold"
 QUIET = "dim"
 _TASK_STYLES = ("blue", "cyan", "magenta", "green", "yellow", "bright_red")
-_MENTION = re.compile(r"(?<![\w.])(?:task |tasks |(?<=\s))?(0(?:\.\d+)+|(?<=task )0)(?![\w.]*\d)")
+_MENTION = re.compile(r"\b[Tt]ask (0(?:\.\d+)*)")
+_WIDEST_PROSE = 100
 _PLACE = re.compile(r"[\w./\\-]+\.\w+:\d+")
 
 
@@ -77,7 +78,8 @@ class Paper:
             hanging: cells before each line but the first; as ``indent`` if ``None``.
         """
         following = indent if hanging is None else hanging
-        for number, line in enumerate(self.wrap(text, self.width - max(indent, following))):
+        width = min(self.width, _WIDEST_PROSE) - max(indent, following)
+        for number, line in enumerate(self.wrap(text, width)):
             self.put(Text(" " * (following if number else indent)) + line)
 
     def wrap(self, text: Text, width: int) -> Sequence[Text]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bohrbug.explore.result import Failure, Interpreter, Result
+from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.trace import Trace
@@ -25,7 +25,7 @@ from bohrbug.report.naming import Names, task_order
 from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path
-from bohrbug.report.stack import draw_stack, draw_traceback, program_frames
+from bohrbug.report.stack import draw_stack, draw_traceback, program_frames, telling_frame
 from bohrbug.report.style import FAILED, HEADING, QUIET, WARNED, Paper
 from bohrbug.report.verdict import draw_verdict, one_line_verdict, plural, seconds_in_words
 
@@ -68,11 +68,6 @@ def _task_order(trace: Trace) -> list[str]:
     return [task for task in known if task in ran]
 
 
-def _outcome_site(trace: Trace) -> Site | None:
-    frames = program_frames(trace.outcome.stack)
-    return frames[-1].site if frames else None
-
-
 def _draw_head(
     paper: Paper,
     failure: Failure,
@@ -89,10 +84,12 @@ def _draw_head(
     last.append(glyphs.rule * (paper.width - last.cell_len), style="red")
     paper.put(*lines[:-1], last)
     where: list[str] = []
-    site = _outcome_site(failure.trace)
-    if site is not None:
-        function = site.function.rpartition("<locals>.")[2]
-        where.append(f"at {display_path(site.filename)}:{site.line} in {function}")
+    telling = telling_frame(outcome.stack)
+    if telling is not None:
+        where.append(f"at {_place_in_words(telling.site)}")
+        innermost = program_frames(outcome.stack)[-1]
+        if innermost is not telling:
+            where.append(f"raised at {_place_in_words(innermost.site)}")
     if outcome.task is not None:
         where.append(f"task {names.task(outcome.task)}")
     if test:
@@ -100,6 +97,11 @@ def _draw_head(
     if where:
         paper.paragraph(paper.prose(", ".join(where)), 2, 4)
     paper.paragraph(paper.text(_how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)
+
+
+def _place_in_words(site: Site) -> str:
+    function = site.function.rpartition("<locals>.")[2]
+    return f"{display_path(site.filename)}:{site.line} in {function}"
 
 
 def _how_found(failure: Failure, executions: int | None, seconds: float | None, dash: str) -> str:
@@ -127,7 +129,7 @@ def _draw_specific(paper: Paper, failure: Failure, names: Names) -> None:
         wanted = {blocked.operation.resource for blocked in outcome.blocked}
         types = {id: trace.resources[id].type for id in wanted if id in trace.resources}
         draw_blocked(paper, outcome, names, types)
-    elif outcome.kind is OutcomeKind.LIVELOCK and outcome.repeating:
+    elif outcome.repeating:
         draw_repeating(paper, trace, names)
     elif outcome.kind is OutcomeKind.RACE and outcome.race is not None:
         paper.heading("The race")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bohrbug.explore.result import Result, VerdictKind
+from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.report.style import FAILED, PASSED, QUIET, WARNED, Paper
 
 _STYLES = {

@@ -11,7 +11,7 @@ from random import Random
 from typing import Protocol
 
 from bohrbug.model.operation import Operation
-from bohrbug.model.plan import NonPreemptive, Policy, Priorities, UniformRandom
+from bohrbug.model.plan import NonPreemptive, Policy, Priorities, Segments, UniformRandom
 
 
 class TaskView(Protocol):
@@ -173,6 +173,37 @@ class PriorityDecider:
         return self._random.randrange(arity)
 
 
+class SegmentsDecider(NonPreemptiveDecider):
+    """Follows the stretches of a :class:`Segments` policy leniently."""
+
+    def __init__(self, policy: Segments) -> None:
+        self._segments = policy.segments
+        self._position = 0
+        self._left = policy.segments[0][1] if policy.segments else 0
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        segments = self._segments
+        while self._position < len(segments):
+            if self._left > 0:
+                wanted = segments[self._position][0]
+                for task in (*enabled, *timed):
+                    if task.id == wanted:
+                        self._left -= 1
+                        return task
+            self._position += 1
+            if self._position < len(segments):
+                self._left = segments[self._position][1]
+        return super().choose(running, enabled, timed, yielded, step)
+
+
 def decider_for(policy: Policy) -> Decider:
     """The executor of a policy, fresh for one execution."""
     match policy:
@@ -182,3 +213,5 @@ def decider_for(policy: Policy) -> Decider:
             return UniformRandomDecider(seed)
         case Priorities():
             return PriorityDecider(policy)
+        case Segments():
+            return SegmentsDecider(policy)

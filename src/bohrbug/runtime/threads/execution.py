@@ -617,8 +617,6 @@ class Execution:
                 chosen = running
             else:
                 chosen = next_in_turn(running, enabled)  # type: ignore[assignment]
-        elif len(enabled) == 1 and not timed:
-            chosen = enabled[0]
         else:
             chosen = self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[assignment]
 

@@ -258,6 +258,12 @@ class ThreadsRuntime:
             if place_key(place) in self._wanted:
                 self.points.add(place)  # type: ignore[arg-type]
 
+    def keep_only_wanted_points(self) -> None:
+        """Forget scheduling points that were found on the way and are not in the file."""
+        self.points = PlaceSet(
+            place for place in self.points if place_key(place) in self._wanted
+        )
+
     def point_sites(self) -> list[Site]:
         """Where the data accesses that are scheduling points stand in the source."""
         return [site for site in (site_of(tuple(place)) for place in self.points) if site]

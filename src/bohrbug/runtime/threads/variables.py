@@ -18,6 +18,7 @@ import os
 import sys
 import types
 import weakref
+from _thread import _local as local
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
@@ -94,7 +95,6 @@ class Shadow:
 
     __slots__ = (
         "container",
-        "inherited",
         "is_item",
         "item_reads",
         "item_writes",
@@ -115,8 +115,6 @@ class Shadow:
         # The only task that has touched it so far, or SEVERAL.
         self.sole = sole
         self.reads = self.writes = self.item_reads = self.item_writes = NO_ACCESSES
-        # The variable of the class, where an attribute may be inherited from one.
-        self.inherited: Shadow | None = None
 
     @property
     def resource_id(self) -> ResourceId:
@@ -160,6 +158,7 @@ def _shown(key: object) -> str:
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace_of: Callable[[type], types.MappingProxyType[str, object]]
 _namespace_of = type.__dict__["__dict__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 _weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
 _module_namespace_of: Callable[[types.ModuleType], dict[str, object]]
@@ -213,21 +212,21 @@ class _Kind:
     An operation that a class implements in Python is a call and not an access:
     what counts are the accesses inside of it.  So ``owner[key]`` is an item of
     a ``dict`` and of a subclass that inherits ``dict.__getitem__``, and nothing
-    for a class that defines its own.
+    for a class that defines its own.  A kind does not keep its type alive.
     """
 
     __slots__ = (
-        "attributes",
+        "attributes_read",
+        "attributes_written",
         "calls",
-        "has_instance_namespace",
         "held",
         "identity_keys",
+        "is_mapping",
         "is_module",
         "is_type",
         "items_read",
         "items_written",
         "length",
-        "mro",
         "name",
         "tracked",
         "whole_read",
@@ -235,72 +234,69 @@ class _Kind:
     )
 
     def __init__(self, cls: type, excluded: bool) -> None:
-        self.mro = mro = _mro_of(cls)
-        self.name: str = type.__dict__["__name__"].__get__(cls)
+        mro = _mro_of(cls)
+        self.name = _name_of(cls)
         self.is_type = type in mro
         self.is_module = types.ModuleType in mro
-        weak = bool(_weakref_offset_of(cls))
-        self.held = not weak
-        immutable = any(base in _IMMUTABLE for base in mro)
+        self.is_mapping = dict in mro
+        self.held = not _weakref_offset_of(cls)
+        immutable = any(base in mro for base in _IMMUTABLE)
         self.tracked = not (
             excluded
             or cls in _IMMUTABLE
-            or (self.held and any(base in _NEVER_HELD for base in mro))
             or (immutable and self.held)
+            or (self.held and any(base in mro for base in _NEVER_HELD))
         )
-        # Names of attributes that are calls: properties and other data descriptors.
-        self.calls: dict[str, bool] = {}
+        self.attributes_read = not _in_python(mro, ("__getattribute__",))
+        self.attributes_written = not _in_python(mro, ("__setattr__", "__delattr__"))
+        # Names of attributes, and whether they are computed, as properties are.
+        self.calls = dict.fromkeys(_INTERNAL_ATTRIBUTES, True)
         in_c = not immutable and any(
-            self._found_in_c(name) for name in ("__getitem__", "__len__", "__iter__", "__next__")
+            not isinstance(_found(mro, name), types.FunctionType | None)
+            for name in ("__getitem__", "__len__", "__iter__", "__next__")
         )
-        self.items_read = in_c and not self._overrides(_READS_ITEM)
-        self.items_written = in_c and not self._overrides(_WRITES_ITEM)
-        self.whole_read = (in_c and not self._overrides(_READS_WHOLE)) or cls is types.CellType
-        self.whole_written = (in_c and not self._overrides(_WRITES_WHOLE)) or cls is types.CellType
+        is_cell = cls is types.CellType
+        self.items_read = in_c and not _in_python(mro, _READS_ITEM)
+        self.items_written = in_c and not _in_python(mro, _WRITES_ITEM)
+        self.whole_read = is_cell or (in_c and not _in_python(mro, _READS_WHOLE))
+        self.whole_written = is_cell or (in_c and not _in_python(mro, _WRITES_WHOLE))
         self.length: Callable[[Any], int] | None = None
         for base in (list, deque, bytearray):
             if base in mro:
                 self.length = base.__len__
         self.identity_keys = (
-            self._find("__eq__") is object.__eq__ and self._find("__hash__") is object.__hash__
+            _found(mro, "__eq__") is object.__eq__ and _found(mro, "__hash__") is object.__hash__
         )
-        self.has_instance_namespace = self._find("__dict__") is not None and not self.is_type
 
-    def _find(self, name: str) -> object:
-        for base in self.mro:
-            namespace = _namespace_of(base)
-            if name in namespace:
-                return namespace[name]
-        return None
-
-    def _found_in_c(self, name: str) -> bool:
-        found = self._find(name)
-        return found is not None and not isinstance(found, types.FunctionType)
-
-    def _overrides(self, names: tuple[str, ...]) -> bool:
-        return any(isinstance(self._find(name), types.FunctionType) for name in names)
-
-    def is_call(self, name: str) -> bool:
-        """Whether the attribute is computed by a descriptor instead of being stored."""
+    def is_call(self, cls: type, name: str) -> bool:
+        """Whether an attribute is computed by a descriptor instead of being stored."""
         known = self.calls.get(name)
         if known is None:
-            if name in _INTERNAL_ATTRIBUTES:
-                known = True
-            else:
-                found = self._find(name)
-                known = found is not None and _computes(found)
-            self.calls[name] = known
+            known = self.calls[name] = _computes(_found(_mro_of(cls), name))
         return known
 
 
+def _found(mro: tuple[type, ...], name: str) -> object:
+    """What a class or its bases define under a name, or ``None``."""
+    for base in mro:
+        namespace = _namespace_of(base)
+        if name in namespace:
+            return namespace[name]
+    return None
+
+
+def _in_python(mro: tuple[type, ...], names: tuple[str, ...]) -> bool:
+    return any(isinstance(_found(mro, name), types.FunctionType) for name in names)
+
+
 def _computes(descriptor: object) -> bool:
-    cls = type(descriptor)
-    if cls is types.MemberDescriptorType or cls is types.GetSetDescriptorType:
-        return False
-    return any(
-        "__set__" in _namespace_of(base) or "__delete__" in _namespace_of(base)
-        for base in _mro_of(cls)
-    )
+    """Whether reading or writing an attribute calls code: properties and their like.
+
+    Descriptors made in C, such as those of ``__slots__`` and of ``ctypes`` fields,
+    store the attribute.
+    """
+    mro = _mro_of(type(descriptor))
+    return property in mro or _in_python(mro, ("__set__", "__delete__"))
 
 
 class Types:
@@ -313,104 +309,107 @@ class Types:
 
     def __init__(self, excluded: Callable[[type], bool] | None = None) -> None:
         self._excluded = excluded
-        self._kinds: dict[int, tuple[_Kind, weakref.ref[type]]] = {}
+        self.kinds: dict[int, _Kind] = {}
+        self._references: dict[int, weakref.ref[type]] = {}
         # Attributes that were seen to be written on classes: only for these
         # is it worth while to look where an instance's attribute comes from.
         self.names_written_on_classes: set[str] = set()
 
     def kind_of(self, cls: type) -> _Kind:
         """What is known of ``cls``."""
-        known = self._kinds.get(id(cls))
-        if known is not None:
-            return known[0]
-        excluded = self._excluded is not None and self._excluded(cls)
-        kind = _Kind(cls, excluded)
-        # A kind must not keep its class alive: only built-in bases are needed later.
-        kinds, identity = self._kinds, id(cls)
+        identity = id(cls)
+        kind = self.kinds.get(identity)
+        if kind is None:
+            excluded = self._excluded is not None and self._excluded(cls)
+            kind = self.kinds[identity] = _Kind(cls, excluded or local in _mro_of(cls))
+            kinds, references = self.kinds, self._references
 
-        def forget(reference: weakref.ref[type]) -> None:
-            entry = kinds.get(identity)
-            if entry is not None and entry[1] is reference:
-                del kinds[identity]
+            def forget(reference: weakref.ref[type]) -> None:
+                if references.get(identity) is reference:
+                    del kinds[identity], references[identity]
 
-        kinds[identity] = (kind, weakref.ref(cls, forget))
+            references[identity] = weakref.ref(cls, forget)
         return kind
 
 
 # -- owners --------------------------------------------------------------------
 
 
-class _Toucher(Protocol):
-    """The task that touches something: a ``Task`` of the threads runtime."""
+class Toucher(Protocol):
+    """A task, as far as variables are concerned."""
 
     @property
-    def id(self) -> TaskId: ...
+    def id(self) -> TaskId:
+        """Its path in the spawn tree."""
+
     @property
-    def index(self) -> int: ...
+    def index(self) -> int:
+        """How many tasks were created before it."""
 
 
-class Execution(Protocol):
-    """Where the task is found that is running."""
+class Running(Protocol):
+    """Where the task is found that is running: an execution."""
 
     @property
     def current(self) -> Any:
-        """An object with ``index`` and ``id``."""
+        """The task, a :class:`Toucher`; not declared as one, so that it may be assignable."""
 
 
-class _Owner(Protocol):
-    """An object that has variables; weakly referenced or held."""
+_OWNER_SLOTS = (
+    "attributes",
+    "count",
+    "identity",
+    "identity_key",
+    "instance",
+    "items",
+    "kind",
+    "namespace",
+    "place",
+    "task",
+    "whole",
+)
+
+
+class _Owner:
+    """An object that has variables; its two subclasses differ in how they refer to it."""
+
+    __slots__ = ()
 
     identity: int
-    task: _Toucher
-    count: int
     kind: _Kind
+    # Who touched it first, where, and how many objects it had touched before.
+    task: Toucher
     place: Place | None
+    count: int
     attributes: dict[str, Shadow]
     items: dict[object, Shadow]
     whole: Shadow | None
     identity_key: _IdentityKey | None
-
-    @property
-    def resource_id(self) -> ResourceId: ...
-    def describe(self, shadow: Shadow) -> str: ...
-    def target(self) -> Any: ...
-
-
-class _Naming:
-    """What weakly referenced and held owners have in common."""
-
-    __slots__ = ()
-
-    task: _Toucher
-    count: int
-    kind: _Kind
-    place: Place | None
+    # The whole of an instance's ``__dict__``, and the other way round, once it was asked for.
+    namespace: Shadow | None
+    instance: _Owner | None
 
     @property
     def resource_id(self) -> ResourceId:
+        """Names the object in the same way in every execution."""
         return f"{self.task.id}:{self.count}"
 
     def target(self) -> Any:
+        """The object, or ``None`` if it is no more."""
         raise NotImplementedError
 
     def describe(self, shadow: Shadow) -> str:
         """The label of one of the owner's variables."""
-        kind = self.kind
         key = shadow.key
-        if kind.is_type:
-            cls = self.target()
-            name = kind.name if cls is None else type.__dict__["__name__"].__get__(cls)
-            return f"{name}.{key}"
         if shadow.is_item:
             target = self.target()
             if type(target) is dict and dict.__contains__(target, "__builtins__"):
                 return f"global {key}"
             return f"{self._located()}[{_shown(key)}]"
-        if key is not None:
-            return f"{kind.name}.{key}"
-        if kind.name == "cell":
-            return self._cell()
-        return self._located()
+        if key is None:
+            return self._cell() if self.kind.name == "cell" else self._located()
+        target = self.target() if self.kind.is_type else None
+        return f"{self.kind.name if target is None else _name_of(target)}.{key}"
 
     def _located(self) -> str:
         site = site_of(self.place)
@@ -422,48 +421,29 @@ class _Naming:
         if self.place is None:
             return "cell"
         code, offset = self.place
+        names = code.co_cellvars + code.co_freevars
         for instruction in dis.get_instructions(code):
-            if instruction.offset >= offset:
-                if instruction.argval in code.co_cellvars + code.co_freevars:
-                    return f"cell {instruction.argval} in {code.co_name}"
-                break
+            if instruction.offset == offset and instruction.argval in names:
+                return f"cell {instruction.argval} in {code.co_name}"
         return f"cell in {code.co_name}"
 
 
-class _WeakOwner(_Naming, weakref.ref[Any]):
+class _WeakOwner(_Owner, weakref.ref[Any]):
     """An owner that can be referenced weakly; itself the weak reference."""
 
-    __slots__ = (
-        "attributes",
-        "count",
-        "identity",
-        "identity_key",
-        "items",
-        "kind",
-        "place",
-        "task",
-        "whole",
-    )
+    __slots__ = _OWNER_SLOTS
 
     def target(self) -> Any:
         return self()
 
 
-class _HeldOwner(_Naming):
+class _HeldOwner(_Owner):
     """An owner that can't: held until :meth:`Variables.sweep` finds that nobody else does."""
 
-    __slots__ = (
-        "attributes",
-        "count",
-        "identity",
-        "identity_key",
-        "items",
-        "kind",
-        "object",
-        "place",
-        "task",
-        "whole",
-    )
+    __slots__ = (*_OWNER_SLOTS, "object")
+
+    def __init__(self, object: Any) -> None:
+        self.object = object
 
     def target(self) -> Any:
         return self.object
@@ -471,12 +451,14 @@ class _HeldOwner(_Naming):
 
 def _references_of_held() -> int:
     """What ``sys.getrefcount`` says of an object that only its owner record holds."""
-    owner = _HeldOwner()
-    owner.object = []
+    owner = _HeldOwner([])
     return sys.getrefcount(owner.object)
 
 
 _HELD_ONLY_BY_US = _references_of_held()
+
+_ANY_KEY = object()
+"""In place of a key that can't be compared without running code of the tested program."""
 
 NOT_A_VARIABLE = Shadow(None, None, None, False, SEVERAL)  # type: ignore[arg-type]
 """Remembered for attributes that are calls, such as properties."""
@@ -493,21 +475,27 @@ class Variables:
     """
 
     def __init__(
-        self, execution: Execution, types: Types | None = None, sweep_every: int = 64
+        self, execution: Running, types: Types | None = None, sweep_every: int = 64
     ) -> None:
+        self.types = Types() if types is None else types
+        self.owners: dict[int, _Owner] = {}
+        self._kinds = self.types.kinds
         self._execution = execution
-        self._types = Types() if types is None else types
         self._counts: dict[int, int] = {}
         self._held: dict[int, _HeldOwner] = {}
         self._sweep_every = sweep_every
         self._sweep_at = sweep_every
-        self.owners: dict[int, _Owner] = {}
-        owners = self.owners
+        owners, held = self.owners, self._held
 
-        def forget(reference: weakref.ref[Any]) -> None:
-            identity = reference.identity  # type: ignore[attr-defined]
-            if owners.get(identity) is reference:
+        def forget(owner: _WeakOwner) -> None:
+            identity = owner.identity
+            if owners.get(identity) is owner:
                 del owners[identity]
+            if owner.namespace is not None:
+                namespace = owner.namespace.owner
+                if held.get(namespace.identity) is namespace:
+                    del held[namespace.identity], owners[namespace.identity]
+                    namespace.object = None  # type: ignore[attr-defined]
 
         self._forget = forget
 
@@ -525,41 +513,34 @@ class Variables:
             place: where it is touched, for the label of an owner seen for the first time.
         """
         known = self.owners.get(id(owner))
-        if known is None:
-            kind = self._types.kind_of(type(owner))
-            if kind.is_module:
-                return self.shadow_of_item(_module_namespace_of(owner), name, is_write, place)
+        kind = (
+            known.kind
+            if known is not None
+            else self._kinds.get(id(type(owner))) or self.types.kind_of(type(owner))
+        )
+        if kind.is_module:
+            return self.shadow_of_item(_module_namespace_of(owner), name, is_write, place)
+        if not (kind.attributes_written if is_write else kind.attributes_read):
+            return None
+        if kind.is_call(type(owner), name):
             if name == "__dict__":
                 self._join_namespace(owner, kind, place)
-                return None
-            if kind.is_call(name):
-                return None
+            elif known is not None:
+                known.attributes[name] = NOT_A_VARIABLE
+            return None
+        if known is None:
             known = self._register(owner, kind, place)
             if known is None:
                 return None
         shadow = known.attributes.get(name)
         if shadow is None:
-            kind = known.kind
-            if kind.is_call(name):
-                if name == "__dict__":
-                    self._join_namespace(owner, kind, place)
-                    return None
-                shadow = NOT_A_VARIABLE
-            else:
-                shadow = Shadow(known, name, None, False, self._execution.current.index)
-            known.attributes[name] = shadow
-        if shadow is NOT_A_VARIABLE:
-            return None
-        names = self._types.names_written_on_classes
-        if is_write:
-            if known.kind.is_type:
-                names.add(name)
-        elif name in names:
-            shadow.inherited = self._inherited(owner, known.kind, name)
+            shadow = known.attributes[name] = Shadow(
+                known, name, known.namespace, False, self._execution.current.index
+            )
         return shadow
 
     def shadow_of_item(
-        self, owner: Any, key: object, is_write: bool = False, place: Place | None = None
+        self, owner: Any, key: Any, is_write: bool = False, place: Place | None = None
     ) -> Shadow | None:
         """The variable ``owner[key]``; ``None`` if that is no variable.
 
@@ -573,38 +554,31 @@ class Variables:
             place: where it is touched, for the label of an owner seen for the first time.
         """
         known = self.owners.get(id(owner))
+        kind = (
+            known.kind
+            if known is not None
+            else self._kinds.get(id(type(owner))) or self.types.kind_of(type(owner))
+        )
+        if not (kind.items_written if is_write else kind.items_read):
+            return None
         if known is None:
-            kind = self._types.kind_of(type(owner))
-            if not (kind.items_read or kind.items_written):
-                return None
             known = self._register(owner, kind, place)
             if known is None:
                 return None
-        kind = known.kind
-        if not (kind.items_written if is_write else kind.items_read):
-            return None
-        cls = type(key)
-        if cls not in _PLAIN_KEYS:
-            if cls is tuple and _is_plain(key):
-                pass
-            elif cls is slice or kind.length is not None:
-                return self.shadow_of_whole(owner, is_write, place)
-            else:
-                key = self._identity_key(key, place)
-                if key is None:
-                    return self.shadow_of_whole(owner, is_write, place)
-        elif cls is int and key < 0 and kind.items_read:  # type: ignore[operator]
-            if kind.length is not None:
-                key += kind.length(owner)  # type: ignore[operator]
-            elif dict not in kind.mro:
-                return self.shadow_of_whole(owner, is_write, place)
+        key = self._comparable(owner, kind, key, place)
+        if key is _ANY_KEY:
+            return self.shadow_of_whole(owner, is_write, place)
         shadow = known.items.get(key)
         if shadow is None:
             index = self._execution.current.index
             if known.whole is None:
                 known.whole = Shadow(known, None, None, False, index)
-            shadow = known.items[key] = Shadow(known, key, known.whole, True, index)
-        return shadow
+            if known.instance is not None and type(key) is str:
+                shadow = Shadow(known.instance, key, known.whole, False, index)
+            else:
+                shadow = Shadow(known, key, known.whole, True, index)
+            known.items[key] = shadow
+        return None if shadow is NOT_A_VARIABLE else shadow
 
     def shadow_of_whole(
         self, owner: Any, is_write: bool = False, place: Place | None = None
@@ -617,22 +591,40 @@ class Variables:
             place: where it is touched, for the label of an owner seen for the first time.
         """
         known = self.owners.get(id(owner))
+        kind = (
+            known.kind
+            if known is not None
+            else self._kinds.get(id(type(owner))) or self.types.kind_of(type(owner))
+        )
+        if not (kind.whole_written if is_write else kind.whole_read):
+            return None
         if known is None:
-            kind = self._types.kind_of(type(owner))
-            if not (kind.whole_read or kind.whole_written):
-                return None
             known = self._register(owner, kind, place)
             if known is None:
                 return None
-        kind = known.kind
-        if not (kind.whole_written if is_write else kind.whole_read):
-            return None
-        shadow = known.whole
-        if shadow is None:
-            shadow = known.whole = Shadow(
-                known, None, None, False, self._execution.current.index
-            )
-        return shadow
+        if known.whole is None:
+            known.whole = Shadow(known, None, None, False, self._execution.current.index)
+        return known.whole
+
+    def inherited(self, owner: Any, name: str) -> Shadow | None:
+        """The variable of the class that ``owner.name`` is read from, if it is one now.
+
+        Parameters:
+            owner: an instance or a class.
+            name: an attribute that some class had written since it was created.
+        """
+        kind = self.types.kind_of(type(owner))
+        mro = _mro_of(owner if kind.is_type else type(owner))
+        for base in mro:
+            namespace = _namespace_of(base)
+            if name in namespace:
+                if base is owner or type(namespace[name]) is types.MemberDescriptorType:
+                    return None
+                own = None if kind.is_type else _instance_namespace(mro, owner)
+                if own is not None and dict.__contains__(own, name):
+                    return None
+                return self.shadow_of_attribute(base, name)
+        return None
 
     # -- lifetime ----------------------------------------------------------------
 
@@ -653,16 +645,14 @@ class Variables:
                 for owner in held.values()
                 if sys.getrefcount(owner.object) <= _HELD_ONLY_BY_US
             ]
+            self._sweep_at = 2 * (len(held) - len(dropped)) + self._sweep_every
             if not dropped:
-                break
+                return
             for owner in dropped:
-                del held[owner.identity]
-                del self.owners[owner.identity]
-            self._sweep_at = 2 * len(held) + self._sweep_every
+                del held[owner.identity], self.owners[owner.identity]
             # From here on finalizers of the tested program may run and come back to us.
             for owner in dropped:
                 owner.object = None
-        self._sweep_at = 2 * len(held) + self._sweep_every
 
     def clear(self) -> None:
         """Forget all objects, at the end of the execution."""
@@ -674,73 +664,95 @@ class Variables:
 
     # -- internals ---------------------------------------------------------------
 
-    def _register(self, owner: Any, kind: _Kind, place: Place | None) -> _Owner | None:
-        if not kind.tracked or (kind.is_type and _flags_of(owner) & _IMMUTABLE_TYPE_FLAG):
+    def _register(self, target: Any, kind: _Kind, place: Place | None) -> _Owner | None:
+        if not kind.tracked or (kind.is_type and _flags_of(target) & _IMMUTABLE_TYPE_FLAG):
             return None
-        identity = id(owner)
+        identity = id(target)
         task = self._execution.current
-        known: _Owner
+        owner: _Owner
         if kind.held:
             if len(self._held) >= self._sweep_at:
                 self.sweep()
-            held = _HeldOwner()
-            held.object = owner
-            self._held[identity] = held
-            known = held
+            owner = self._held[identity] = _HeldOwner(target)
         else:
-            known = _WeakOwner(owner, self._forget)
-        known.identity = identity
-        known.kind = kind
-        known.place = place
-        known.task = task
-        known.count = self._counts[task.index] = self._counts.get(task.index, -1) + 1
-        known.attributes = {}
-        known.items = {}
-        known.whole = None
-        known.identity_key = None
-        self.owners[identity] = known
-        return known
+            owner = _WeakOwner(target, self._forget)  # type: ignore[arg-type]
+        owner.identity = identity
+        owner.kind = kind
+        owner.place = place
+        owner.task = task
+        owner.count = self._counts[task.index] = self._counts.get(task.index, -1) + 1
+        owner.attributes = {}
+        owner.items = {}
+        owner.whole = None
+        owner.identity_key = None
+        owner.namespace = None
+        owner.instance = None
+        self.owners[identity] = owner
+        return owner
 
-    def _identity_key(self, key: Any, place: Place | None) -> _IdentityKey | None:
+    def _comparable(self, owner: Any, kind: _Kind, key: Any, place: Place | None) -> Any:
+        """What stands for a key in ``items``, or ``_ANY_KEY``."""
+        cls = type(key)
+        if cls is int:
+            if key >= 0 or kind.is_mapping:
+                return key
+            return _ANY_KEY if kind.length is None else key + kind.length(owner)
+        if cls in _PLAIN_KEYS or (cls is tuple and _is_plain(key)):
+            return key
+        if not kind.is_mapping:
+            return _ANY_KEY
         known = self.owners.get(id(key))
         if known is None:
-            kind = self._types.kind_of(type(key))
-            # Held keys would live longer than in the program.
-            if not kind.identity_keys or kind.held:
-                return None
-            known = self._register(key, kind, place)
+            key_kind = self.types.kind_of(cls)
+            # Not if it would have to be held: it would live longer than in the program.
+            if key_kind.identity_keys and not key_kind.held:
+                known = self._register(key, key_kind, place)
             if known is None:
-                return None
+                return _ANY_KEY
         elif not known.kind.identity_keys:
-            return None
+            return _ANY_KEY
         if known.identity_key is None:
             known.identity_key = _IdentityKey(known)
         return known.identity_key
 
-    def _inherited(self, owner: Any, kind: _Kind, name: str) -> Shadow | None:
-        """The variable of the class that ``owner.name`` comes from now."""
-        mro = _mro_of(owner if kind.is_type else type(owner))
-        for base in mro:
-            if name in _namespace_of(base):
-                return None if base is owner else self.shadow_of_attribute(base, name)
-        return None
-
-    def _join_namespace(self, owner: Any, kind: _Kind, place: Place | None) -> None:
-        """Make ``owner.__dict__['x']`` the same variable as ``owner.x``.
+    def _join_namespace(self, instance: Any, kind: _Kind, place: Place | None) -> None:
+        """Make ``instance.__dict__['x']`` the same variable as ``instance.x``.
 
         The program is about to get the namespace, so that making it now changes nothing.
         """
-        if not kind.tracked or not kind.has_instance_namespace:
+        if kind.is_type or not kind.tracked:
             return
-        known = self.owners.get(id(owner)) or self._register(owner, kind, place)
-        getter = kind._find("__dict__")
-        if known is None or type(getter) is not types.GetSetDescriptorType:
+        namespace = _instance_namespace(_mro_of(type(instance)), instance)
+        if namespace is None or id(namespace) in self.owners:
             return
-        namespace = getter.__get__(owner)
-        if type(namespace) is dict and id(namespace) not in self.owners:
-            joined = self._register(namespace, self._types.kind_of(dict), place)
-            if joined is not None:
-                joined.items = known.attributes  # type: ignore[assignment]
+        known = self.owners.get(id(instance)) or self._register(instance, kind, place)
+        joined = self._register(namespace, self.types.kind_of(dict), place)
+        if known is None or joined is None:
+            return
+        joined.items = known.attributes  # type: ignore[assignment]
+        joined.instance = known
+        joined.whole = known.namespace = whole = Shadow(joined, None, None, False, SEVERAL)
+        whole.item_reads = {}
+        whole.item_writes = {}
+        for shadow in known.attributes.values():
+            if shadow is not NOT_A_VARIABLE:
+                shadow.container = whole
+                _merge(shadow.reads, whole.item_reads)
+                _merge(shadow.writes, whole.item_writes)
+
+
+def _merge(accesses: Accesses, into: Accesses) -> None:
+    for key, epoch in accesses.items():
+        into[key] = max(epoch, into.get(key, 0))
+
+
+def _instance_namespace(mro: tuple[type, ...], instance: Any) -> dict[str, object] | None:
+    """The ``__dict__`` of an instance, without running code of its class."""
+    descriptor = _found(mro, "__dict__")
+    if type(descriptor) is not types.GetSetDescriptorType:
+        return None
+    namespace = descriptor.__get__(instance)
+    return namespace if type(namespace) is dict else None
 
 
 def _is_plain(key: Any) -> bool:
@@ -790,6 +802,7 @@ class AccessMonitor:
         "_detector",
         "_epochs",
         "_execution",
+        "_names_written_on_classes",
         "_on_point",
         "_owners",
         "_points",
@@ -802,7 +815,7 @@ class AccessMonitor:
         self,
         detector: Detector,
         variables: Variables,
-        execution: Execution,
+        execution: Running,
         on_point: Callable[[Place, Kind, Shadow], object],
         points: PlaceSet,
     ) -> None:
@@ -812,6 +825,7 @@ class AccessMonitor:
         self._tags = detector.tags
         self._variables = variables
         self._owners = variables.owners
+        self._names_written_on_classes = variables.types.names_written_on_classes
         self._execution = execution
         self._on_point = on_point
         self._points = points.by_identity
@@ -819,7 +833,7 @@ class AccessMonitor:
     # The three methods repeat one another, because a call would cost as much as
     # the rest of what they do.  All accesses that a task makes at one place
     # between two of its synchronisations are the same to the detector, so that
-    # one look at the last of them is enough for most.
+    # a look at the last one is enough for most.
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Place) -> None:
         """A task is about to access ``owner.name``."""
@@ -836,25 +850,32 @@ class AccessMonitor:
         index = self._execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
-                self._first_of_epoch(shadow, owner, index, True, place)
+                self._write_attribute(shadow, index, place)
         elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
-            self._first_of_epoch(shadow, owner, index, False, place)
+            self._read_attribute(shadow, owner, name, index, place)
 
-    def item(self, owner: Any, key: object, is_write: bool, place: Place) -> None:
+    def item(self, owner: Any, key: Any, is_write: bool, place: Place) -> None:
         """A task is about to access ``owner[key]``, or a global."""
         if not self.enabled:
             return
-        shadow = self._variables.shadow_of_item(owner, key, is_write, place)
-        if shadow is None:
-            return
-        if id(place) in self._points:
-            self._on_point(place, WRITE if is_write else READ, shadow)
+        known = self._owners.get(id(owner))
+        shadow = None
+        if known is not None and (type(key) is str or (type(key) is int and key >= 0)):
+            shadow = known.items.get(key)
+        if shadow is None or id(place) in self._points:
+            shadow = self._variables.shadow_of_item(owner, key, is_write, place)
+            if shadow is None:
+                return
+            if id(place) in self._points:
+                self._on_point(place, WRITE if is_write else READ, shadow)
         index = self._execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
-                self._detector.write(shadow, index, place)
+                if known is None or (known.kind.items_written and shadow is not NOT_A_VARIABLE):
+                    self._detector.write(shadow, index, place)
         elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
-            self._detector.read(shadow, index, place)
+            if self._variables.shadow_of_item(owner, key) is not None:
+                self._detector.read(shadow, index, place)
 
     def whole(self, owner: Any, is_write: bool, place: Place) -> None:
         """A task is about to access a container as a whole, an iterator or a cell."""
@@ -872,16 +893,22 @@ class AccessMonitor:
         elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
             self._detector.read(shadow, index, place)
 
-    def _first_of_epoch(
-        self, shadow: Shadow, owner: Any, index: int, is_write: bool, place: Place
-    ) -> None:
+    def _write_attribute(self, shadow: Shadow, index: int, place: Place) -> None:
         if shadow is NOT_A_VARIABLE:
             return
-        variables = self._variables
-        variables.shadow_of_attribute(owner, str(shadow.key), is_write, place)
-        if is_write:
+        kind = shadow.owner.kind
+        if kind.attributes_written:
+            if kind.is_type:
+                self._names_written_on_classes.add(str(shadow.key))
             self._detector.write(shadow, index, place)
+
+    def _read_attribute(
+        self, shadow: Shadow, owner: Any, name: str, index: int, place: Place
+    ) -> None:
+        if shadow is NOT_A_VARIABLE or not shadow.owner.kind.attributes_read:
             return
         self._detector.read(shadow, index, place)
-        if shadow.inherited is not None:
-            self._detector.read(shadow.inherited, index, place)
+        if name in self._names_written_on_classes:
+            inherited = self._variables.inherited(owner, name)
+            if inherited is not None:
+                self._detector.read(inherited, index, place)

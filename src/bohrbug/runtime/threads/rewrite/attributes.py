@@ -70,7 +70,7 @@ _mro_of: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__
 namespace_of: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
 _qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 _dictoffset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
-_module_dict_of: Callable[[ModuleType], Any] = ModuleType.__dict__["__dict__"].__get__
+_module_dict_of: Callable[[ModuleType], Any] = vars(ModuleType)["__dict__"].__get__
 
 
 def order_of(class_: type) -> tuple[type, ...]:

@@ -7,9 +7,7 @@ matter costs an execution or two, an access that is not told costs a bug.
 from __future__ import annotations
 
 import _bisect
-import _collections
 import _ctypes
-import _functools
 import _heapq
 import _io
 import _operator
@@ -32,7 +30,12 @@ from types import (
 )
 from typing import Any, NamedTuple
 
-from bohrbug.runtime.threads.rewrite.attributes import look_up, namespace_of, order_of, remember_class
+from bohrbug.runtime.threads.rewrite.attributes import (
+    look_up,
+    namespace_of,
+    order_of,
+    remember_class,
+)
 
 MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
@@ -72,7 +75,7 @@ READ = "read the whole owner"
 WRITE = "write the whole owner"
 READ_ITEM = "subscript"
 READ_KEY = "read an item if it is there"
-WRITE_ITEM = "write an item"
+WRITE_KEY = "write an item"
 CONTAINS_ITEM = "contains"
 STEP = "next"
 ITERATE = "iter"
@@ -80,8 +83,8 @@ CONSUME = "read all items"
 GET_ATTRIBUTE = "getattr"
 SET_ATTRIBUTE = "setattr"
 VARS = "vars"
-GENERIC_SET_ITEM = "store a subscript"
-GENERIC_DELETE_ITEM = "delete a subscript"
+SET_ITEM = "store a subscript"
+DELETE_ITEM = "delete a subscript"
 BINARY = "binary operator"
 BINARY_IN_PLACE = "binary operator in place"
 
@@ -100,6 +103,9 @@ class Effect(NamedTuple):
     takes_owner_from_arguments: bool = False
 
 
+PLAIN_WRITE = Effect(WRITE)
+"""The most frequent one, such as that of ``list.append``."""
+
 # --- Families of containers ----------------------------------------------------------------------
 
 MAPPING = "mapping"
@@ -110,7 +116,7 @@ OTHER = "other"
 
 _DICT_VIEWS: tuple[type, ...] = tuple(
     type(getattr(mapping, name)())
-    for mapping in ({}, collections.OrderedDict())
+    for mapping in (dict[int, int](), collections.OrderedDict[int, int]())
     for name in ("keys", "values", "items")
 )
 VIEWS = frozenset(_DICT_VIEWS)
@@ -178,13 +184,6 @@ class _IsContainer(dict[type, bool]):
 
 CONTAINER = _IsContainer()
 
-_INDEXED = (list, collections.deque, bytearray, array.array, _ctypes.Array)
-
-
-def is_indexed(owner: Any) -> bool:
-    """Whether the keys of a container are positions."""
-    return issubclass(type(owner), _INDEXED)
-
 
 class _PlainKeys(dict[type, bool]):
     """Whether hashing and comparing keys of a class runs no Python code."""
@@ -224,16 +223,18 @@ def _iterator_types() -> dict[type, str]:
     ordered = collections.OrderedDict[int, int]()
     containers: list[Any] = [[], {}, set(), collections.deque(), bytearray(), array.array("b")]
     containers += [ordered, memoryview(b"")]
-    containers += [view for m in ({}, ordered) for view in (m.keys(), m.values(), m.items())]
+    containers += [
+        view
+        for mapping in (dict[int, int](), ordered)
+        for view in (mapping.keys(), mapping.values(), mapping.items())
+    ]
     types = {type(iter(container)): OVER_CONTAINER for container in containers}
     reversible: list[Any] = [[], {}, {}.values(), {}.items(), collections.deque(), ordered]
     types.update({type(reversed(container)): OVER_CONTAINER for container in reversible})
     nothing: list[Any] = [(), "", "\u0100", b"", range(1), range(1 << 70), frozenset()]
     for thing in nothing:
         types.setdefault(type(iter(thing)), OVER_NOTHING)
-    types.update(
-        dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING)
-    )
+    types.update(dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING))
     over_iterators: list[type] = [map, filter, zip, enumerate, reversed]
     over_iterators += [
         value
@@ -274,7 +275,7 @@ def _methods(
     """
     effects = {name: Effect(READ) for name in _names(_SPECIAL_READS) if hasattr(class_, name)}
     effects.update({name: Effect(READ, (0,)) for name in _names(reads)})
-    effects.update({name: Effect(WRITE) for name in _names(writes)})
+    effects.update(dict.fromkeys(_names(writes), PLAIN_WRITE))
     effects.update(
         {name: Effect(BINARY, ()) for name in _names(_SPECIAL_BINARY) if hasattr(class_, name)}
     )
@@ -287,8 +288,8 @@ def _methods(
     )
     special = {
         "__getitem__": Effect(READ_ITEM),
-        "__setitem__": Effect(GENERIC_SET_ITEM),
-        "__delitem__": Effect(GENERIC_DELETE_ITEM),
+        "__setitem__": Effect(SET_ITEM),
+        "__delitem__": Effect(DELETE_ITEM),
         "__contains__": Effect(CONTAINS_ITEM),
         "__iter__": Effect(ITERATE),
     }
@@ -299,8 +300,8 @@ def _methods(
 
 
 _SPECIAL_READS = (
-    "__len__ __repr__ __str__ __reversed__ __copy__ __deepcopy__ __reduce__ __reduce_ex__ __sizeof__"
-    " copy __bytes__"
+    "__len__ __repr__ __str__ __reversed__ __copy__ __deepcopy__ __reduce__ __reduce_ex__"
+    " __sizeof__ copy __bytes__"
 )
 _SPECIAL_BINARY = (
     "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __mul__ __or__ __ror__ __and__ __rand__"
@@ -308,9 +309,9 @@ _SPECIAL_BINARY = (
 )
 _MAPPING_METHODS = {
     "get": Effect(READ_KEY),
-    "__missing__": Effect(WRITE_ITEM),
-    "pop": Effect(WRITE_ITEM),
-    "setdefault": Effect(WRITE_ITEM),
+    "__missing__": Effect(WRITE_KEY),
+    "pop": Effect(WRITE_KEY),
+    "setdefault": Effect(WRITE_KEY),
     "update": Effect(WRITE, (0,)),
 }
 _SEQUENCE_EXTENDERS = {"extend": Effect(WRITE, (0,)), "extendleft": Effect(WRITE, (0,))}
@@ -341,13 +342,11 @@ _METHODS: dict[type, dict[str, Effect]] = {
     set: _methods(
         set,
         writes="pop clear",
-        reads=(
-            "union intersection difference symmetric_difference issubset issuperset isdisjoint"
-        ),
+        reads=("union intersection difference symmetric_difference issubset issuperset isdisjoint"),
         others={
-            "add": Effect(WRITE_ITEM),
-            "discard": Effect(WRITE_ITEM),
-            "remove": Effect(WRITE_ITEM),
+            "add": Effect(WRITE_KEY),
+            "discard": Effect(WRITE_KEY),
+            "remove": Effect(WRITE_KEY),
             **{
                 name: Effect(WRITE, (0, 1, 2))
                 for name in (
@@ -383,16 +382,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     | {"getvalue": Effect(WRITE)},
     _io.BytesIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
     | {"getvalue": Effect(WRITE), "getbuffer": Effect(WRITE)},
-    **dict.fromkeys(
-        _DICT_VIEWS,
-        {
-            "__len__": Effect(READ),
-            "__contains__": Effect(READ),
-            "__iter__": Effect(ITERATE),
-            "__reversed__": Effect(READ),
-            "isdisjoint": Effect(READ, (0,)),
-        },
-    ),
+    **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
     **dict.fromkeys(ITERATORS, _ITERATOR_METHODS),
 }
 
@@ -446,14 +436,14 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "length_hint truth not_", READ)
     enter(_operator, "countOf indexOf", CONSUME)
     enter(_operator, "getitem", READ_ITEM)
-    enter(_operator, "setitem", GENERIC_SET_ITEM)
-    enter(_operator, "delitem", GENERIC_DELETE_ITEM)
+    enter(_operator, "setitem", SET_ITEM)
+    enter(_operator, "delitem", DELETE_ITEM)
     enter(_operator, "contains", CONTAINS_ITEM)
     enter(_operator, "add mul or_ and_ sub xor concat eq ne lt le gt ge", BINARY)
     enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
-    enter(_functools, "reduce", NOTHING, 0)
+    enter(functools, "reduce", NOTHING, 0)
     # Counter.update and Counter(iterable)
-    enter(_collections, "_count_elements", WRITE, 0)
+    enter(collections, "_count_elements", WRITE, 0)
     return effects
 
 

@@ -74,7 +74,7 @@ class Rewriter:
         return True
 
     def rewritten(self, code: CodeType, namespace: dict[str, Any]) -> CodeType:
-        """The rewritten form of a code object, such as that of a script, to be run in ``namespace``.
+        """The rewritten form of a code object such as that of a script.
 
         Parameters:
             code: the original; it comes back as it is if it can't be rewritten.
@@ -101,9 +101,7 @@ class Rewriter:
             if function is not None:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
-        made = {
-            id(code): code for view in self._views.values() for _, code in view.made.values()
-        }
+        made = {id(code): code for view in self._views.values() for _, code in view.made.values()}
         for function in _functions_with(made):
             function.__code__ = self.original(function.__code__)
         self._installed = False

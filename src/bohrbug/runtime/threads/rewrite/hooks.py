@@ -6,9 +6,8 @@ exception raised by the access comes from the user's own line alone.
 
 What is told, and as what:
 
-- ``obj.name`` is ``attribute(obj, name)``. A read that may fall through to a class attribute is told
-  for the class where it is found and then for the instance: which of the two is read depends on
-  both.
+- ``obj.name`` is ``attribute(obj, name)``. A read that falls through to a class attribute is told
+  for the class where it is found and then for the instance: what is read depends on both.
 - ``module.name`` and a global are ``item(module.__dict__, name)``.
 - Items of an instance's ``__dict__``, got with ``vars(obj)`` or ``obj.__dict__``, are attributes.
 - ``list``, ``deque``, ``bytearray`` and ``array`` items, mapping items and set members are
@@ -193,9 +192,7 @@ def _tell_whole(owner: Any, is_write: bool, place: Place) -> None:
     _whole(owner, is_write, place)
 
 
-def _tell_attribute(
-    owner: Any, name: str, kind: object, is_write: bool, place: Place
-) -> None:
+def _tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: Place) -> None:
     """An attribute of a kind other than :data:`INSTANCE` and :data:`SKIP`."""
     if kind is CLASS_DATA:
         if not instance_has(owner, name):
@@ -281,21 +278,38 @@ def write_cell(cell: Any, place: Place) -> None:
 
 # --- Hooks of subscripts and operators -----------------------------------------------------------
 
+_GETITEM = table.GETITEM
+_SETITEM = table.SETITEM
+_SEQUENCE = table.SEQUENCE
+_MAPPING = table.MAPPING
+_CONTAINER = table.CONTAINER
+_SCALARS = frozenset({int, float, str, bool, bytes, complex})
+
 
 def read_item(owner: Any, key: Any, place: Place) -> None:
     """``owner[key]`` is about to be loaded."""
     if _active:
-        family = table.GETITEM[type(owner)]
+        family = _GETITEM[type(owner)]
         if family is not None:
-            _subscript(owner, key, family, False, place)
+            if (family is _SEQUENCE and type(key) is int and key >= 0) or (
+                family is _MAPPING and type(key) is str and not _DICT_OWNERS
+            ):
+                _item(owner, key, False, place)
+            else:
+                _subscript(owner, key, family, False, place)
 
 
 def write_item(owner: Any, key: Any, place: Place) -> None:
     """``owner[key]`` is about to be stored."""
     if _active:
-        family = table.SETITEM[type(owner)]
+        family = _SETITEM[type(owner)]
         if family is not None:
-            _subscript(owner, key, family, True, place)
+            if (family is _SEQUENCE and type(key) is int and key >= 0) or (
+                family is _MAPPING and type(key) is str and not _DICT_OWNERS
+            ):
+                _item(owner, key, True, place)
+            else:
+                _subscript(owner, key, family, True, place)
 
 
 def delete_item(owner: Any, key: Any, place: Place) -> None:
@@ -349,25 +363,29 @@ def contains(key: Any, owner: Any, place: Place) -> None:
 
 def read_whole(owner: Any, place: Place) -> None:
     """The truth, length, text or all items of ``owner`` are about to be computed."""
-    if _active and table.CONTAINER[type(owner)]:
+    if _active and _CONTAINER[type(owner)]:
         _tell_whole(owner, False, place)
 
 
 def binary(left: Any, right: Any, place: Place) -> None:
     """A comparison or a binary operator is about to be computed."""
     if _active:
-        if table.CONTAINER[type(left)]:
+        if type(left) is type(right) and type(left) in _SCALARS:
+            return
+        if _CONTAINER[type(left)]:
             _tell_whole(left, False, place)
-        if table.CONTAINER[type(right)]:
+        if _CONTAINER[type(right)]:
             _tell_whole(right, False, place)
 
 
 def binary_in_place(left: Any, right: Any, place: Place) -> None:
     """``left += right`` or its like is about to be computed; it may change ``left``."""
     if _active:
-        if type(right) in table.ITERATORS or table.CONTAINER[type(right)]:
+        if type(left) is type(right) and type(left) in _SCALARS:
+            return
+        if type(right) in table.ITERATORS or _CONTAINER[type(right)]:
             _consume(right, place)
-        if table.CONTAINER[type(left)]:
+        if _CONTAINER[type(left)]:
             _tell_whole(left, True, place)
 
 
@@ -381,7 +399,7 @@ _UNSHARED = 3
 
 def iterate(owner: Any, place: Place) -> None:
     """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
-    if _active and type(owner) is not list and table.CONTAINER[type(owner)]:
+    if _active and type(owner) is not list and _CONTAINER[type(owner)]:
         _tell_whole(owner, False, place)
 
 
@@ -392,7 +410,7 @@ def consume(owner: Any, place: Place) -> None:
 
 
 def _consume(owner: Any, place: Place) -> None:
-    if table.CONTAINER[type(owner)]:
+    if _CONTAINER[type(owner)]:
         _tell_whole(owner, False, place)
     elif type(owner) in table.ITERATORS:
         _step(owner, place, 0)
@@ -427,7 +445,7 @@ def _step_into(iterator: Any, place: Place, depth: int) -> None:
     for referent in gc.get_referents(iterator):
         class_ = type(referent)
         if role is table.OVER_CONTAINER:
-            if table.CONTAINER[class_]:
+            if _CONTAINER[class_]:
                 _tell_whole(referent, False, place)
         elif class_ in table.ITERATORS and depth < 4:
             _step_into(referent, place, depth + 1)
@@ -447,29 +465,50 @@ def _step_into(iterator: Any, place: Place, depth: int) -> None:
 
 # --- Hooks of calls ------------------------------------------------------------------------------
 
+_CALLABLE_TYPES = table.CALLABLE_TYPES
+_FUNCTIONS = table.FUNCTIONS
+_METHODS = table.METHODS
+_PLAIN_WRITE = table.PLAIN_WRITE
+
 
 def call0(callable_: Any, place: Place) -> None:
     """``callable_()`` is about to be called."""
-    if _active and type(callable_) in table.CALLABLE_TYPES:
-        _call(callable_, (), place)
+    if _active:
+        class_ = type(callable_)
+        if class_ is MethodType and type(callable_.__func__) is FunctionType:
+            return
+        if class_ in _CALLABLE_TYPES:
+            _call(callable_, (), place)
 
 
 def call1(callable_: Any, first: Any, place: Place) -> None:
     """``callable_`` is about to be called with one positional argument."""
-    if _active and type(callable_) in table.CALLABLE_TYPES:
-        _call(callable_, (first,), place)
+    if _active:
+        class_ = type(callable_)
+        if class_ is MethodType and type(callable_.__func__) is FunctionType:
+            return
+        if class_ in _CALLABLE_TYPES:
+            _call(callable_, (first,), place)
 
 
 def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     """``callable_`` is about to be called with two positional arguments."""
-    if _active and type(callable_) in table.CALLABLE_TYPES:
-        _call(callable_, (first, second), place)
+    if _active:
+        class_ = type(callable_)
+        if class_ is MethodType and type(callable_.__func__) is FunctionType:
+            return
+        if class_ in _CALLABLE_TYPES:
+            _call(callable_, (first, second), place)
 
 
 def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
     """``callable_`` is about to be called with three positional arguments or more."""
-    if _active and type(callable_) in table.CALLABLE_TYPES:
-        _call(callable_, (first, second, third), place)
+    if _active:
+        class_ = type(callable_)
+        if class_ is MethodType and type(callable_.__func__) is FunctionType:
+            return
+        if class_ in _CALLABLE_TYPES:
+            _call(callable_, (first, second, third), place)
 
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
@@ -477,7 +516,7 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     if _active:
         if type(arguments) is not tuple:
             _consume(arguments, place)
-        if type(callable_) in table.CALLABLE_TYPES:
+        if type(callable_) in _CALLABLE_TYPES:
             _call(callable_, tuple(arguments) if type(arguments) in (tuple, list) else (), place)
 
 
@@ -487,21 +526,24 @@ def breaker() -> None:
 
 
 def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    """A call of something implemented in C."""
+    """A call of something that may be implemented in C."""
     class_ = type(callable_)
-    if class_ is type:
+    if class_ is MethodType:
+        inner = callable_.__func__
+        if type(inner) is not FunctionType and type(inner) in _CALLABLE_TYPES:
+            _call(inner, (callable_.__self__, *arguments), place)
+    elif class_ is BuiltinFunctionType:
+        owner = callable_.__self__
+        if type(owner) is ModuleType:
+            effect = _FUNCTIONS.get(callable_)
+            if effect is not None:
+                _apply(effect, None, arguments, place)
+        else:
+            _method(owner, callable_.__name__, arguments, place)
+    elif class_ is type:
         if callable_ in table.CONSTRUCTORS:
             for argument in arguments[table.CONSTRUCTORS[callable_] :]:
                 _consume(argument, place)
-        return
-    if class_ is BuiltinFunctionType:
-        owner = callable_.__self__
-        if type(owner) is ModuleType:
-            effect = table.FUNCTIONS.get(callable_)
-            if effect is not None:
-                _apply(effect, None, arguments, place)
-            return
-        _method(owner, callable_.__name__, arguments, place)
     elif class_ is table.MethodWrapper:
         _method(callable_.__self__, callable_.__name__, arguments, place)
     elif class_ is table.MethodDescriptor or class_ is table.WrapperDescriptor:
@@ -509,12 +551,8 @@ def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
             _method(arguments[0], callable_.__name__, arguments[1:], place)
     elif class_ is functools.partial:
         inner = callable_.func
-        if type(inner) in table.CALLABLE_TYPES:
+        if type(inner) in _CALLABLE_TYPES:
             _call(inner, callable_.args + arguments, place)
-    elif class_ is MethodType:
-        inner = callable_.__func__
-        if type(inner) is not FunctionType and type(inner) in table.CALLABLE_TYPES:
-            _call(inner, (callable_.__self__, *arguments), place)
     elif class_ is table.LruCacheWrapper:
         _whole(callable_, True, place)
     elif arguments:
@@ -538,9 +576,12 @@ def _getter(callable_: Any, target: Any, place: Place) -> None:
 
 
 def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:
-    effect = table.METHODS[type(owner)].get(name)
+    effect = _METHODS[type(owner)].get(name)
     if effect is not None:
-        _apply(effect, owner, arguments, place)
+        if effect is _PLAIN_WRITE and not _DICT_OWNERS:
+            _whole(owner, True, place)
+        else:
+            _apply(effect, owner, arguments, place)
     elif name in table.OBJECT_METHODS and arguments and type(arguments[0]) is str:
         attribute = arguments[0]
         is_write = name != "__getattribute__"
@@ -549,8 +590,8 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
             _tell_attribute(owner, attribute, kind, is_write, place)
 
 
-def _apply(effect: Any, owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    """Tell what a call does; see :class:`builtins_table.Effect`."""
+def _apply(effect: table.Effect, owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Tell what a call does."""
     if effect.takes_owner_from_arguments:
         if not arguments:
             return
@@ -559,62 +600,113 @@ def _apply(effect: Any, owner: Any, arguments: tuple[Any, ...], place: Place) ->
     for index in effect.consumes:
         if index < _length(arguments):
             _consume(arguments[index], place)
-    action = effect.action
-    if action is table.NOTHING:
-        return
-    if action is table.READ:
-        read_whole(owner, place)
-    elif action is table.WRITE:
-        if table.CONTAINER[type(owner)]:
-            _tell_whole(owner, True, place)
-        else:
-            _whole(owner, True, place)
-    elif action is table.READ_ITEM:
-        if arguments:
-            read_item(owner, arguments[0], place)
-        else:
-            read_whole(owner, place)
-    elif action is table.READ_KEY:
-        # Unlike a subscript it stores nothing in a defaultdict.
-        if arguments:
-            _tell_item(owner, arguments[0], False, place)
-        else:
-            _tell_whole(owner, False, place)
-    elif action is table.WRITE_ITEM:
-        if arguments and table.is_indexed(owner):
-            _tell_index(owner, arguments[0], True, place)
-        elif arguments:
-            _tell_item(owner, arguments[0], True, place)
-        else:
-            _tell_whole(owner, True, place)
-    elif action is table.CONTAINS_ITEM:
-        if arguments:
-            contains(arguments[0], owner, place)
-    elif action is table.STEP:
-        if type(owner) in table.ITERATORS:
-            _step(owner, place, 0)
-    elif action is table.ITERATE:
-        iterate(owner, place)
-    elif action is table.CONSUME:
-        _consume(owner, place)
-    elif action is table.GET_ATTRIBUTE:
-        if arguments and type(arguments[0]) is str:
-            read_attribute(owner, arguments[0], read_kinds(arguments[0]), place)
-    elif action is table.SET_ATTRIBUTE:
-        if arguments and type(arguments[0]) is str:
-            write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
-    elif action is table.VARS:
-        _remember_dict(owner)
-    elif action is table.GENERIC_SET_ITEM:
-        if arguments:
-            write_item(owner, arguments[0], place)
-    elif action is table.GENERIC_DELETE_ITEM:
-        if arguments:
-            delete_item(owner, arguments[0], place)
-    elif action is table.BINARY and arguments:
-        binary(owner, arguments[0], place)
-    elif action is table.BINARY_IN_PLACE and arguments:
-        binary_in_place(owner, arguments[0], place)
+    _ACTIONS[effect.action](owner, arguments, place)
+
+
+def _nothing(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Only arguments are read."""
+
+
+def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    read_whole(owner, place)
+
+
+def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if _CONTAINER[type(owner)]:
+        _tell_whole(owner, True, place)
+    else:
+        _whole(owner, True, place)
+
+
+def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        read_item(owner, arguments[0], place)
+
+
+def _read_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    # Unlike a subscript it stores nothing in a defaultdict.
+    if arguments:
+        _tell_item(owner, arguments[0], False, place)
+    else:
+        _tell_whole(owner, False, place)
+
+
+def _write_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        _tell_item(owner, arguments[0], True, place)
+    else:
+        _tell_whole(owner, True, place)
+
+
+def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        contains(arguments[0], owner, place)
+
+
+def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if type(owner) in table.ITERATORS:
+        _step(owner, place, 0)
+
+
+def _iterate(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    iterate(owner, place)
+
+
+def _consume_owner(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _consume(owner, place)
+
+
+def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and type(arguments[0]) is str:
+        read_attribute(owner, arguments[0], read_kinds(arguments[0]), place)
+
+
+def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and type(arguments[0]) is str:
+        write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
+
+
+def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _remember_dict(owner)
+
+
+def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        write_item(owner, arguments[0], place)
+
+
+def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        delete_item(owner, arguments[0], place)
+
+
+def _binary(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    binary(owner, arguments[0] if arguments else None, place)
+
+
+def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    binary_in_place(owner, arguments[0] if arguments else None, place)
+
+
+_ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    table.NOTHING: _nothing,
+    table.READ: _read,
+    table.WRITE: _write,
+    table.READ_ITEM: _read_item,
+    table.READ_KEY: _read_key,
+    table.WRITE_KEY: _write_key,
+    table.CONTAINS_ITEM: _contains,
+    table.STEP: _next,
+    table.ITERATE: _iterate,
+    table.CONSUME: _consume_owner,
+    table.GET_ATTRIBUTE: _get_attribute,
+    table.SET_ATTRIBUTE: _set_attribute,
+    table.VARS: _vars,
+    table.SET_ITEM: _set_item,
+    table.DELETE_ITEM: _delete_item,
+    table.BINARY: _binary,
+    table.BINARY_IN_PLACE: _binary_in_place,
+}
 
 
 def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
@@ -623,7 +715,7 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
     For thread targets and functions submitted to executors, such as ``items.append``. What is
     written in Python is returned as it is: its own code is rewritten.
     """
-    if type(callable_) not in table.CALLABLE_TYPES or issubclass(type(callable_), type):
+    if type(callable_) not in _CALLABLE_TYPES or issubclass(type(callable_), type):
         return callable_
     if type(callable_) is MethodType and type(callable_.__func__) is FunctionType:
         return callable_

@@ -13,7 +13,7 @@ PY312: Final = sys.version_info >= (3, 12)
 PY313: Final = sys.version_info >= (3, 13)
 
 NULL_FOLLOWS_CALLABLE: Final = PY313
-"""Whether a call finds ``callable, NULL, arguments`` on the stack and not ``NULL, callable, ...``."""
+"""A call finds ``callable, NULL, arguments`` on the stack, and not ``NULL, callable, ...``."""
 
 NAMES: Final = tuple(dis.opname)
 
@@ -54,7 +54,7 @@ def end_call(arguments: int) -> bytes:
 def is_method_load(opcode: int, arg: int) -> bool:
     """Whether an attribute load pushes a function and its ``self``, or else ``NULL``."""
     if PY312:
-        return (opcode == LOAD_ATTR or opcode == LOAD_SUPER_ATTR) and bool(arg & 1)
+        return opcode in (LOAD_ATTR, LOAD_SUPER_ATTR) and bool(arg & 1)
     return NAMES[opcode] == "LOAD_METHOD"
 
 
@@ -86,13 +86,18 @@ def is_in_place(arg: int) -> bool:
     return arg >= 13
 
 
+_TAKES_ARGUMENT: Final = frozenset(
+    getattr(dis, "hasarg", range(dis.HAVE_ARGUMENT, 256))  # 3.11 has no dis.hasarg
+)
+
+
 @lru_cache(maxsize=8192)
 def stack_effect(opcode: int, arg: int, jump: bool) -> int:
     """By how much an instruction makes the stack deeper."""
     if NAMES[opcode] == "RETURN_GENERATOR":
         # The generator's frame goes on with a value to drop, which 3.11 and 3.12 do not count.
         return 1
-    takes_argument = opcode in dis.hasarg if PY312 else opcode >= dis.HAVE_ARGUMENT
+    takes_argument = opcode in _TAKES_ARGUMENT
     return dis.stack_effect(opcode, arg if takes_argument else None, jump=jump)
 
 
@@ -128,7 +133,11 @@ TRUTH_TESTS = (
     if PY313
     else frozenset(
         {"UNARY_NOT"}
-        | {name for name in NAMES if name.startswith(("POP_JUMP_", "JUMP_IF_")) and "NONE" not in name}
+        | {
+            name
+            for name in NAMES
+            if name.startswith(("POP_JUMP_", "JUMP_IF_")) and "NONE" not in name
+        }
     )
 )
 """Instructions that take the truth of the top of the stack."""

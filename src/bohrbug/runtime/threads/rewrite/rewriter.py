@@ -11,6 +11,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite import hooks, opcodes
 from bohrbug.runtime.threads.rewrite.attributes import read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.codec import (
     JUMPS,
     Instruction,
@@ -58,7 +59,8 @@ class GlobalsView:
             return True
         if name in self.namespace:
             return not isinstance(self.namespace[name], _BOUND_ONCE)
-        return not hasattr(builtins, name)
+        # Not hasattr, which gives a module without it an __annotations__.
+        return name not in vars(builtins)
 
 
 def stored_globals(code: CodeType) -> set[str]:
@@ -123,7 +125,7 @@ def _variable_name(code: CodeType, index: int) -> str:
 
 
 def _variable_names(code: CodeType) -> tuple[str, ...]:
-    """Names of the slots of a frame: locals, then cells that are not locals, then free variables."""
+    """Names of a frame's slots: locals, then cells that are not locals, then free variables."""
     locals_ = code.co_varnames
     cells = tuple(name for name in code.co_cellvars if name not in locals_)
     return locals_ + cells + code.co_freevars
@@ -146,7 +148,7 @@ def stack_producers(
         states[index_at[entry.target]] = (None,) * (entry.depth + entry.push_offset + 1)
     current: tuple[Producer | None, ...] | None = ()
     for index, instruction in enumerate(instructions):
-        opcode, arg = instruction.opcode, instruction.arg
+        opcode = instruction.opcode
         known = states[index]
         if current is None:
             current = known
@@ -156,8 +158,7 @@ def stack_producers(
             # Where branches join, a value has one producer only if both agree.
             if known != current:
                 current = states[index] = tuple(
-                    one if one == other else None
-                    for one, other in zip(known, current, strict=True)
+                    one if one == other else None for one, other in zip(known, current, strict=True)
                 )
         else:
             raise CannotRewrite(f"stack depth unclear at offset {instruction.offset}")
@@ -175,9 +176,7 @@ def stack_producers(
                         one if one == two else None for one, two in zip(other, after, strict=True)
                     )
         current = (
-            None
-            if opcode in opcodes.ENDS_BLOCK
-            else _after(current, index, instruction, False)
+            None if opcode in opcodes.ENDS_BLOCK else _after(current, index, instruction, False)
         )
     return states[: len(instructions)]
 
@@ -374,9 +373,7 @@ class _Rewriting:
         if self.is_module or name not in self.class_names:
             self._read_global(index, instruction, name)
 
-    def load_from_dict_or_globals(
-        self, index: int, instruction: Instruction, stack: Any
-    ) -> None:
+    def load_from_dict_or_globals(self, index: int, instruction: Instruction, stack: Any) -> None:
         self._read_global(index, instruction, self.code.co_names[instruction.arg])
 
     def _read_global(self, index: int, instruction: Instruction, name: str) -> None:
@@ -403,9 +400,7 @@ class _Rewriting:
     def store_cell(self, index: int, instruction: Instruction, stack: Any) -> None:
         self._touch_cell(hooks.write_cell, index, instruction)
 
-    def _touch_cell(
-        self, hook: Callable[..., None], index: int, instruction: Instruction
-    ) -> None:
+    def _touch_cell(self, hook: Callable[..., None], index: int, instruction: Instruction) -> None:
         name = self.variables[instruction.arg]
         if name == "__class__" or name in self.own_constant_cells | self.constant_cells:
             return
@@ -467,9 +462,7 @@ class _Rewriting:
         if callable_depth is None:
             return
         top = len(stack)
-        depths = tuple(
-            top - (bottom + 2 + number) for number in range(min(positional, 3))
-        )
+        depths = tuple(top - (bottom + 2 + number) for number in range(min(positional, 3)))
         hook = (hooks.call0, hooks.call1, hooks.call2, hooks.call3)[len(depths)]
         before = self.call(hook, (callable_depth, *depths), self.place(instruction))
         self.put(first, before=before)
@@ -510,11 +503,11 @@ class _Rewriting:
         """Whether a global is for ever a function written in Python, so that calls tell nothing."""
         if self.view.may_change(name):
             return False
-        value = self.view.namespace.get(name, getattr(builtins, name, None))
+        value = self.view.namespace.get(name, vars(builtins).get(name))
         return (
             isinstance(value, FunctionType)
             or value in _HARMLESS_BUILTINS
-            or (isinstance(value, type) and value not in hooks.table.CONSTRUCTORS)
+            or (isinstance(value, type) and value not in CONSTRUCTORS)
         )
 
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
@@ -598,7 +591,7 @@ _BY_NAME: Mapping[str, Handler] = {
     "CALL" if opcodes.PY312 else "PRECALL": _Rewriting.call_function,
     "CALL_KW": _Rewriting.call_function,
     "CALL_FUNCTION_EX": _Rewriting.call_with_star,
-    **{name: _Rewriting.test_truth for name in opcodes.TRUTH_TESTS},
+    **dict.fromkeys(opcodes.TRUTH_TESTS, _Rewriting.test_truth),
 }
 
 _HANDLERS: Mapping[int, Handler] = {

@@ -1,0 +1,149 @@
+"""What programs call: ``explore``, ``explored``, ``choose``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any, ParamSpec, TypeVar
+
+from bohrbug.exploration.explorer import Explorer, Progress
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.result import Failure, Result
+from bohrbug.runtime.threads.control import controlled
+
+_Parameters = ParamSpec("_Parameters")
+_Returned = TypeVar("_Returned")
+
+
+class BohrbugFailure(AssertionError):
+    """A failure that an exploration found; its text is the report.
+
+    Parameters:
+        report: the report.
+        result: the whole result.
+    """
+
+    def __init__(self, report: str, result: Result) -> None:
+        super().__init__(report)
+        self.result = result
+
+
+def explore(
+    function: Callable[[], object],
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    write: bool = False,
+    **options: Any,
+) -> Result:
+    """Explore a test: execute it under one interleaving after another.
+
+    Parameters:
+        function: the test; called without arguments, once for each execution, each
+            time from the same initial state.
+        name: how reports call it; by default the function's qualified name.
+        progress: told how it goes.
+        write: write a reproduction file for each failure.
+        options: see :class:`bohrbug.exploration.options.ExploreOptions`.
+
+    Returns:
+        The result, with a verdict.
+
+    Raises:
+        ValueError: an option makes no sense.
+        TypeError: there is no such option, or ``function`` can't be called.
+    """
+    if not callable(function):
+        raise TypeError(f"explore() needs a function to call, not {function!r}")
+    if inspect.iscoroutinefunction(function):
+        raise TypeError("explore() takes no coroutine function: wrap it in asyncio.run")
+    explorer = Explorer(
+        function,
+        name or getattr(function, "__qualname__", repr(function)),
+        ExploreOptions(**options),
+        progress,
+    )
+    result = explorer.explore()
+    if write:
+        for failure in result.failures:
+            write_reproduction(explorer, failure, target_of(function))
+    return result
+
+
+def target_of(function: Callable[[], object]) -> dict[str, Any]:
+    """How to find a function again, for a reproduction file."""
+    module = sys.modules.get(function.__module__)
+    return {
+        "kind": "function",
+        "name": f"{function.__module__}:{function.__qualname__}",
+        "path": getattr(module, "__file__", None),
+    }
+
+
+def write_reproduction(explorer: Explorer, failure: Failure, target: dict[str, Any]) -> None:
+    """Write the reproduction file of a failure and note its path there."""
+    Reproduction(
+        target,
+        explorer.result.test,
+        explorer.options,
+        explorer.runtime.point_keys(),
+        failure,
+    ).write()
+
+
+def explored(
+    **options: Any,
+) -> Callable[[Callable[_Parameters, object]], Callable[_Parameters, Result]]:
+    """Decorator: calling the function explores it, and raises if a failure is found.
+
+    Parameters:
+        options: see :class:`bohrbug.exploration.options.ExploreOptions`.
+
+    Raises:
+        BohrbugFailure: from the decorated function, with the report as its text.
+    """
+    # Fails here, where the mistake is, and not at the first call.
+    ExploreOptions(**options)
+
+    def decorate(
+        function: Callable[_Parameters, object],
+    ) -> Callable[_Parameters, Result]:
+        @functools.wraps(function)
+        def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> Result:
+            result = explore(
+                lambda: function(*args, **kwargs), name=function.__qualname__, **options
+            )
+            if result.failures:
+                from bohrbug.report.text import failure_text
+
+                raise BohrbugFailure(failure_text(result.failures[0]), result)
+            return result
+
+        return wrapper
+
+    return decorate
+
+
+def choose(number: int) -> int:
+    """A data choice: one of ``range(number)``; an exploration tries them all.
+
+    In the way of CHESS's ``choose``: it belongs to the choice sequence as the
+    choice of threads does.  Outside an exploration it is 0.
+
+    Parameters:
+        number: how many values there are, at least 1.
+
+    Raises:
+        ValueError: ``number`` is less than 1.
+    """
+    if number < 1:
+        raise ValueError(f"choose() needs at least one value, not {number}")
+    execution = controlled()
+    if execution is None or number == 1:
+        return 0
+    frame = _getframe(1)
+    return execution.choose(number, (frame.f_code, frame.f_lasti))

@@ -1,0 +1,367 @@
+"""The loop around strategy and runtime."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from bohrbug.exploration.minimise import early_timeouts, minimise
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Failure, Interpreter, Result, Verdict, VerdictKind
+from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.verdicts import verdict
+from bohrbug.model.outcome import Outcome, OutcomeKind, Race
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.search.portfolio import Portfolio, Searching
+from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.registry import Options, strategy_named
+
+CONFIRMATIONS = 3
+"""Replays that must fail alike before a failure is reported."""
+
+_now = time.perf_counter
+_seed = random.seed
+
+
+class Progress(Protocol):
+    """Told how an exploration goes on."""
+
+    def update(
+        self,
+        executions: int,
+        budget: int,
+        elapsed: float,
+        failures: int,
+        races: int,
+        words: str,
+    ) -> None:
+        """Called several times a second.
+
+        Parameters:
+            executions: executions so far.
+            budget: executions at most.
+            elapsed: seconds so far.
+            failures: distinct failures so far.
+            races: distinct data races so far.
+            words: the strategy's own words.
+        """
+        ...
+
+
+class Explorer:
+    """Explores one test.
+
+    Parameters:
+        function: the test; called once for each execution.
+        name: how reports call it.
+        options: see :class:`ExploreOptions`.
+        progress: told how it goes, or ``None``.
+        first_plans: plans to execute before the strategy's own.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[], object],
+        name: str,
+        options: ExploreOptions,
+        progress: Progress | None = None,
+    ) -> None:
+        self.options = options
+        self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
+        self._progress = progress
+        self._function = function
+        self.runtime: ThreadsRuntime = threads_subject(
+            self._test,
+            options.settings(),
+            Level(options.level),
+            Scope(options.scope),
+            options.invariant,
+        )
+        self.strategy: Searching = strategy_named(
+            options.strategy,
+            Options(options.executions, options.seed, options.bound, options.depth),
+        )
+        self._races: dict[Any, Race] = {}
+        self._signatures: dict[Any, Failure] = {}
+        self._unconfirmed: set[Any] = set()
+        self._uncontrolled: dict[str, int] = {}
+        self._notes: list[str] = []
+        self._hung = False
+        self._interrupted = False
+        self._started = 0.0
+        self._shown = 0.0
+        self._longest_passed = 0
+
+    def _test(self) -> None:
+        _seed(0)
+        self._function()
+
+    # -- the loop ------------------------------------------------------------------
+
+    def explore(self) -> Result:
+        """Execute plans until a failure is found, nothing is left or the budget is spent."""
+        result = self.result
+        self._started = _now()
+        state = random.getstate()
+        handler = self._take_interrupts()
+        searched = False
+        try:
+            with self.runtime:
+                searched = self._prime() and self._search()
+                self._finish_failures()
+        finally:
+            self._give_interrupts_back(handler)
+            random.setstate(state)
+        result.seconds = _now() - self._started
+        result.races = list(self._races.values())
+        result.interrupted = self._interrupted
+        result.verdict = verdict(
+            result,
+            self.strategy if searched else None,
+            self._bound_completed(),
+            self._uncontrolled,
+            tuple(self._notes),
+            self._hung,
+        )
+        return result
+
+    def _prime(self) -> bool:
+        """The first executions find functions and racy places; True if there is more to do.
+
+        CHESS primes the pump so that lazy initialisation is over (section 4.2).
+        """
+        quiet = 0
+        for _ in range(6):
+            executed = self._execute(Plan())
+            if executed is None or self._done():
+                return True
+            trace, new_points = executed
+            if self.result.tasks <= 1:
+                return False
+            if self.options.level == Level.SYNC.value:
+                return True
+            # The first execution rewrites, the second is the first to see accesses.
+            quiet = 0 if new_points else quiet + 1
+            if quiet > 1:
+                break
+        return True
+
+    def _search(self) -> bool:
+        strategy = self.strategy
+        restarts = 0
+        while not self._done():
+            plan = strategy.next_plan()
+            if plan is None:
+                break
+            executed = self._execute(plan)
+            if executed is None:
+                break
+            trace, new_points = executed
+            if trace.divergence is not None and not trace.outcome.is_failure:
+                again = self._execute(plan)
+                if again is None:
+                    break
+                trace, more = again
+                new_points += more
+            strategy.observe(trace)
+            if new_points and restarts < 100:
+                restarts += 1
+                strategy.restart()
+        return True
+
+    def _done(self) -> bool:
+        result, options = self.result, self.options
+        return (
+            self._interrupted
+            or self._hung
+            or result.executions >= options.executions
+            or (bool(result.failures) and not options.keep_going)
+            or (options.seconds is not None and _now() - self._started >= options.seconds)
+        )
+
+    def _execute(self, plan: Plan) -> tuple[Trace, int] | None:
+        """Execute a plan and take note of everything; ``None`` if the user interrupted."""
+        executed = self.runtime.execute(plan)
+        trace = executed.trace
+        result = self.result
+        outcome = trace.outcome
+        if outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
+            self._interrupted = True
+            return None
+        result.executions += 1
+        result.points = max(result.points, len(trace))
+        result.tasks = max(result.tasks, len(trace.task_infos))
+        if trace.divergence is not None:
+            if not result.diverged:
+                where = trace.divergence
+                self._notes.append(
+                    f"the test is not deterministic: at step {where.step} of an execution the plan "
+                    f"asks for {where.expected}, but there is {where.found}"
+                )
+            result.diverged += 1
+        if trace.uncontrolled.counts:
+            for what, count in trace.uncontrolled.counts.items():
+                self._uncontrolled[what] = self._uncontrolled.get(what, 0) + count
+        if trace.races and self.options.races != "ignore":
+            self._note_races(trace, plan)
+        if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
+            self._hung = True
+            self._notes.append(outcome.message)
+        elif outcome.kind is OutcomeKind.PASSED:
+            self._learn_step_limit(len(trace))
+        elif outcome.is_failure:
+            self._note_failure(trace)
+        now = _now()
+        if self._progress is not None and now - self._shown > 0.1:
+            self._shown = now
+            self._progress.update(
+                result.executions,
+                self.options.executions,
+                now - self._started,
+                len(result.failures),
+                len(self._races),
+                self.strategy.progress(),
+            )
+        return trace, executed.new_points
+
+    def _learn_step_limit(self, length: int) -> None:
+        """A livelock is an execution far longer than any that ended (CHESS: "abnormally")."""
+        if length > self._longest_passed:
+            self._longest_passed = length
+            limit = min(self.options.max_steps, max(20_000, 20 * length))
+            self.runtime.settings = replace(self.runtime.settings, max_steps=limit)
+
+    # -- failures --------------------------------------------------------------------
+
+    def _note_races(self, trace: Trace, plan: Plan) -> None:
+        for race in trace.races:
+            key = frozenset((race.first.operation.place, race.second.operation.place))
+            known = self._races.get(key)
+            if known is not None:
+                self._races[key] = replace(known, count=known.count + race.count)
+                continue
+            self._races[key] = race
+            if self.options.races == "fail" and not trace.outcome.is_failure:
+                outcome = Outcome(
+                    OutcomeKind.RACE,
+                    f"data race on {race.label}",
+                    task=race.second.task,
+                    race=race,
+                    stack=race.second.stack,
+                )
+                self._signatures[key] = self._failure(replace_outcome(trace, outcome), CONFIRMATIONS)
+                self.result.failures.append(self._signatures[key])
+
+    def _note_failure(self, trace: Trace) -> None:
+        signature = trace.outcome.signature()
+        known = self._signatures.get(signature)
+        if known is not None:
+            known.occurrences += 1
+            return
+        if signature in self._unconfirmed:
+            return
+        plan = Plan(tuple(trace.choices))
+        for _ in range(CONFIRMATIONS):
+            if not self._reproduces(plan, signature):
+                self._unconfirmed.add(signature)
+                self._notes.append(
+                    f"seen once, but not confirmed by replay: {trace.outcome.message}"
+                )
+                return
+        failure = self._failure(trace, CONFIRMATIONS)
+        self._signatures[signature] = failure
+        self.result.failures.append(failure)
+        if self.options.minimise:
+            self._minimise(failure)
+
+    def _replay(self, plan: Plan) -> Trace:
+        return self.runtime.execute(plan, learn=False).trace
+
+    def _reproduces(self, plan: Plan, signature: Any) -> bool:
+        trace = self._replay(plan)
+        return trace.outcome.signature() == signature and trace.divergence is None
+
+    def _failure(self, trace: Trace, confirmed: int) -> Failure:
+        return Failure(
+            trace.outcome,
+            trace,
+            Plan(tuple(trace.choices)),
+            self._strategy_name(),
+            self.result.executions,
+            len(trace.preemptions()),
+            essential=tuple(trace.preemptions()),
+            confirmed=confirmed,
+            early_timeouts=early_timeouts(trace),
+        )
+
+    def _strategy_name(self) -> str:
+        strategy = self.strategy
+        return strategy.current.name if isinstance(strategy, Portfolio) else strategy.name
+
+    def _minimise(self, failure: Failure) -> None:
+        signature = failure.outcome.signature()
+        smallest = minimise(failure.trace, self._replay)
+        plan = Plan(tuple(smallest.choices))
+        if smallest is not failure.trace and self._reproduces(plan, signature):
+            failure.trace = smallest
+            failure.plan = plan
+            failure.outcome = smallest.outcome
+            failure.essential = tuple(smallest.preemptions())
+            failure.early_timeouts = early_timeouts(smallest)
+
+    def _finish_failures(self) -> None:
+        """Which builds of Python each failure can happen on."""
+        if self._interrupted or self.options.level == Level.SYNC.value:
+            return
+        for failure in self.result.failures:
+            if failure.outcome.kind is OutcomeKind.RACE:
+                continue
+            if self.options.interpreter == "gil":
+                failure.interpreter = Interpreter.GIL
+                continue
+            trace, beyond = self.runtime.preemptions_beyond_gil(failure.plan)
+            if trace.outcome.signature() != failure.outcome.signature():
+                continue
+            failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL
+
+    def _bound_completed(self) -> bool:
+        strategy: Any = self.strategy
+        if isinstance(strategy, Portfolio):
+            strategy = strategy._stages[0].strategy
+        return isinstance(strategy, PreemptionBounding) and strategy.exhausted
+
+    # -- interrupts --------------------------------------------------------------------
+
+    def _take_interrupts(self) -> Any:
+        """Ctrl-C ends the execution at its next step; a second one ends everything."""
+        if threading.current_thread() is not threading.main_thread():
+            return None
+
+        def interrupt(number: int, frame: Any) -> None:
+            if self._interrupted:
+                raise KeyboardInterrupt
+            self._interrupted = True
+            execution = self.runtime.execution
+            if execution is not None:
+                execution.interrupt()
+
+        handler = signal.getsignal(signal.SIGINT)
+        signal.signal(signal.SIGINT, interrupt)
+        return handler
+
+    def _give_interrupts_back(self, handler: Any) -> None:
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+
+
+def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:
+    """The same trace with another outcome."""
+    return replace(trace, outcome=outcome)

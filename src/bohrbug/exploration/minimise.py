@@ -1,0 +1,108 @@
+"""Reducing a failing schedule to the fewest preemptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+from bohrbug.model.operation import TaskId
+from bohrbug.model.plan import NonPreemptive, Plan, Segments
+from bohrbug.model.trace import Trace
+
+Execute = Callable[[Plan], Trace]
+Segment = tuple[TaskId, int]
+
+
+def segments_of(trace: Trace) -> list[Segment]:
+    """The schedule as stretches: ``[(task, number of its steps), ...]``."""
+    return [(task, len(list(steps))) for task, steps in groupby(trace.tasks)]
+
+
+def variations(segments: list[Segment]) -> Iterator[list[Segment]]:
+    """Schedules with fewer switches: two stretches of one task put together.
+
+    Each pair of neighbouring stretches of a task is joined at the place of the
+    first one, and at that of the second one; the last pairs come first, because
+    what comes after a preemption that does not matter is often not needed either.
+    """
+    for first in range(len(segments) - 1, -1, -1):
+        task, steps = segments[first]
+        for second in range(first + 1, len(segments)):
+            if segments[second][0] != task:
+                continue
+            between = segments[first + 1 : second]
+            joined = (task, steps + segments[second][1])
+            yield _merged([*segments[:first], joined, *between, *segments[second + 1 :]])
+            yield _merged([*segments[:first], *between, joined, *segments[second + 1 :]])
+            break
+
+
+def _merged(segments: list[Segment]) -> list[Segment]:
+    result: list[Segment] = []
+    for task, steps in segments:
+        if result and result[-1][0] == task:
+            result[-1] = (task, result[-1][1] + steps)
+        else:
+            result.append((task, steps))
+    return result
+
+
+def cost(trace: Trace) -> tuple[int, int, int]:
+    """What is made small: preemptions, then switches between tasks, then steps."""
+    switches = sum(1 for a, b in zip(trace.tasks, trace.tasks[1:], strict=False) if a != b)
+    return (len(trace.preemptions()), switches, len(trace))
+
+
+def minimise(trace: Trace, execute: Execute, budget: int = 200) -> Trace:
+    """The failing execution with the fewest preemptions that could be found.
+
+    Greedy: each candidate is executed, and kept if it fails in the same way at
+    a lower cost; in the end no single preemption can be taken away by joining
+    two stretches of a task, nor by going on without preemptions after it.
+
+    Parameters:
+        trace: a failing execution.
+        execute: executes a plan.
+        budget: executions to spend.
+    """
+    signature = trace.outcome.signature()
+    best, best_cost = trace, cost(trace)
+    spent = 0
+
+    def better(plan: Plan) -> bool:
+        nonlocal best, best_cost, spent
+        spent += 1
+        candidate = execute(plan)
+        if candidate.outcome.signature() != signature or candidate.divergence is not None:
+            return False
+        candidate_cost = cost(candidate)
+        if candidate_cost >= best_cost:
+            return False
+        best, best_cost = candidate, candidate_cost
+        return True
+
+    # No preemptions after the k-th one, for ever larger k.
+    for index in best.preemptions():
+        if spent >= budget or better(Plan(tuple(best.choices[:index]), NonPreemptive())):
+            break
+    improved = True
+    while improved and best_cost[0] and spent < budget:
+        improved = False
+        for segments in variations(segments_of(best)):
+            if spent >= budget:
+                break
+            if better(Plan((), Segments(tuple(segments)))):
+                improved = True
+                break
+    return best
+
+
+def early_timeouts(trace: Trace) -> tuple[int, ...]:
+    """Steps in which a timeout or a sleep ended although another task could run."""
+    return tuple(
+        index
+        for index, task in enumerate(trace.tasks)
+        if index not in trace.arities
+        and trace.enabled[index]
+        and task not in trace.enabled[index]
+    )

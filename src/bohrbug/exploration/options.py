@@ -1,0 +1,87 @@
+"""What an exploration can be told, in one place for every way to start one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bohrbug.runtime.threads.execution import Settings
+from bohrbug.runtime.threads.runtime import Level
+
+TIMEOUTS = ("early", "late")
+INTERPRETERS = ("free-threaded", "gil")
+RACES = ("report", "fail", "ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreOptions:
+    """Options of an exploration; the names are those of the command line and of pytest.
+
+    Parameters:
+        strategy: name of a strategy, see :data:`bohrbug.search.registry.STRATEGIES`.
+        executions: the budget in executions.
+        seconds: the budget in seconds of real time, ``None`` for none.
+        bound: the largest number of preemptions for ``ipb`` and ``auto``; ``None``: no bound.
+        depth: of the bugs that ``pct`` aims at; ``None``: 1, 2 and 3 in turn.
+        seed: of everything random.
+        level: ``sync``, ``racy`` or ``all``: what is a scheduling point.
+        scope: changes to the modules whose data accesses are seen, such as ``+logging``.
+        timeouts: ``early``: that a timeout fires although others could run is a
+            choice; ``late``: only when nothing else can run.
+        interpreter: ``free-threaded``: control may pass at any access; ``gil``:
+            only where a build with the GIL can switch threads.
+        races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.
+        keep_going: explore on after a failure.
+        minimise: reduce failures to the fewest preemptions.
+        max_steps: steps after which an execution is a livelock.
+        hang_seconds: real seconds without any progress after which the
+            watchdog ends an execution; 0 switches it off.
+        invariant: called before every step once there are several tasks.
+    """
+
+    strategy: str = "auto"
+    executions: int = 1_000
+    seconds: float | None = 30.0
+    bound: int | None = 2
+    depth: int | None = None
+    seed: int = 0
+    level: str = "racy"
+    scope: tuple[str, ...] = ()
+    timeouts: str = "early"
+    interpreter: str = "free-threaded"
+    races: str = "report"
+    keep_going: bool = False
+    minimise: bool = True
+    max_steps: int = 1_000_000
+    hang_seconds: float = 10.0
+    invariant: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
+        from bohrbug.search.registry import STRATEGIES
+
+        _check("strategy", self.strategy, tuple(STRATEGIES))
+        _check("level", self.level, tuple(level.value for level in Level))
+        _check("timeouts", self.timeouts, TIMEOUTS)
+        _check("interpreter", self.interpreter, INTERPRETERS)
+        _check("races", self.races, RACES)
+        if self.executions < 1:
+            raise ValueError(f"executions must be at least 1, not {self.executions}")
+        if self.seconds is not None and self.seconds <= 0:
+            raise ValueError(f"seconds must be positive, not {self.seconds}")
+        if self.bound is not None and self.bound < 0:
+            raise ValueError(f"bound must not be negative, not {self.bound}")
+        if self.depth is not None and self.depth < 1:
+            raise ValueError(f"depth must be at least 1, not {self.depth}")
+
+    def settings(self) -> Settings:
+        """How executions are run."""
+        return Settings(
+            late_timeouts=self.timeouts == "late",
+            max_steps=self.max_steps,
+            gil=self.interpreter == "gil",
+        )
+
+
+def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
