@@ -609,7 +609,9 @@ def test_loops_through_other_iterators() -> None:
         for _ in zip(items, map(str, items)):  # noqa: B905
             pass
 
-    assert told(body, items=[1]) == ["read items"] * 5
+    accesses = told(body, items=[1])
+    # Two steps of enumerate; two of zip, each with one step of map.
+    assert accesses == ["read items"] * 6
 
 
 def test_unpacking_and_stars() -> None:
@@ -685,8 +687,8 @@ def test_builtin_functions_read_their_arguments() -> None:
         repr(items)
         functools.reduce(operator.add, items)
 
-    assert set(told(body, items=[1])) == {"read items"}
-    assert len(told(body, items=[1])) >= 10
+    accesses = [access for access in told(body, items=[1]) if "items" in access]
+    assert accesses == ["read items"] * 11
 
 
 def test_heapq_bisect_counter_operator() -> None:

@@ -29,6 +29,8 @@ _SIGNALS = {
     "RLock": "release it",
 }
 _MOST_STACKS = 6
+UNKNOWN = "?"
+"""Stands for a held resource that the execution knows nothing of."""
 
 
 def signal_words(blocked: BlockedTask, type: str) -> str:
@@ -68,6 +70,7 @@ def _holding(blocked: BlockedTask, names: Names) -> str:
     held = [
         f"{names.short_resource(item.resource)}{_taken_at(blocked, item.resource, names)}"
         for item in blocked.holding
+        if item.resource != UNKNOWN
     ]
     return f"holds {' and '.join(held)} and " if held else ""
 

@@ -92,7 +92,10 @@ class TaskSteps:
         for step in self.since(task, index):
             if trace.operations[step].kind is not CHOOSE:
                 return trace.operations[step]
-        return trace.final_pending.get(task)
+        if task in trace.final_pending:
+            return trace.final_pending[task]
+        blocked = (blocked for blocked in trace.outcome.blocked if blocked.task == task)
+        return next((task.operation for task in blocked), None)
 
 
 def _last_by_resource(trace: Trace, steps: Sequence[int]) -> dict[str, int]:

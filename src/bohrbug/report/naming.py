@@ -59,6 +59,7 @@ _WORDS: dict[str, tuple[str, str]] = {
 }
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
 _ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)")
+_TASK = re.compile(r"0(\.\d+)*")
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
 
 
@@ -201,7 +202,7 @@ class Names:
 
     def resource(self, id: ResourceId) -> str:
         """How to call a resource: ``Lock lock (bank.py:5)``, ``Account.balance``, ``task 0.1``."""
-        if id in self._infos:
+        if _TASK.fullmatch(id):
             return f"task {id}"
         if id == EXIT:
             return "the other threads"
@@ -210,7 +211,7 @@ class Names:
 
     def short_resource(self, id: ResourceId) -> str:
         """The same without the place of its making, for columns and sentences."""
-        if id in self._labels and id not in self._infos and id != EXIT:
+        if id in self._labels and id != EXIT and not _TASK.fullmatch(id):
             return self._labels[id][0]
         return self.resource(id)
 

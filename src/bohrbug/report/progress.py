@@ -11,7 +11,7 @@ from rich.text import Text
 
 from bohrbug.report.glyphs import glyphs_for
 from bohrbug.report.style import FAILED, QUIET, WARNED
-from bohrbug.report.verdict import plural, seconds_in_words
+from bohrbug.report.wording import plural, seconds_in_words
 
 # Kept from before any execution, in which the clock is virtual.
 _now = time.monotonic

@@ -20,6 +20,8 @@ SHOWN_STEPS = 40
 SHORT_EXECUTION = 60
 """Executions of at most so many steps are shown as a whole."""
 
+_MOST_OPERATIONS = 4
+
 
 @dataclass(slots=True)
 class Line:
@@ -225,7 +227,9 @@ def _fold_place(trace: Trace, names: Names, first: int, last: int) -> str:
 def _words(operations: Sequence[str]) -> list[str]:
     """Operations at one line, those that repeat counted."""
     counts = Counter(operations)
-    return [f"{words} x{number}" if number > 1 else words for words, number in counts.items()]
+    shown = [f"{words} x{number}" if number > 1 else words for words, number in counts.items()]
+    more = len(shown) - _MOST_OPERATIONS
+    return shown if more < 2 else [*shown[:_MOST_OPERATIONS], f"{more} more operations"]
 
 
 class _Writer:
@@ -371,7 +375,7 @@ class _Writer:
             return
         if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and len(trace):
             last = trace.tasks[-1]
-            pending = trace.final_pending.get(last)
+            pending = self.steps.next_operation(trace, last, len(trace))
             if pending is not None and trace.operations[-1].kind is not END:
                 place, source, _ = self._described(pending)
                 what = f"waits for {self.names.short_resource(pending.resource)}"

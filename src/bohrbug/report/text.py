@@ -15,11 +15,12 @@ from rich.text import Text
 
 from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.operation import Site
-from bohrbug.model.outcome import Outcome, OutcomeKind, Race
+from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.trace import Trace
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
 from bohrbug.report.explanation import TaskSteps, explain
+from bohrbug.report.headline import failure_headline
 from bohrbug.report.livelock import draw_repeating
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.race import draw_race, race_sites
@@ -27,7 +28,8 @@ from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path
 from bohrbug.report.stack import draw_stack, draw_traceback, program_frames, telling_frame
 from bohrbug.report.style import FAILED, HEADING, QUIET, WARNED, Paper
-from bohrbug.report.verdict import draw_verdict, one_line_verdict, plural, seconds_in_words
+from bohrbug.report.verdict import draw_verdict, one_line_verdict
+from bohrbug.report.wording import plural, seconds_in_words
 
 __all__ = [
     "failure_headline",
@@ -39,27 +41,6 @@ __all__ = [
 ]
 
 _MOST_RACES = 5
-
-
-def failure_headline(outcome: Outcome) -> str:
-    """One line that says what happened: ``AssertionError: assert 1 == 2``."""
-    message = outcome.message.strip().splitlines()[0] if outcome.message.strip() else ""
-    kind = outcome.kind
-    if kind in (OutcomeKind.ASSERTION, OutcomeKind.EXCEPTION, OutcomeKind.CRASH):
-        return message or outcome.exception or kind.value.capitalize()
-    if kind is OutcomeKind.DEADLOCK and not message:
-        if len(outcome.cycle) > 1:
-            return f"Deadlock: {len(outcome.cycle)} tasks wait for each other"
-        tasks = plural(len(outcome.blocked), "task")
-        return f"Deadlock: {tasks} can't go on"
-    if kind is OutcomeKind.LEAK and not message:
-        return f"{plural(len(outcome.blocked), 'thread')} did not end"
-    if kind is OutcomeKind.RACE and not message and outcome.race is not None:
-        return f"Data race on {outcome.race.label}"
-    title = str(kind.value).capitalize()
-    if not message:
-        return title
-    return message if message.lower().startswith(kind.value) else f"{title}: {message}"
 
 
 def _task_order(trace: Trace) -> list[str]:
@@ -89,7 +70,8 @@ def _draw_head(
         where.append(f"at {_place_in_words(telling.site)}")
         innermost = program_frames(outcome.stack)[-1]
         if innermost is not telling:
-            where.append(f"raised at {_place_in_words(innermost.site)}")
+            function = innermost.site.function.rpartition("<locals>.")[2]
+            where.append(f"raised at {names.place(innermost.site)} in {function}")
     if outcome.task is not None:
         where.append(f"task {names.task(outcome.task)}")
     if test:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.report.headline import failure_headline
 from bohrbug.report.style import FAILED, PASSED, QUIET, WARNED, Paper
+from bohrbug.report.wording import plural, seconds_in_words
 
 _STYLES = {
     VerdictKind.HOLDS: PASSED,
@@ -12,22 +14,6 @@ _STYLES = {
     VerdictKind.FAILED: FAILED,
     VerdictKind.INCONCLUSIVE: WARNED,
 }
-
-
-def plural(count: int, word: str) -> str:
-    """``1 failure``, ``1,200 failures``."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def seconds_in_words(seconds: float) -> str:
-    """Wall time for people: ``0.02 s``, ``3.4 s``, ``12 min 5 s``."""
-    if seconds < 1:
-        return f"{seconds:.2f} s"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    if seconds < 3600:
-        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
 
 
 def _covered(result: Result) -> str:
@@ -48,7 +34,7 @@ def one_line_verdict(result: Result) -> str:
         text = f"holds: {covered or f'all schedules, in {executions}'}"
     elif verdict.kind is VerdictKind.FAILED:
         what = result.failures[0].outcome if result.failures else None
-        text = "failed" if what is None else f"failed: {what.message or what.kind.value}"
+        text = "failed" if what is None else f"failed: {failure_headline(what)}"
         text = f"{text.splitlines()[0]} ({executions})"
     elif verdict.kind is VerdictKind.INCONCLUSIVE:
         return f"inconclusive after {executions}" + _because(verdict.caveats)

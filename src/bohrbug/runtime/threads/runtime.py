@@ -9,7 +9,7 @@ from enum import Enum
 from types import CodeType
 from typing import Any, Protocol
 
-from bohrbug.model.operation import Site
+from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
@@ -84,6 +84,43 @@ class _Sink(AccessMonitor):
         self._watched.current.breakable = True
 
 
+class _PointSink:
+    """The sink while nobody looks for races: only scheduling points matter."""
+
+    __slots__ = ("_execution", "_points", "_variables", "enabled")
+
+    def __init__(self, execution: Execution, variables: Variables, points: PlaceSet) -> None:
+        self._execution = execution
+        self._variables = variables
+        self._points = points.by_identity
+        self.enabled = False
+
+    def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
+        """See :class:`AccessMonitor`."""
+        if self.enabled and id(place) in self._points:
+            shadow = self._variables.shadow_of_attribute(owner, name, is_write, place)
+            if shadow is not None:
+                self._execution.access(place, WRITE if is_write else READ, shadow)
+
+    def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
+        """See :class:`AccessMonitor`."""
+        if self.enabled and id(place) in self._points:
+            shadow = self._variables.shadow_of_item(owner, key, is_write, place)
+            if shadow is not None:
+                self._execution.access(place, WRITE if is_write else READ, shadow)
+
+    def whole(self, owner: Any, is_write: bool, place: Any) -> None:
+        """See :class:`AccessMonitor`."""
+        if self.enabled and id(place) in self._points:
+            shadow = self._variables.shadow_of_whole(owner, is_write, place)
+            if shadow is not None:
+                self._execution.access(place, WRITE if is_write else READ, shadow)
+
+    def breaker(self) -> None:
+        """A build with the GIL could switch threads here."""
+        self._execution.current.breakable = True
+
+
 @dataclass(frozen=True, slots=True)
 class Executed:
     """What :meth:`ThreadsRuntime.execute` tells besides the trace.
@@ -99,6 +136,12 @@ class Executed:
     new_points: int
     beyond_gil: tuple[int, ...] = ()
 
+
+WATCHED_AT_FIRST = 40
+"""Executions, since the last new racy place, in which all accesses are watched for races."""
+
+WATCHED_LATER = 8
+"""After these, in one of so many."""
 
 DISCOVERIES = frozenset({1, 2, 10, 100, 1_000, 10_000})
 """Numbers of the executions in which functions that run are looked for."""
@@ -141,6 +184,9 @@ class ThreadsRuntime:
         self.points = PlaceSet()
         self._wanted: set[PlaceKey] = set()
         self.executions = 0
+        self._quiet_executions = 0
+        self._all_rewritten = True
+        self._with_points: dict[int, bool] = {}
         self.execution: Execution | None = None
         self._collected = True
 
@@ -177,6 +223,7 @@ class ThreadsRuntime:
         """
         if learn:
             self.executions += 1
+            self._quiet_executions += 1
             if self.level is not Level.SYNC and self.executions in DISCOVERIES:
                 with Discovery() as discovery:
                     executed = self._run(plan, self.settings, learn)
@@ -201,10 +248,16 @@ class ThreadsRuntime:
         detector = None
         variables = None
         if self.level is not Level.SYNC:
-            detector = self._make_detector(execution)
-            execution.detector = detector
             variables = Variables(execution, self._types)
-            sink = _Sink(execution, detector, variables, self.points)
+            watched = settings.gil or settings.watch_breakers or self._is_watched(learn)
+            self._rewrite_all_or_points(watched)
+            sink: _Sink | _PointSink
+            if watched and learn:
+                detector = self._make_detector(execution)
+                execution.detector = detector
+                sink = _Sink(execution, detector, variables, self.points)
+            else:
+                sink = _PointSink(execution, variables, self.points)
 
             def watch() -> None:
                 sink.enabled = True
@@ -217,26 +270,61 @@ class ThreadsRuntime:
             hooks.set_sink(None)
             executors.end()
         new_points = 0
-        if detector is not None and variables is not None:
+        if detector is not None:
             trace.races = detector.races(lambda index: execution.all_tasks[index].id)
-            if learn:
-                places = (
-                    detector.racy_places if self.level is Level.RACY else detector.shared_places
-                )
-                before = len(self.points)
-                self.points.update(places)
-                new_points = len(self.points) - before
-            trace.resources.get("", None)
+            places = detector.racy_places if self.level is Level.RACY else detector.shared_places
+            before = len(self.points)
+            self.points.update(places)
+            new_points = len(self.points) - before
+            if new_points:
+                self._quiet_executions = 0
+                self._with_points.clear()
+        if variables is not None:
             variables.clear()
         if gc.get_count()[0] > 20_000:
             gc.collect(1)
         return Executed(trace, new_points, tuple(execution.beyond_gil))
+
+    def _is_watched(self, learn: bool) -> bool:
+        """Whether this execution is watched for races (CHESS: "on the first few runs")."""
+        quiet = self._quiet_executions
+        return learn and (
+            quiet <= WATCHED_AT_FIRST
+            or quiet % WATCHED_LATER == 0
+            or self.executions in DISCOVERIES
+        )
+
+    def _rewrite_all_or_points(self, all_functions: bool) -> None:
+        """Functions without a scheduling point need not tell their accesses all the time."""
+        if all_functions:
+            if not self._all_rewritten:
+                self._rewriter.keep(None)
+                self._all_rewritten = True
+        elif self._all_rewritten:
+            self._rewriter.keep(self._has_points)
+            self._all_rewritten = False
+
+    def _has_points(self, code: CodeType) -> bool:
+        known = self._with_points
+        if not known:
+            for place in self.points:
+                known[id(place[0])] = True
+        answer = known.get(id(code))
+        if answer is None:
+            answer = known[id(code)] = any(
+                self._has_points(nested)
+                for nested in code.co_consts
+                if isinstance(nested, CodeType)
+            )
+        return answer
 
     def _rewrite(self, codes: Iterable[CodeType]) -> None:
         known = {id(code) for code in self._codes}
         fresh = [self._rewriter.original(code) for code in codes]
         self._codes.extend(code for code in fresh if id(code) not in known)
         gc.unfreeze()
+        self._rewriter.keep(None)
+        self._all_rewritten = True
         self._rewriter.install(self._codes)
         gc.freeze()
         if self._wanted:
@@ -254,6 +342,7 @@ class ThreadsRuntime:
         self._add_wanted_points()
 
     def _add_wanted_points(self) -> None:
+        self._with_points.clear()
         for place in _places_of(self._rewriter):
             if place_key(place) in self._wanted:
                 self.points.add(place)  # type: ignore[arg-type]
@@ -289,6 +378,7 @@ class ThreadsRuntime:
         try:
             self._rewriter.install(self._codes)
             self._add_wanted_points()
+            self._all_rewritten = True
             executed = self._run(
                 plan, replace(self.settings, watch_breakers=True), learn=False
             )
@@ -296,6 +386,8 @@ class ThreadsRuntime:
             self._rewriter.restore()
             self._rewriter, self.points, self._wanted = usual, points, wanted
             usual.install(self._codes)
+            self._all_rewritten = True
+            self._with_points.clear()
             gc.freeze()
         return executed.trace, executed.beyond_gil
 

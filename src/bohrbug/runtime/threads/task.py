@@ -57,8 +57,10 @@ class Task:
         "resources",
         "running_loop",
         "spawned",
+        "started_directly",
         "state",
         "target",
+        "thread",
         "timed_out",
         "waits_for",
     )
@@ -75,6 +77,8 @@ class Task:
         self.daemon = False
         self.spawned: Any = None
         self.ended = False
+        self.thread: Any = None
+        self.started_directly = False
         # What the task is about to do; ``ready`` says whether it would not block.
         self.pending: Operation | None = None
         self.ready: Callable[[], bool] | None = None

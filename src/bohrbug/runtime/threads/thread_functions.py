@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.control import (
     real_allocate_lock,
     real_get_ident,
 )
+from bohrbug.runtime.threads.direct_start import can_start_directly, start_directly
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.locks import wrap_lock
 from bohrbug.runtime.threads.patches import Patches
@@ -82,6 +83,7 @@ def _spawn(execution: Execution, function: Any, args: Any, kwargs: Any) -> Task:
 
     task = execution.spawn(body, place, name, target, daemon, _new_ident(execution))
     if thread is not None:
+        task.thread = thread
         execution.run_prelude(task)
     return task
 
@@ -214,6 +216,7 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
     handle._task = task
     task.on_end.append(handle._set_done)
     if thread is not None:
+        task.thread = thread
         execution.run_prelude(task)
     return handle
 
@@ -226,6 +229,11 @@ _thread_is_alive = _Thread.is_alive
 _make_invoke_excepthook = threading._make_invoke_excepthook  # type: ignore[attr-defined]
 
 
+def _join_handle_to_task(handle: Any, task: Task) -> None:
+    handle._task = task
+    task.on_end.append(handle._set_done)
+
+
 @patches.method(_Thread, "start")
 def _start(self: Any) -> None:
     execution = controlled()
@@ -234,14 +242,19 @@ def _start(self: Any) -> None:
         return
     task = execution.current
     if self._initialized and not self._started._flag:
+        place = place_of(_caller_outside_threading())
         target = getattr(self, "_target", None)
         if target is not None:
             self._target = instrument_callable(target)
         if not task.inside:
-            frame = _getframe(1)
             child = f"{task.id}.{task.children + 1}"
             state = execution.resources.state_named(child, f"thread {child}", "Thread")
-            execution.perform(SPAWN, state, place_of(frame))
+            execution.perform(SPAWN, state, place)
+        if can_start_directly(self):
+            ident = _new_ident(execution)
+            name, label, daemon, _ = _describe(self._bootstrap, None)
+            start_directly(execution, self, place, ident, label, _join_handle_to_task)
+            return
     task.inside += 1
     try:
         _thread_start(self)
@@ -255,7 +268,9 @@ def _task_of(execution: Execution, thread: Any) -> Task | None:
         return None
     index = ident - _FIRST_IDENT
     if 0 < index < len(execution.all_tasks):
-        return execution.all_tasks[index]
+        task = execution.all_tasks[index]
+        # The ident may be one of an earlier execution.
+        return task if task.thread is thread else None
     return None
 
 
@@ -282,6 +297,9 @@ def _join(self: Any, timeout: float | None = None) -> None:
         execution.perform(
             JOIN, joined.state, place_of(frame), lambda: joined.ended, timeout
         )
+    if joined.ended and joined.started_directly:
+        # What the original would do now has been done at the end of the task.
+        return
     task.inside += 1
     try:
         _thread_join(self, timeout if joined.ended else 0)

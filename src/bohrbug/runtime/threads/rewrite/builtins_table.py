@@ -158,6 +158,8 @@ class _Families(dict[type, str | None]):
                 if base is _ctypes.Array or issubclass(base, _ctypes.Array):
                     base = _ctypes.Array
                 family = _FAMILIES.get(base)
+                if self.special == "__getitem__" and issubclass(class_, collections.defaultdict):
+                    family = DEFAULT_MAPPING
                 break
         self[class_] = family
         remember_class(self, class_)

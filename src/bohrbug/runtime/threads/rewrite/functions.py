@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -91,6 +91,25 @@ class Rewriter:
     def original(self, code: CodeType) -> CodeType:
         """What a code object was before it was rewritten; itself if it never was."""
         return self._originals.get(id(code), code)
+
+    def keep(self, wanted: Callable[[CodeType], bool] | None) -> None:
+        """Let only some of the functions that were changed run their rewritten code.
+
+        Parameters:
+            wanted: whether a function with this original code tells its accesses;
+                ``None``: all do.
+        """
+        for reference in self._changed.values():
+            function = reference()
+            if function is None:
+                continue
+            original = self.original(function.__code__)
+            if wanted is None or wanted(original):
+                code = self.rewritten(original, function.__globals__)
+            else:
+                code = original
+            if code is not function.__code__:
+                function.__code__ = code
 
     def restore(self) -> None:
         """Give all functions their original code back, those that rewritten code made included."""

@@ -131,8 +131,8 @@ def _variable_names(code: CodeType) -> tuple[str, ...]:
     return locals_ + cells + code.co_freevars
 
 
-Producer = tuple[int, int]
-"""Which instruction made a value on the stack: index of the instruction, its opcode."""
+Producer = tuple[int, int, int]
+"""What made a value on the stack: index of the instruction, its opcode, which of its results."""
 
 
 def stack_producers(
@@ -200,7 +200,7 @@ def _after(
     opcode, arg = instruction.opcode, instruction.arg
     name = opcodes.NAMES[opcode]
     effect = opcodes.stack_effect(opcode, arg, jump)
-    me = (index, opcode)
+    me = (index, opcode, 0)
     if name == "SWAP":
         values = list(stack)
         values[-1], values[-arg] = values[-arg], values[-1]
@@ -211,15 +211,15 @@ def _after(
         return (*stack[:-1], me)
     if effect > 0:
         if opcodes.is_method_load(opcode, arg):
-            return (*stack[:-1], me, me)
-        return stack + (me,) * effect
+            return (*stack[:-1], me, (index, opcode, 1))
+        return (*stack, *((index, opcode, number) for number in range(effect)))
     kept = len(stack) + effect
     if kept < 0:
         raise CannotRewrite(f"stack underflow at offset {instruction.offset}")
     if opcode in _PUSHES_NOTHING or not kept:
         return stack[:kept]
     if opcodes.is_method_load(opcode, arg):
-        return (*stack[: kept - 2], me, me)
+        return (*stack[: kept - 2], me, (index, opcode, 1))
     return (*stack[: kept - 1], me)
 
 
@@ -484,18 +484,16 @@ class _Rewriting:
         null, callable_ = stack[null_slot], stack[callable_slot]
         if null is None:
             return None
-        name = opcodes.NAMES[null[1]]
-        if name != "PUSH_NULL":
+        if opcodes.NAMES[null[1]] != "PUSH_NULL":
             source = self.instructions[null[0]]
-            is_pair = null == callable_ and (
-                (name == "LOAD_GLOBAL" and source.arg & 1)
-                or opcodes.is_method_load(source.opcode, source.arg)
-            )
-            if not is_pair:
+            is_pair = (
+                opcodes.NAMES[null[1]] == "LOAD_GLOBAL" and source.arg & 1
+            ) or opcodes.is_method_load(source.opcode, source.arg)
+            if not is_pair or null[2] != null_slot - bottom:
                 return None
-            if name == "LOAD_GLOBAL" and self._is_python_global(
-                self.code.co_names[source.arg >> 1]
-            ):
+        if callable_ is not None and opcodes.NAMES[callable_[1]] == "LOAD_GLOBAL":
+            source = self.instructions[callable_[0]]
+            if self._is_python_global(self.code.co_names[source.arg >> 1]):
                 return None
         return len(stack) - callable_slot
 

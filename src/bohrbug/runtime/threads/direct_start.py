@@ -1,0 +1,88 @@
+"""Starting a ``threading.Thread`` as a task without the hand-shake of real threads.
+
+The Python code of ``Thread`` makes, takes and waits for half a dozen locks to
+tell its starter that the new thread runs.  In one OS thread nobody could see it
+half started, so that the same state is set at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.runtime.threads.control import real_allocate_lock
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.task import Task
+
+_Thread = threading.Thread
+_HAS_HANDLES = sys.version_info >= (3, 13)
+_ORIGINALS = tuple(
+    vars(_Thread)[name] for name in ("_bootstrap", "_bootstrap_inner", "_delete")
+)
+
+
+def can_start_directly(thread: Any) -> bool:
+    """Whether nothing is overridden or hooked that the hand-shake would call."""
+    cls = type(thread)
+    return (
+        not threading._trace_hook  # type: ignore[attr-defined]
+        and not threading._profile_hook  # type: ignore[attr-defined]
+        and (
+            cls is _Thread
+            or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS
+        )
+    )
+
+
+def start_directly(
+    execution: Execution,
+    thread: Any,
+    place: Any,
+    ident: int,
+    target: str,
+    new_handle: Callable[[Any, Task], None],
+) -> Task:
+    """Start a thread under control; on return it is alive and about to begin.
+
+    Parameters:
+        execution: in control.
+        thread: initialised and not started before.
+        place: of the call to ``start``.
+        ident: the ident that the thread gets.
+        target: what it runs, for people.
+        new_handle: Python 3.13 on: joins the thread's handle to its task.
+    """
+    active: dict[int, Any] = threading._active  # type: ignore[attr-defined]
+
+    def body() -> None:
+        try:
+            try:
+                thread.run()
+            except:  # noqa: E722  (as Thread._bootstrap_inner does)
+                thread._invoke_excepthook(thread)
+        finally:
+            active.pop(ident, None)
+
+    task = execution.spawn(body, place, thread._name, target, thread._daemonic, ident)
+    task.thread = thread
+    task.started_directly = True
+    thread._ident = ident
+    if hasattr(thread, "_native_id"):
+        thread._native_id = ident
+    if _HAS_HANDLES:
+        new_handle(thread._handle, task)
+    else:
+        sentinel = thread._tstate_lock = real_allocate_lock()
+        sentinel.acquire()
+
+        def stop() -> None:
+            sentinel.release()
+            thread._is_stopped = True
+            thread._tstate_lock = None
+
+        task.on_end.append(stop)
+    thread._started._flag = True
+    active[ident] = thread
+    return task

@@ -1,0 +1,1 @@
+"""CPython's own tests of its threading primitives, run under control."""

@@ -1,0 +1,206 @@
+"""Runs CPython's tests of its threading primitives, natively and under control, and compares.
+
+    python tests/conformance/runner.py [--seeds N] [--mode MODE] [--module M] [--test NAME] [-v]
+
+The tests are those of the interpreter that runs this program. A test counts when
+it passes natively and is not in the table of :mod:`left_out`; it passes under
+control when it does so for every seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from child import Report  # noqa: E402
+from left_out import reason_for  # noqa: E402
+
+CHILD = Path(__file__).with_name("child.py")
+
+MODULES = (
+    "test.test_thread",
+    "test.test_threading",
+    "test.test_threading_local",
+    "test.test_queue",
+    "test.test_sched",
+    "test.test_concurrent_futures.test_thread_pool",
+    "test.test_concurrent_futures.test_as_completed",
+    "test.test_concurrent_futures.test_future",
+    "test.test_concurrent_futures.test_init",
+    "test.test_concurrent_futures.test_shutdown",
+    "test.test_concurrent_futures.test_wait",
+    "test._test_multiprocessing",
+)
+"""``test.lock_tests`` has no tests of its own: ``test_thread`` and ``test_threading`` run them."""
+
+CHUNK = 60
+"""Tests per process."""
+
+
+def is_there(module: str) -> bool:
+    """Whether this interpreter was installed with a test module."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _start(arguments: Sequence[str], errors: IO[str] | None = None) -> subprocess.Popen[str]:
+    environment = dict(os.environ)
+    source = str(CHILD.parents[2] / "src")
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [source, *filter(None, [environment.get("PYTHONPATH")])]
+    )
+    return subprocess.Popen(
+        [sys.executable, str(CHILD), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        env=environment,
+    )
+
+
+def names_of(module: str) -> list[str]:
+    """The names of all tests of a module."""
+    process = _start([module, "native"])
+    out, _ = process.communicate("")
+    return list(json.loads(out))
+
+
+def run(module: str, mode: str, names: Iterable[str], seeds: Sequence[int] = ()) -> list[Report]:
+    """Run tests of a module; a test that hangs or crashes costs only itself."""
+    reports: list[Report] = []
+    left = list(names)
+    while left:
+        errors = tempfile.TemporaryFile("w+")
+        process = _start([module, mode, *map(str, seeds)], errors)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n".join(left))
+        process.stdin.close()
+        running: tuple[str, int] | None = None
+        for line in process.stdout:
+            try:
+                data = json.loads(line)
+            except ValueError:
+                # Something that a test wrote.
+                continue
+            if "begin" in data:
+                running = (data["begin"], data["seed"])
+            else:
+                running = None
+                reports.append(Report(**data))
+        process.wait()
+        errors.seek(0)
+        stacks = errors.read()[-6000:]
+        errors.close()
+        if running is None:
+            break
+        name, seed = running
+        reports.append(Report(name, "hung", f"exit status {process.returncode}\n{stacks}", seed))
+        left = left[left.index(name) + 1 :]
+    return reports
+
+
+@dataclass
+class Figures:
+    """What came out for one module.
+
+    Parameters:
+        module: its name.
+        passed: tests that pass natively and under control.
+        failed: tests that pass natively only, with the reports of their failures.
+        left_out: tests of the table.
+        skipped: tests that don't apply here, or fail natively too.
+    """
+
+    module: str
+    passed: list[str] = field(default_factory=list)
+    failed: dict[str, Report] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """Of the tests that count, how many pass under control."""
+        counted = len(self.passed) + len(self.failed)
+        return len(self.passed) / counted if counted else 1.0
+
+
+def compare(
+    module: str, seeds: Sequence[int], mode: str = "controlled", only: Sequence[str] = ()
+) -> Figures:
+    """Run a module's tests under control, and those that fail also natively."""
+    figures = Figures(module)
+    names = []
+    for name in names_of(module):
+        if only and name not in only:
+            continue
+        if reason_for(module, name) is not None and not only:
+            figures.left_out.append(name)
+        else:
+            names.append(name)
+    reports = run(module, mode, names, seeds)
+    failed = {r.test: r for r in reports if r.verdict in ("failed", "hung")}
+    natively = {r.test: r for r in run(module, "native", failed)}
+    for name in names:
+        own = [r for r in reports if r.test == name]
+        if name in failed:
+            if natively[name].verdict == "passed":
+                figures.failed[name] = failed[name]
+            else:
+                figures.skipped.append(name)
+        elif any(r.verdict == "skipped" for r in own):
+            figures.skipped.append(name)
+        else:
+            figures.passed.append(name)
+    return figures
+
+
+def main() -> int:
+    """Compare everything and print a table; 1 if a module falls below 95%."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--mode", default="controlled")
+    parser.add_argument("--module", action="append")
+    parser.add_argument("--test", action="append", default=[])
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    modules = options.module or [module for module in MODULES if is_there(module)]
+    seeds = range(options.seeds) if options.mode == "controlled" else ()
+    worst = 1.0
+    with ThreadPoolExecutor(2) as pool:
+        compared = pool.map(
+            lambda module: compare(module, seeds, options.mode, options.test), modules
+        )
+        for figures in compared:
+            counted = len(figures.passed) + len(figures.failed)
+            print(
+                f"{figures.module:50} {len(figures.passed):4} of {counted:4} "
+                f"({figures.share:.1%}), left out {len(figures.left_out)}, "
+                f"not here {len(figures.skipped)}",
+                flush=True,
+            )
+            for name, report in sorted(figures.failed.items()):
+                print(f"    {name} (seed {report.seed}): {report.verdict}")
+                if options.verbose:
+                    print(report.detail)
+            worst = min(worst, figures.share)
+    return 0 if worst >= 0.95 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
