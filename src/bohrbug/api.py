@@ -90,7 +90,7 @@ def write_reproduction(explorer: Explorer, failure: Failure, target: dict[str, A
         target,
         explorer.result.test,
         explorer.options,
-        explorer.runtime.point_keys(),
+        list(failure.points),
         failure,
     ).write()
 

@@ -103,7 +103,7 @@ def run_natively(case: Any) -> tuple[str, str]:
 
 def run_controlled(case: Any, seed: int) -> tuple[str, str]:
     """Run one test in an execution with a random schedule; verdict and detail."""
-    from bohrbug.explore.subject import threads_subject  # noqa: PLC0415
+    from bohrbug.exploration.subject import threads_subject  # noqa: PLC0415
     from bohrbug.model.outcome import OutcomeKind  # noqa: PLC0415
     from bohrbug.model.plan import Plan, UniformRandom  # noqa: PLC0415
     from bohrbug.runtime.threads.execution import Settings  # noqa: PLC0415

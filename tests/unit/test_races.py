@@ -29,6 +29,7 @@ class Lock:
 @dataclass
 class Task:
     index: int
+    inside: int = 0
 
     @property
     def id(self) -> str:
@@ -38,6 +39,7 @@ class Task:
 @dataclass
 class Execution:
     current: Task = field(default_factory=lambda: Task(0))
+    suspended: int = 0
 
 
 class Account:
@@ -155,7 +157,7 @@ def test_lost_update_names_all_of_its_places() -> None:
         world.write(task, 2)
     assert world.racy() == {1, 2}
     pairs = {(r.first.operation.place[1], r.second.operation.place[1]) for r in races(world)}
-    assert pairs == {(4, 2), (4, 4), (2, 4)} or pairs == {(4, 2), (4, 4)}
+    assert pairs == {(4, 2), (4, 4)}
 
 
 def races(world: World) -> list[Any]:
@@ -472,10 +474,13 @@ def test_finds_what_a_naive_detector_finds(events: list[tuple[Any, ...]]) -> Non
             shadow = world.whole()
         access = world.detector.write if event[3] else world.detector.read
         found = access(shadow, task, PLACES[event[4]])
+        # A container and its items count as one: the detector does not look twice at
+        # equal accesses, so that a pair of an item and a whole is found at either.
+        variable = (kind, event[2]) if kind == "attribute" else ("container", 0)
         if found is not None:
-            first_races.setdefault((kind, event[2]), number)
+            first_races.setdefault(variable, number)
         if number in racing:
-            expected.setdefault((kind, event[2]), number)
+            expected.setdefault(variable, number)
     assert first_races == expected
     reported = {
         frozenset({c.first_place[1] // 2, c.second_place[1] // 2})

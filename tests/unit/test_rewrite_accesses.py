@@ -388,7 +388,7 @@ def test_nested_functions_and_class_bodies() -> None:
 
         inner()
         [box.value for _ in range(1)]
-        list(box.value for _ in range(1))
+        list(box.value for _ in range(1))  # noqa: C400
 
     accesses = [access for access in told(body, box=Box()) if "box" in access]
     assert accesses == ["read box.value"] * 4
@@ -616,9 +616,9 @@ def test_loops_through_other_iterators() -> None:
 
 def test_unpacking_and_stars() -> None:
     def body(items: Any, table: Any) -> None:
-        one, two = items
-        first, *rest = items
-        [*items]
+        _one, _two = items
+        _first, *_rest = items
+        [*items]  # noqa: B018
         print(*items, end="", file=io.StringIO())
         dict(**table)
 

@@ -192,7 +192,8 @@ def test_tracebacks_are_the_same(rewriter: Rewriter) -> None:
     assert "holder.missing" in before
 
 
-def test_line_events_are_the_same(rewriter: Rewriter) -> None:
+@pytest.mark.parametrize("breakers", [False, True])
+def test_line_events_are_the_same(breakers: bool) -> None:
     def looping(holder: Holder) -> int:
         total = 0
         for number in [1, 2]:
@@ -227,7 +228,7 @@ def test_line_events_are_the_same(rewriter: Rewriter) -> None:
     assert isinstance(looping, types.FunctionType)
     before = lines_of(looping)
     assert len(before) > 8
-    rewriter.install_function(looping)
+    Rewriter(breakers=breakers).install_function(looping)
     assert lines_of(looping) == before
 
 

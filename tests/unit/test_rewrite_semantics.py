@@ -88,7 +88,7 @@ def json_work() -> object:
 
 def collections_work() -> object:
     counter = collections.Counter("abracadabra") + collections.Counter("abc")
-    point = collections.namedtuple("point", "x y", defaults=[3])(1)  # noqa: PYI024
+    point = collections.namedtuple("point", "x y", defaults=[3])(1)
     chain = collections.ChainMap({}, {"a": 1})
     chain["b"] = 2
     user = collections.UserDict(a=1)
@@ -319,6 +319,7 @@ g = 0
 """
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @settings(max_examples=300, deadline=None)
 @given(block=blocks, breakers=st.booleans())
 def test_generated_functions(block: str, breakers: bool) -> None:

@@ -27,6 +27,9 @@ from bohrbug.search.registry import Options, strategy_named
 CONFIRMATIONS = 3
 """Replays that must fail alike before a failure is reported."""
 
+ATTEMPTS = 5
+"""How often the confirmation of the same failure is tried, in different executions."""
+
 _now = time.perf_counter
 _seed = random.seed
 
@@ -64,7 +67,6 @@ class Explorer:
         name: how reports call it.
         options: see :class:`ExploreOptions`.
         progress: told how it goes, or ``None``.
-        first_plans: plans to execute before the strategy's own.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class Explorer:
         )
         self._races: dict[Any, Race] = {}
         self._signatures: dict[Any, Failure] = {}
-        self._unconfirmed: set[Any] = set()
+        self._unconfirmed: dict[Any, int] = {}
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
         self._hung = False
@@ -121,6 +123,8 @@ class Explorer:
             self._give_interrupts_back(handler)
             random.setstate(state)
         result.seconds = _now() - self._started
+        for kind, *_ in self._unconfirmed:
+            self._notes.append(f"a failure was seen but not confirmed by replay ({kind.value})")
         result.races = list(self._races.values())
         result.interrupted = self._interrupted
         result.verdict = verdict(
@@ -266,18 +270,16 @@ class Explorer:
         if known is not None:
             known.occurrences += 1
             return
-        if signature in self._unconfirmed:
+        if self._unconfirmed.get(signature, 0) >= ATTEMPTS:
             return
         plan = Plan(tuple(trace.choices))
         for _ in range(CONFIRMATIONS):
             if not self._reproduces(plan, signature):
-                self._unconfirmed.add(signature)
-                self._notes.append(
-                    f"seen once, but not confirmed by replay: {trace.outcome.message}"
-                )
+                self._unconfirmed[signature] = self._unconfirmed.get(signature, 0) + 1
                 return
         failure = self._failure(trace, CONFIRMATIONS)
         self._signatures[signature] = failure
+        self._unconfirmed.pop(signature, None)
         self.result.failures.append(failure)
         if self.options.minimise:
             self._minimise(failure)
@@ -300,6 +302,7 @@ class Explorer:
             essential=tuple(trace.preemptions()),
             confirmed=confirmed,
             early_timeouts=early_timeouts(trace),
+            points=tuple(self.runtime.point_keys()),
         )
 
     def _strategy_name(self) -> str:
@@ -327,7 +330,7 @@ class Explorer:
             if self.options.interpreter == "gil":
                 failure.interpreter = Interpreter.GIL
                 continue
-            trace, beyond = self.runtime.preemptions_beyond_gil(failure.plan)
+            trace, beyond = self.runtime.preemptions_beyond_gil(failure.plan, failure.points)
             if trace.outcome.signature() != failure.outcome.signature():
                 continue
             failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL

@@ -39,6 +39,8 @@ class Failure:
         early_timeouts: indices of the steps in which a timeout or sleep ended
             although other tasks could still run.
         occurrences: executions of the exploration that failed in the same way.
+        points: the data accesses that were scheduling points, each with file
+            name, function, its first line, and offset in bytes.
         reproduction: the file that replays it, once written.
     """
 
@@ -53,6 +55,7 @@ class Failure:
     interpreter: Interpreter = Interpreter.UNKNOWN
     early_timeouts: tuple[int, ...] = ()
     occurrences: int = 1
+    points: tuple[tuple[str, str, int, int], ...] = ()
     reproduction: Path | None = None
 
 

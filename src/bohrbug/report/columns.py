@@ -69,10 +69,6 @@ class _Layout:
         room = self.paper.width - _INDENT - self.place_width - _GAP * len(tasks)
         if room < NARROWEST_COLUMN * len(tasks):
             return {}
-        beside = {task: self._wish(task, beside=True) for task in tasks}
-        if sum(beside.values()) <= room:
-            self.sources = {task: self._widest_source(task) for task in tasks}
-            return beside
         wishes = {task: self._wish(task, beside=False) for task in tasks}
         widths: dict[TaskId, int] = {}
         # The modest get what they want, the others share the rest evenly.
@@ -81,6 +77,13 @@ class _Layout:
         ):
             widths[task] = min(wishes[task], room // left)
             room -= widths[task]
+        # What is left lets the words of a task stand beside its source lines.
+        missing = {task: max(self._wish(task, beside=True) - widths[task], 0) for task in tasks}
+        for task in sorted(tasks, key=missing.__getitem__):
+            if missing[task] <= room:
+                self.sources[task] = self._widest_source(task)
+                widths[task] += missing[task]
+                room -= missing[task]
         return {task: widths[task] for task in tasks}
 
     def _widest_source(self, task: TaskId | None = None) -> int:
@@ -267,10 +270,14 @@ class _Layout:
         return lines
 
     def _source(self, source: Text, width: int) -> Sequence[Text]:
-        lines = list(self.paper.wrap(source, width))
+        """A source line in at most three lines, those after the first indented."""
+        if source.cell_len <= width:
+            return [source]
+        lines = list(self.paper.wrap(source, width - _INDENT))
         if len(lines) > 3:
-            lines = [*lines[:2], self.paper.crop(lines[2] + Text(" " * width), width)]
-        return lines[:1] + [Text("  ") + line for line in lines[1:]] if len(lines) > 1 else lines
+            ellipsis = Text(self.paper.glyphs.ellipsis, style=QUIET)
+            lines = [*lines[:2], lines[2][: width - _INDENT - len(ellipsis)] + ellipsis]
+        return [lines[0], *(Text(" " * _INDENT) + line for line in lines[1:])]
 
     # -- one column, with the task in a gutter ------------------------------------------
 

@@ -296,7 +296,7 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
         return "until it ends"
     operation = steps.next_operation(trace, task, last + 1)
     if operation is None:
-        return "until it ends"
+        return "for a while"
     if operation.kind is JOIN:
         what = "for the others" if operation.resource == EXIT else f"for task {operation.resource}"
         return f"until it waits {what}{names.at(operation)}"
@@ -311,18 +311,10 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     if len(trace.task_infos or set(trace.tasks)) <= 1:
         alone = "with a single task, so that no schedule can avoid it"
         return f"{data} and {alone}" if data else alone
-    # Where a task had to give up control, the next one may have been any of several.
-    chosen: list[str] = []
-    for task, first, _ in stretches[1:]:
-        enabled = trace.enabled[first]
-        previous = trace.tasks[first - 1]
-        if len(enabled) > 1 and task in enabled and previous not in enabled:
-            rest = [other for other in enabled if other != task]
-            chosen.append(f"task {task} goes on before {_list_tasks(rest)}")
+    mentioned = _Mentioned(names)
     text = "without any preemption, when the tasks run in this order: "
     shown: list[str] = []
     limit = 6
-    mentioned = _Mentioned(names)
     for task, _, last in stretches[:limit]:
         who = mentioned(task)
         if last == len(trace) - 1:
@@ -332,14 +324,43 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     if len(stretches) > limit:
         shown.append(f"and so on ({len(stretches) - limit} more switches)")
     text += ", then ".join(shown)
-    if chosen:
-        text += f"; what matters is that {'; '.join(chosen[:2])}"
+    matters = _free_choices(trace, stretches, names)
+    if matters:
+        text += f"; what matters is that {'; '.join(matters[:2])}"
     return f"{text} ({data})" if data else text
+
+
+def _free_choices(
+    trace: Trace, stretches: Sequence[tuple[TaskId, int, int]], names: Names
+) -> list[str]:
+    """Choices other than the usual one, made where a task had to give up control."""
+    order = {task: number for number, task in enumerate(trace.task_infos)}
+    found: list[str] = []
+    for task, first, _ in stretches[1:]:
+        enabled = trace.enabled[first]
+        operation = trace.operations[first]
+        if task not in enabled:
+            others = [other for other in trace.timed[first] if other != task]
+            if others and not enabled:
+                what = (
+                    "sleep" if operation.kind is SLEEP else f"timeout of the {operation.kind.name}"
+                )
+                found.append(
+                    f"the {what} of task {task}{names.at(operation)} ends before "
+                    f"the timed wait of {_list_tasks(others)}"
+                )
+            continue
+        previous = trace.tasks[first - 1]
+        later = [other for other in enabled if order.get(other, 0) > order.get(previous, 0)]
+        usual = (later or list(enabled))[0]
+        if usual != task:
+            found.append(f"task {task} goes on before task {usual}")
+    return found
 
 
 def _list_tasks(tasks: Sequence[TaskId]) -> str:
     if len(tasks) > 3:
-        return f"{len(tasks)} other tasks that could"
+        return f"{len(tasks)} other tasks"
     return " and ".join(f"task {task}" for task in tasks)
 
 

@@ -20,7 +20,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.report.sources import ShortNames, is_tool_file, source_line
+from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file, source_line
 
 EXIT = "exit"
 """The resource that the root task waits for after the test has returned."""
@@ -75,6 +75,11 @@ def _assigned_name(site: Site) -> str:
     return name
 
 
+def _is_hidden(site: Site) -> bool:
+    """Whether a place says nothing to a reader: in the tool, or where threads begin."""
+    return is_tool_file(site.filename) or is_threading_file(site.filename)
+
+
 def _sites(outcome: Outcome) -> Iterable[Site]:
     for frame in outcome.stack:
         yield frame.site
@@ -109,7 +114,7 @@ class Names:
             used.add(blocked.operation.resource)
             used.update(held.resource for held in blocked.holding)
         self._places: dict[object, Site | None] = {
-            place: site if site is None or not is_tool_file(site.filename) else None
+            place: None if site is None or _is_hidden(site) else site
             for place in places
             for site in (site_of(place),)
         }
@@ -187,7 +192,7 @@ class Names:
             return self._places[place]
         except KeyError:
             site = site_of(place)
-            return site if site is None or not is_tool_file(site.filename) else None
+            return None if site is None or _is_hidden(site) else site
 
     def place(self, site: Site | None) -> str:
         """``bank.py:12``, or an empty string."""

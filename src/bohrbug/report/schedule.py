@@ -17,6 +17,8 @@ from bohrbug.report.stack import telling_frame
 
 SHOWN_STEPS = 40
 """Steps shown of a long execution."""
+SHOWN_BEFORE_LOOP = 16
+"""Steps shown of what comes before the steps that repeat for ever."""
 SHORT_EXECUTION = 60
 """Executions of at most so many steps are shown as a whole."""
 
@@ -168,11 +170,13 @@ def select(
         core | set(range(max(0, end - 2), end)) | last_of_blocked,
         _acquisitions(trace, steps) | set(failing),
         set(islice(first_choices, budget)),
-        {index for index in _near(core, 2, end) if trace.tasks[index] in involved},
-        set(switches),
+        {
+            index
+            for index in _near(core, 2, end)
+            if trace.tasks[index] in involved and trace.operations[index].kind not in (BEGIN, END)
+        },
+        {index for index in switches if trace.operations[index].kind not in (BEGIN, END)},
     ]
-    if len(involved) <= 4:
-        groups.append({own[0] for task in involved if (own := steps.of(task))})
     anchors = sorted(core or {end - 1})
     chosen: set[int] = set()
     for group in groups:
@@ -335,6 +339,10 @@ class _Writer:
         if pending is None:
             return
         place, source, _ = self._described(pending)
+        last = self.rows[-1] if self.rows else None
+        if isinstance(last, Line) and last.task == task and last.operations == ["begins"]:
+            # It has done nothing else yet, and where it stands is said next.
+            self.rows.pop()
         if task in trace.enabled[index] and not trace.yielded[index]:
             self.rows.append(
                 Preempted(task, chosen, place, self.names.brief(pending), index in self.essential)
@@ -417,12 +425,15 @@ def schedule_of(
     writer = _Writer(trace, names, steps, essential, told)
     count = len(trace)
     until, period = (count, 0) if full or only is not None else _repetition(trace)
+    if period and essential:
+        # Loops may seem to begin before the last preemption that leads into them.
+        until = min(count, max(until, max(essential) + 1))
     if only is not None:
         chosen = [index for index in sorted(only) if 0 <= index < count]
     elif full or until <= SHORT_EXECUTION:
         chosen = list(range(until))
     else:
-        kept = select(trace, told, steps, until)
+        kept = select(trace, told, steps, until, SHOWN_BEFORE_LOOP if period else SHOWN_STEPS)
         # A fold of one step takes as much room as the step.
         kept.update([index + 1 for index in kept if index + 2 in kept])
         chosen = sorted(kept)

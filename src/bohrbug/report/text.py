@@ -137,7 +137,7 @@ def interpreter_note(failure: Failure, names: Names) -> str:
         if step in failure.early_timeouts or not 0 < step < len(trace):
             continue
         pending = steps.next_operation(trace, trace.tasks[step - 1], step)
-        if pending is not None and pending.kind.is_data:
+        if pending is not None:
             places[names.place(names.site(pending))] = None
     shown = [place for place in places if place]
     if not shown:
@@ -331,10 +331,13 @@ def render_result(
         replay_commands: for each failure the command that replays it; made of its
             reproduction file where there is none.
     """
+    paper = Paper(console)
     for number, failure in enumerate(result.failures):
         command = replay_commands[number] if number < len(replay_commands) else ""
         if not command and failure.reproduction is not None:
             command = f"bohrbug replay {failure.reproduction}"
+        if number:
+            paper.gap()
         render_failure(
             failure,
             console,
@@ -344,9 +347,9 @@ def render_result(
             seconds=result.seconds,
             full=verbose,
         )
-        Paper(console).gap()
     if result.races and verbose:
         trace = result.failures[0].trace if result.failures else None
         render_races(result.races, console, trace=trace, limit=None)
-        Paper(console).gap()
-    draw_verdict(Paper(console), result)
+    if result.failures or (result.races and verbose):
+        paper.gap()
+    draw_verdict(paper, result)

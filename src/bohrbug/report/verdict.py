@@ -68,15 +68,13 @@ def _headline(result: Result) -> str:
 
 def figures(result: Result) -> str:
     """The figures behind a verdict: executions, rate, scheduling points, tasks."""
-    parts = [plural(result.executions, "execution")]
+    text = plural(result.executions, "execution")
     if 0 < result.distinct < result.executions:
-        parts.append(f"{result.distinct:,} of them distinct")
+        text += f" ({result.distinct:,} of them distinct)"
     if result.seconds > 0:
-        parts.append(f"in {seconds_in_words(result.seconds)}")
+        text += f" in {seconds_in_words(result.seconds)}"
         if result.seconds >= 0.05 and result.executions > 1:
-            parts[-1] += f" ({result.executions / result.seconds:,.0f} per second)"
-    text = ", ".join(parts[:-1]) + (" " if parts[-1].startswith("in ") else ", ") + parts[-1]
-    text = text.removeprefix(", ").strip()
+            text += f" ({result.executions / result.seconds:,.0f} per second)"
     if result.points:
         text += f"; at most {plural(result.points, 'scheduling point')}"
         if result.tasks:

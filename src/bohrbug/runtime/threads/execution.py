@@ -152,12 +152,8 @@ class Execution:
         self.resources = ResourceTable(names)
         self.fairness = Fairness()
         self.trace = trace = Trace(plan=plan)
-        self._choices: list[Choice] = trace.choices
-        self._tasks = trace.tasks
-        self._operations = trace.operations
-        self._enabled = trace.enabled
-        self._timed = trace.timed
-        self._yielded = trace.yielded
+        # One row per step: choice, task, operation, enabled, timed, yielded.
+        self._rows: list[tuple[Any, ...]] = []
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
         self._decider = decider_for(plan.policy)
@@ -215,6 +211,7 @@ class Execution:
         finally:
             control.current.execution = None
         trace = self.trace
+        self._fill_columns()
         trace.seconds = _real_perf_counter() - started
         trace.virtual_time = self.clock.now
         for task in self.all_tasks:
@@ -226,11 +223,24 @@ class Execution:
         trace.resources = self.resources.descriptions()
         return trace
 
+    def _fill_columns(self) -> None:
+        """From rows, which are quick to write, to the columns of the trace."""
+        trace, rows = self.trace, self._rows
+        if len(trace.tasks) == len(rows):
+            return
+        choices, tasks, operations, enabled, timed, yielded = zip(*rows, strict=True)
+        trace.choices[:] = choices
+        trace.tasks[:] = tasks
+        trace.operations[:] = operations
+        trace.enabled[:] = enabled
+        trace.timed[:] = timed
+        trace.yielded[:] = yielded
+
     def _finish(self) -> None:
         """The test has returned: let the other tasks end, as the interpreter would at its exit."""
         if any(not task.daemon for task in self.alive if task is not self.root):
             self.root_is_exiting = True
-            self._step_limit = min(self._step_limit, len(self._choices) + self.settings.leak_steps)
+            self._step_limit = min(self._step_limit, len(self._rows) + self.settings.leak_steps)
             self._attention = min(self._attention, self._step_limit)
             for hook in self._end_hooks:
                 hook(self)
@@ -260,15 +270,18 @@ class Execution:
             for _ in range(100):
                 if task.ended:
                     break
-                self._swap_thread_state(self.current, task)
-                self.current = task
-                if carrier:
-                    carrier.throw(TaskKilled)
-                else:
-                    # It never began: nothing to unwind.
+                if not task.entered:
+                    # It never began: nothing to unwind, and its carrier is as good as new.
+                    for hook in task.on_end:
+                        hook()
                     task.ended = True
                     task.function = None
+                    carrier.task = None
+                    self._pool.put(carrier)
                     break
+                self._swap_thread_state(self.current, task)
+                self.current = task
+                carrier.throw(TaskKilled)
                 self._swap_thread_state(task, root)
                 self.current = root
             if not task.ended:
@@ -309,6 +322,7 @@ class Execution:
         task.greenlet = carrier
 
         def body() -> None:
+            task.entered = True
             try:
                 if task.prelude_of is None:
                     self._begun(task)
@@ -432,7 +446,7 @@ class Execution:
             task.ready = ready
             task.waits_for = state
             task.external = external
-            task.blocked_since = len(self._choices)
+            task.blocked_since = len(self._rows)
             if timeout is not None:
                 task.deadline = self.clock.now + timeout
         if kind.is_yield:
@@ -486,7 +500,7 @@ class Execution:
         task.breakable = False
         if container is not None:
             self.trace.effects.append(
-                (len(self._choices) - 1, task.id, container, kind.is_write)
+                (len(self._rows) - 1, task.id, container, kind.is_write)
             )
         if kind.is_write:
             if task.looks:
@@ -520,7 +534,7 @@ class Execution:
         task = self.current
         if self.aborting:
             return
-        self.trace.effects.append((len(self._choices) - 1, task.id, state.id, is_write))
+        self.trace.effects.append((len(self._rows) - 1, task.id, state.id, is_write))
         if self.detector is not None:
             self.detector.synchronise(task.index, state, is_write)
 
@@ -538,7 +552,7 @@ class Execution:
         task = self.current
         if self.aborting:
             raise TaskKilled
-        step = len(self._choices)
+        step = len(self._rows)
         if step < self._prefix_length:
             value = self._prefix[step]
             if not isinstance(value, int) or value >= arity:
@@ -548,25 +562,9 @@ class Execution:
             value = self._decider.value(arity)
         state = self.resources.state_named(f"{task.id}:choice", "choice")
         self.trace.arities[step] = arity
-        self._record(
-            task.id, value, _new_operation(Operation, (CHOOSE, state.id, place)), (task.id,), ()
-        )
-        self._yielded.append(False)
+        operation = _new_operation(Operation, (CHOOSE, state.id, place))
+        self._rows.append((value, task.id, operation, (task.id,), (), False))
         return value
-
-    def _record(
-        self,
-        task: str,
-        choice: Choice,
-        operation: Operation,
-        enabled: tuple[str, ...],
-        timed: tuple[str, ...],
-    ) -> None:
-        self._choices.append(choice)
-        self._tasks.append(task)
-        self._operations.append(operation)
-        self._enabled.append(enabled)
-        self._timed.append(timed)
 
     def _decide(self, running: Task) -> Task:
         """Choose who runs the next step, and record it."""
@@ -574,12 +572,17 @@ class Execution:
         while True:
             enabled = []
             timed = []
-            for task in self.alive:
-                ready = task.ready
-                if ready is None or ready():
-                    enabled.append(task)
-                elif task.deadline is not None:
-                    timed.append(task)
+            # Predicates may run code of the program, such as a queue's own _qsize.
+            self.suspended += 1
+            try:
+                for task in self.alive:
+                    ready = task.ready
+                    if ready is None or ready():
+                        enabled.append(task)
+                    elif task.deadline is not None:
+                        timed.append(task)
+            finally:
+                self.suspended -= 1
             if enabled:
                 if timed and self._late_timeouts:
                     timed = []
@@ -593,7 +596,7 @@ class Execution:
             if not self._stuck():
                 return self.root
 
-        step = len(self._choices)
+        step = len(self._rows)
         yielded = self._yielding
         self._yielding = False
         if step >= self._attention and not self._attend(step):
@@ -625,12 +628,17 @@ class Execution:
         else:
             self._last_enabled = enabled
             self._last_ids = ids = tuple([task.id for task in enabled])
-        self._choices.append(chosen.id)
-        self._tasks.append(chosen.id)
-        self._operations.append(chosen.pending)  # type: ignore[arg-type]
-        self._enabled.append(ids)
-        self._timed.append(tuple([task.id for task in timed]) if timed else ())
-        self._yielded.append(yielded)
+        identity = chosen.id
+        self._rows.append(
+            (
+                identity,
+                identity,
+                chosen.pending,
+                ids,
+                tuple([task.id for task in timed]) if timed else (),
+                yielded,
+            )
+        )
         chosen.last_run = step
         if chosen is running:
             self._run_length += 1
@@ -696,6 +704,7 @@ class Execution:
             self.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             return False
         if step >= self._step_limit:
+            self._fill_columns()
             self.abort(self._explainer.step_limit(self))
             return False
         if self._invariant is not None:
@@ -742,6 +751,7 @@ class Execution:
             self.settings.external_patience
         ):
             return True
+        self._fill_columns()
         self.abort(self._explainer.stuck(self))
         return False
 

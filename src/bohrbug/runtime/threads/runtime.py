@@ -185,6 +185,7 @@ class ThreadsRuntime:
         self._wanted: set[PlaceKey] = set()
         self.executions = 0
         self._quiet_executions = 0
+        self._new_points: list[Any] = []
         self._all_rewritten = True
         self._with_points: dict[int, bool] = {}
         self.execution: Execution | None = None
@@ -222,6 +223,7 @@ class ThreadsRuntime:
                 what is a scheduling point from the next execution on.
         """
         if learn:
+            self._take_new_points()
             self.executions += 1
             self._quiet_executions += 1
             if self.level is not Level.SYNC and self.executions in DISCOVERIES:
@@ -273,17 +275,21 @@ class ThreadsRuntime:
         if detector is not None:
             trace.races = detector.races(lambda index: execution.all_tasks[index].id)
             places = detector.racy_places if self.level is Level.RACY else detector.shared_places
-            before = len(self.points)
-            self.points.update(places)
-            new_points = len(self.points) - before
-            if new_points:
-                self._quiet_executions = 0
-                self._with_points.clear()
+            # They count from the next execution on: this one can only be replayed without them.
+            self._new_points = [place for place in places if place not in self.points]
+            new_points = len(self._new_points)
         if variables is not None:
             variables.clear()
         if gc.get_count()[0] > 20_000:
             gc.collect(1)
         return Executed(trace, new_points, tuple(execution.beyond_gil))
+
+    def _take_new_points(self) -> None:
+        if self._new_points:
+            self.points.update(self._new_points)
+            self._new_points = []
+            self._quiet_executions = 0
+            self._with_points.clear()
 
     def _is_watched(self, learn: bool) -> bool:
         """Whether this execution is watched for races (CHESS: "on the first few runs")."""
@@ -359,22 +365,27 @@ class ThreadsRuntime:
 
     # -- which interpreters ---------------------------------------------------------
 
-    def preemptions_beyond_gil(self, plan: Plan) -> tuple[Trace, tuple[int, ...]]:
+    def preemptions_beyond_gil(
+        self, plan: Plan, keys: Iterable[PlaceKey]
+    ) -> tuple[Trace, tuple[int, ...]]:
         """Execute a plan and find the preemptions that a build with the GIL can't make.
 
         The functions are rewritten a second time so that they tell where such a
         build checks whether to switch: at function entries, backward jumps and calls.
 
+        Parameters:
+            plan: the plan.
+            keys: the data accesses that are scheduling points for it.
+
         Returns:
             The trace, and the steps that begin with a preemption beyond the GIL.
         """
-        keys = {place_key(place) for place in self.points}
         usual, points, wanted = self._rewriter, self.points, self._wanted
         gc.unfreeze()
         usual.restore()
         self._rewriter = Rewriter(usual.scope, breakers=True)
         self.points = PlaceSet()
-        self._wanted = keys
+        self._wanted = set(keys)
         try:
             self._rewriter.install(self._codes)
             self._add_wanted_points()

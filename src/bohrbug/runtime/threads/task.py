@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from greenlet import greenlet
+from greenlet import getcurrent, greenlet
 
 from bohrbug.model.operation import Operation, TaskId
 
@@ -36,6 +36,7 @@ class Task:
         "daemon",
         "deadline",
         "ended",
+        "entered",
         "external",
         "function",
         "greenlet",
@@ -101,6 +102,7 @@ class Task:
         # How often the task looked at something without making progress itself.
         self.looks: dict[Any, int] = {}
         self.begun = index == 0
+        self.entered = index == 0
         # A GIL build could have switched threads since the last operation.
         self.breakable = True
         self.local_values: dict[Any, dict[str, Any]] = {}
@@ -118,6 +120,8 @@ class Carrier(greenlet):
 
     def __init__(self, pool: CarrierPool) -> None:
         super().__init__()
+        # Where control goes if it dies; else that would be whoever happened to make it.
+        self.parent = pool.hub
         self.pool = pool
         self.task: Task | None = None
         self.next_greenlet: Callable[[Task], greenlet] | None = None
@@ -140,9 +144,10 @@ class Carrier(greenlet):
 
 
 class CarrierPool:
-    """Idle carriers, kept between executions."""
+    """Idle carriers, kept between executions; belongs to the greenlet that makes it."""
 
     def __init__(self) -> None:
+        self.hub = getcurrent()
         self._idle: list[Carrier] = []
 
     def get(self) -> Carrier:
@@ -156,6 +161,6 @@ class CarrierPool:
     def close(self) -> None:
         """Let all idle carriers end."""
         for carrier in self._idle:
-            if carrier:
+            if carrier:  # false if it never ran
                 carrier.throw()
         self._idle.clear()

@@ -837,7 +837,8 @@ class AccessMonitor:
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Place) -> None:
         """A task is about to access ``owner.name``."""
-        if not self.enabled:
+        execution = self._execution
+        if not self.enabled or execution.current.inside or execution.suspended:
             return
         known = self._owners.get(id(owner))
         shadow = None if known is None else known.attributes.get(name)
@@ -847,7 +848,7 @@ class AccessMonitor:
                 return
             if id(place) in self._points:
                 self._on_point(place, WRITE if is_write else READ, shadow)
-        index = self._execution.current.index
+        index = execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
                 self._write_attribute(shadow, index, place)
@@ -856,7 +857,8 @@ class AccessMonitor:
 
     def item(self, owner: Any, key: Any, is_write: bool, place: Place) -> None:
         """A task is about to access ``owner[key]``, or a global."""
-        if not self.enabled:
+        execution = self._execution
+        if not self.enabled or execution.current.inside or execution.suspended:
             return
         known = self._owners.get(id(owner))
         shadow = None
@@ -868,7 +870,7 @@ class AccessMonitor:
                 return
             if id(place) in self._points:
                 self._on_point(place, WRITE if is_write else READ, shadow)
-        index = self._execution.current.index
+        index = execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
                 if known is None or (known.kind.items_written and shadow is not NOT_A_VARIABLE):
@@ -879,14 +881,15 @@ class AccessMonitor:
 
     def whole(self, owner: Any, is_write: bool, place: Place) -> None:
         """A task is about to access a container as a whole, an iterator or a cell."""
-        if not self.enabled:
+        execution = self._execution
+        if not self.enabled or execution.current.inside or execution.suspended:
             return
         shadow = self._variables.shadow_of_whole(owner, is_write, place)
         if shadow is None:
             return
         if id(place) in self._points:
             self._on_point(place, WRITE if is_write else READ, shadow)
-        index = self._execution.current.index
+        index = execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
                 self._detector.write(shadow, index, place)

@@ -333,7 +333,10 @@ class _Rewriting:
         opcode = instruction.opcode
         if opcode in opcodes.CHECKING_JUMPS:
             self.put(index, before=self.call(hooks.breaker, ()))
-        elif opcodes.NAMES[opcode] in ("RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX"):
+        elif opcodes.NAMES[opcode] == "RESUME":
+            # Not behind it, where it would make the line of the "def" one that is executed.
+            self.put(index + 1, before=self.call(hooks.breaker, ()))
+        elif opcodes.NAMES[opcode] in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self.put(index, after=self.call(hooks.breaker, ()))
 
     # --- Handlers, one for each group of instructions

@@ -1,0 +1,188 @@
+"""The sentence that says which preemptions matter."""
+
+from __future__ import annotations
+
+import pytest
+
+from bohrbug.model.operation import (
+    ACQUIRE,
+    BEGIN,
+    CHOOSE,
+    END,
+    JOIN,
+    READ,
+    RELEASE,
+    SLEEP,
+    SPAWN,
+    WRITE,
+    Operation,
+    Resource,
+    Site,
+)
+from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
+from bohrbug.model.trace import Trace
+from bohrbug.report.explanation import TaskSteps, explain, tell
+from bohrbug.report.naming import Names
+from tests.unit.report_samples import (
+    Writer,
+    early_timeout,
+    livelock,
+    lock_cycle,
+    lost_notify,
+    lost_update,
+)
+
+
+def sentence(trace: Trace, essential: tuple[int, ...] | None = None) -> str:
+    steps = tuple(trace.preemptions()) if essential is None else essential
+    return explain(trace, steps, Names(trace))
+
+
+def test_lost_update() -> None:
+    assert sentence(lost_update().trace) == (
+        "It fails when task 0.1 (Thread-1, Account.deposit) is preempted at bank.py:13, between "
+        "its read of Account.balance (bank.py:12) and its write (bank.py:13), and task 0.2 "
+        "(Thread-2, Account.deposit) writes Account.balance (bank.py:13) in between."
+    )
+
+
+def test_lock_cycle() -> None:
+    assert sentence(lock_cycle().trace) == (
+        "It deadlocks when task 0.1 (Thread-1, transfer) is preempted at bank.py:18, after its "
+        "acquire of Lock Account.lock #1 (bank.py:17) and before its acquire of Lock Account.lock "
+        "#2 (bank.py:18), and task 0.2 (Thread-2, transfer) acquires Lock Account.lock #2 "
+        "(bank.py:17) first."
+    )
+
+
+def test_early_timeout() -> None:
+    assert sentence(early_timeout().trace) == (
+        "It fails when the 0.5 s timeout of the get on Queue jobs at waiting.py:46 in task 0 "
+        "(MainThread, test_timeout) fires although task 0.1 (Thread-1, Queue.put) could still run."
+    )
+
+
+def test_no_preemption_names_the_choice_that_matters() -> None:
+    text = sentence(lost_notify().trace)
+    assert text.startswith("It deadlocks without any preemption, when the tasks run in this order:")
+    assert text.endswith("what matters is that task 0.2 goes on before task 0.1.")
+
+
+def test_usual_choices_are_not_said_to_matter() -> None:
+    trace = lost_update().trace
+    assert "what matters" not in sentence(trace, ())
+
+
+def test_several_preemptions_are_told_in_order() -> None:
+    text = sentence(livelock().trace)
+    first, second, third = (text.index(f"task {task} ") for task in ("0.1", "0.2", "0.1"))
+    assert first == third < second
+    assert text.count("; and then ") == 2
+
+
+@pytest.fixture
+def order_violation() -> Writer:
+    """The reader is preempted before it reads what another task then writes."""
+    w = Writer("bank.py", "test_deposit")
+    balance = w.resource("0:0.balance", "Account.balance")
+    w.start("0.1", "reader", "", w.site("first.start()"))
+    w.step("0.1", BEGIN, "0.1", None)
+    w.step("0", WRITE, balance, w.site("account = Account()"))
+    w.step("0.1", READ, balance, w.site("t = self.balance"))
+    return w
+
+
+def test_order_violation(order_violation: Writer) -> None:
+    trace = order_violation.trace
+    text = sentence(trace, (2,))
+    assert (
+        "task 0.1 (reader) is preempted at bank.py:12, before its read of Account.balance" in text
+    )
+    assert text.endswith(
+        "task 0 (MainThread, test_deposit) writes Account.balance (bank.py:24) first."
+    )
+
+
+def test_data_beats_locks() -> None:
+    """Where both a lock and a variable conflict, the variable is what the reader must see."""
+    w = Writer("bank.py", "test_deposit")
+    balance = w.resource("0:0.balance", "Account.balance")
+    lock = w.resource("0:1", "Lock", "self.lock = threading.Lock()", "Account.__init__")
+    w.start("0.1", "one", "", w.site("first.start()"))
+    w.start("0.2", "two", "", w.site("second.start()"))
+    w.block("0", JOIN, "0.1", w.site("first.join()"))
+    for task in ("0.1", "0.2", "0.1"):
+        w.step(task, ACQUIRE, lock, w.site("with source.lock:"))
+        w.step(task, READ if task == "0.1" else WRITE, balance, w.site("t = self.balance"))
+        w.step(task, RELEASE, lock, w.site("with source.lock:"))
+    story = tell(w.trace, w.trace.preemptions()[0], TaskSteps(w.trace))
+    assert story.between is not None
+    assert w.trace.operations[story.between].resource == balance
+    assert story.same
+
+
+def test_no_conflict_is_not_invented() -> None:
+    w = Writer("bank.py", "test_deposit")
+    balance = w.resource("0:0.balance", "Account.balance")
+    w.start("0.1", "one", "", w.site("first.start()"))
+    w.step("0.1", READ, balance, w.site("t = self.balance"))
+    w.step("0", READ, balance, w.site("account = Account()"))
+    w.step("0.1", READ, balance, w.site("t = self.balance"))
+    text = sentence(w.trace, (2,))
+    assert text.endswith("and task 0 (MainThread, test_deposit) runs instead.")
+
+
+def test_data_choices_are_named() -> None:
+    place = Site("x.py", 3, "f")
+    trace = Trace(
+        choices=["0", 2],
+        tasks=["0", "0"],
+        operations=[Operation(READ, "0:0.x", place), Operation(CHOOSE, "0", place)],
+        enabled=[("0",), ("0",)],
+        timed=[(), ()],
+        yielded=[False, False],
+        arities={1: 3},
+        task_infos={"0": TaskInfo("0", "MainThread", "test")},
+        outcome=Outcome(OutcomeKind.ASSERTION, "AssertionError"),
+    )
+    assert "with the data choice 2 (x.py:3)" in sentence(trace)
+
+
+def test_early_end_of_a_sleep() -> None:
+    w = Writer("bank.py", "test_deposit")
+    start = w.site("first.start()")
+    w.start("0.1", "one", "", start)
+    w.block("0", SLEEP, "clock", start, timeout=True)
+    index = w.step("0", SLEEP, "clock", start)
+    text = sentence(w.trace, (index,))
+    assert "sleep of task 0 (MainThread, test_deposit) at bank.py:27 ends although task 0.1" in text
+
+
+def test_shorter_wait_after_a_longer_one_is_named() -> None:
+    w = Writer("bank.py", "test_deposit")
+    place = w.site("first.start()")
+    w.trace.task_infos["0.1"] = TaskInfo("0.1", "one")
+    w.step("0", SPAWN, "0.1", place)
+    w.block("0", SLEEP, "clock", place, timeout=True)
+    w.step("0.1", BEGIN, "0.1", None)
+    w.block("0.1", SLEEP, "clock", place, timeout=True)
+    w.step("0", SLEEP, "clock", place)
+    w.trace.final_pending["0.1"] = w.blocked["0.1"]
+    assert "the sleep of task 0 (bank.py:27) ends before the timed wait of task 0.1" in sentence(
+        w.trace
+    )
+
+
+def test_single_task() -> None:
+    trace = Trace(
+        choices=["0"],
+        tasks=["0"],
+        operations=[Operation(END, "0", None)],
+        enabled=[("0",)],
+        timed=[()],
+        yielded=[False],
+        task_infos={"0": TaskInfo("0", "MainThread", "test")},
+        outcome=Outcome(OutcomeKind.EXCEPTION, "ValueError"),
+        resources={"0": Resource("0", "Thread", "thread 0")},
+    )
+    assert sentence(trace) == "It fails with a single task, so that no schedule can avoid it."

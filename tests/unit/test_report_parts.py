@@ -1,0 +1,344 @@
+"""The parts of a report: names, stacks, verdicts, deadlocks, progress, selection of steps."""
+
+from __future__ import annotations
+
+import io
+import queue
+import threading
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import bohrbug
+from bohrbug.exploration.result import Interpreter, Result, Verdict, VerdictKind
+from bohrbug.model.operation import ACQUIRE, GET, WAKE, Operation, Resource, Site
+from bohrbug.model.outcome import BlockedTask, Frame, Outcome, OutcomeKind, TaskInfo
+from bohrbug.model.trace import Trace
+from bohrbug.report import progress
+from bohrbug.report.deadlock import alone_in_words, cycle_in_words
+from bohrbug.report.explanation import TaskSteps, stories
+from bohrbug.report.headline import failure_headline
+from bohrbug.report.naming import Names, task_order
+from bohrbug.report.progress import ProgressLine
+from bohrbug.report.schedule import SHOWN_STEPS, Folded, Preempted, schedule_of, select
+from bohrbug.report.sources import ShortNames, is_tool_file, source_line
+from bohrbug.report.stack import program_traceback, telling_frame
+from bohrbug.report.text import interpreter_note
+from bohrbug.report.verdict import one_line_verdict
+from bohrbug.report.wording import plural, seconds_in_words
+from tests.unit.report_samples import GOLD, lock_cycle, lost_notify, lost_update, many_tasks
+
+OWN = str(Path(bohrbug.__file__).parent / "api.py")
+
+
+# -- names ---------------------------------------------------------------------
+
+
+def test_short_names_tell_files_apart() -> None:
+    short = ShortNames(["/a/left/bank.py", "/a/right/bank.py", "/a/till.py", "/a/shop/__init__.py"])
+    assert short("/a/left/bank.py") == "left/bank.py"
+    assert short("/a/right/bank.py") == "right/bank.py"
+    assert short("/a/till.py") == "till.py"
+    assert short("/a/shop/__init__.py") == "shop/__init__.py"
+    assert short("/elsewhere/other.py") == "other.py"
+    assert short("<string>") == "<string>"
+
+
+def test_resources_made_at_one_place_are_numbered() -> None:
+    names = Names(lock_cycle().trace)
+    assert names.resource("0:0") == "Lock Account.lock #1 (bank.py:9)"
+    assert names.short_resource("0:1") == "Lock Account.lock #2"
+    assert names.origin("0:1") == "bank.py:9"
+
+
+def test_given_labels_are_kept() -> None:
+    trace = lost_update().trace
+    trace.resources["0:0.balance"] = Resource("0:0.balance", "variable", "config['a (b)']")
+    assert Names(trace).short_resource("0:0.balance") == "config['a (b)']"
+
+
+def test_task_names() -> None:
+    trace = Trace(
+        task_infos={
+            "0.1": TaskInfo("0.1", "Thread-1 (work)", "test_it.<locals>.work"),
+            "0.2": TaskInfo("0.2", "work", "work"),
+            "0.3": TaskInfo("0.3"),
+        }
+    )
+    names = Names(trace)
+    assert names.task("0.1") == "0.1 (Thread-1, work)"
+    assert names.task("0.2") == "0.2 (work)"
+    assert names.task("0.3") == "0.3"
+    assert names.task("0.4") == "0.4"
+
+
+def test_tasks_are_ordered_by_number() -> None:
+    assert sorted(["0.10", "0.2", "0", "0.2.1"], key=task_order) == ["0", "0.2", "0.2.1", "0.10"]
+
+
+def test_places_in_the_tool_are_not_shown() -> None:
+    trace = Trace(
+        tasks=["0", "0"],
+        operations=[
+            Operation(ACQUIRE, "0:0", Site(OWN, 3, "f")),
+            Operation(ACQUIRE, "0:0", Site(threading.__file__, 3, "f")),
+        ],
+    )
+    names = Names(trace)
+    assert [names.site(operation) for operation in trace.operations] == [None, None]
+
+
+# -- stacks --------------------------------------------------------------------
+
+
+def test_own_frames_are_left_out_of_tracebacks() -> None:
+    traceback = (
+        "Traceback (most recent call last):\n"
+        f'  File "{OWN}", line 10, in run\n'
+        "    function()\n"
+        "    ^^^^^^^^^^\n"
+        '  File "/home/me/bank.py", line 13, in deposit\n'
+        "    raise ValueError(\n"
+        "  ...<2 lines>...\n"
+        "ValueError: first\n"
+        "\n"
+        "During handling of the above exception, another exception occurred:\n"
+        "\n"
+        "Traceback (most recent call last):\n"
+        f'  File "{OWN}", line 11, in run\n'
+        "    again()\n"
+        "ValueError: second\n"
+    )
+    assert program_traceback(traceback) == (
+        "Traceback (most recent call last):\n"
+        '  File "/home/me/bank.py", line 13, in deposit\n'
+        "    raise ValueError(\n"
+        "  ...<2 lines>...\n"
+        "ValueError: first\n"
+        "\n"
+        "During handling of the above exception, another exception occurred:\n"
+        "\n"
+        "Traceback (most recent call last):\n"
+        "ValueError: second"
+    )
+
+
+def test_own_frames_are_left_out_of_exception_groups() -> None:
+    traceback = (
+        "  + Exception Group Traceback (most recent call last):\n"
+        f'  |   File "{OWN}", line 10, in run\n'
+        "  |     function()\n"
+        "  | ExceptionGroup: two (1 sub-exception)\n"
+        "  +-+---------------- 1 ----------------\n"
+        "    | ValueError: one\n"
+        "    +------------------------------------\n"
+    )
+    assert OWN not in program_traceback(traceback)
+    assert "function()" not in program_traceback(traceback)
+    assert "    | ValueError: one" in program_traceback(traceback).splitlines()
+
+
+def test_telling_frame_is_outside_libraries() -> None:
+    mine = Frame(Site(str(GOLD / "bank.py"), 12, "Account.deposit"))
+    library = Frame(Site(queue.__file__, 100, "Queue.get"))
+    own = Frame(Site(OWN, 1, "run"))
+    assert telling_frame((own, mine, library)) is mine
+    assert telling_frame((own, library)) is library
+    assert telling_frame((own,)) is None
+
+
+def test_tool_files() -> None:
+    assert is_tool_file(OWN)
+    assert is_tool_file("/venv/lib/site-packages/_pytest/python.py")
+    assert not is_tool_file("/home/me/bohrbug_test.py")
+
+
+def test_source_of_missing_files_is_empty() -> None:
+    assert source_line(Site("/no/such/file.py", 3, "f")) == ""
+
+
+# -- headline and verdict --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outcome", "headline"),
+    [
+        (Outcome(OutcomeKind.EXCEPTION, "KeyError: 'x'\nmore"), "KeyError: 'x'"),
+        (
+            Outcome(OutcomeKind.DEADLOCK, cycle=("0.1", "0.2")),
+            "Deadlock: 2 tasks wait for each other",
+        ),
+        (Outcome(OutcomeKind.DEADLOCK, "task 0 waits for ever"), "Deadlock: task 0 waits for ever"),
+        (Outcome(OutcomeKind.LIVELOCK, "not finished"), "Livelock: not finished"),
+        (Outcome(OutcomeKind.INVARIANT, "invariant f is false"), "invariant f is false"),
+        (
+            Outcome(
+                OutcomeKind.ASSERTION,
+                "AssertionError",
+                exception="AssertionError",
+                stack=(Frame(Site(str(GOLD / "bank.py"), 31, "test_deposit")),),
+            ),
+            "AssertionError: assert account.balance == 2",
+        ),
+    ],
+)
+def test_headline(outcome: Outcome, headline: str) -> None:
+    assert failure_headline(outcome) == headline
+
+
+def result(kind: VerdictKind, *covered: str, caveats: tuple[str, ...] = ()) -> Result:
+    return Result("test_it", Verdict(kind, covered, caveats), executions=1000)
+
+
+def test_one_line_verdicts() -> None:
+    assert one_line_verdict(result(VerdictKind.HOLDS, "all 36 schedules")) == (
+        "holds: all 36 schedules"
+    )
+    assert one_line_verdict(result(VerdictKind.NO_FAILURE_FOUND, "one.", "two")) == (
+        "no failure in 1,000 executions (one; two)"
+    )
+    assert one_line_verdict(result(VerdictKind.HOLDS_WITHIN_BOUND, caveats=("a", "b"))) == (
+        "no failure in 1,000 executions; but a (and 1 more)"
+    )
+    assert one_line_verdict(result(VerdictKind.INCONCLUSIVE, caveats=("a child ran",))) == (
+        "inconclusive after 1,000 executions: a child ran"
+    )
+    failed = result(VerdictKind.FAILED)
+    failed.failures.append(lost_update())
+    assert one_line_verdict(failed) == "failed: AssertionError: assert 1 == 2 (1,000 executions)"
+
+
+def test_wording() -> None:
+    assert plural(1, "task") == "1 task"
+    assert plural(1200, "task") == "1,200 tasks"
+    assert [seconds_in_words(s) for s in (0.021, 3.44, 125, 7325)] == [
+        "0.02 s",
+        "3.4 s",
+        "2 min 5 s",
+        "2 h 2 min",
+    ]
+
+
+# -- deadlocks -------------------------------------------------------------------
+
+
+def test_cycle_in_words() -> None:
+    trace = lock_cycle().trace
+    assert cycle_in_words(trace.outcome, Names(trace)) == (
+        "Task 0.1 (Thread-1, transfer) holds Lock Account.lock #1 (taken at bank.py:17) and waits "
+        "for Lock Account.lock #2 (bank.py:18), held by task 0.2 (Thread-2, transfer; taken at "
+        "bank.py:17), which waits for Lock Account.lock #1 (bank.py:18), held by task 0.1."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "type", "words"),
+    [
+        (WAKE, "Condition", "notify it"),
+        (GET, "Queue", "put something into it"),
+        (ACQUIRE, "MyOwnLock", "release it"),
+    ],
+)
+def test_nobody_left(kind: object, type: str, words: str) -> None:
+    trace = lost_notify().trace
+    blocked = BlockedTask("0.1", Operation(kind, "0:0"))  # type: ignore[arg-type]
+    text = alone_in_words(blocked, Names(trace), type)
+    assert text.endswith(f"; nobody is left who could {words}.")
+
+
+# -- which steps are shown ---------------------------------------------------------
+
+
+def test_selection_keeps_the_story_within_the_budget() -> None:
+    failure = many_tasks(200)
+    trace = failure.trace
+    steps = TaskSteps(trace)
+    told = stories(trace, failure.essential, steps)
+    chosen = select(trace, told, steps, len(trace))
+    assert len(chosen) <= SHOWN_STEPS
+    for story in told:
+        assert set(story.steps()) <= chosen
+
+
+def test_every_step_is_shown_or_counted() -> None:
+    failure = many_tasks(60)
+    trace = failure.trace
+    schedule = schedule_of(trace, failure.essential, Names(trace))
+    folded = sum(row.count for row in schedule.rows if isinstance(row, Folded))
+    assert folded == schedule.left_out > 0
+    assert [row for row in schedule.rows if isinstance(row, Preempted) and row.essential]
+
+
+# -- interpreters ------------------------------------------------------------------
+
+
+def test_interpreter_note() -> None:
+    failure = lost_update()
+    names = Names(failure.trace)
+    assert interpreter_note(failure, names) == (
+        "Needs free-threaded Python: a GIL build can't switch threads at bank.py:13."
+    )
+    failure.interpreter = Interpreter.GIL
+    assert interpreter_note(failure, names).startswith("Can happen on today's GIL builds")
+    failure.interpreter = Interpreter.UNKNOWN
+    assert interpreter_note(failure, names) == ""
+
+
+# -- progress ------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that passes only when told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "_now", clock)
+    return clock
+
+
+def shown(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_progress_off_a_terminal_is_a_line_every_ten_seconds(clock: Clock) -> None:
+    console = Console(file=io.StringIO(), width=100)
+    with ProgressLine(console) as line:
+        for number in range(25):
+            clock.now += 1
+            line.update(number, 812.3, 5000, 1, 0, "bound 1, 40 waiting", number)
+    assert shown(console).splitlines() == [
+        f"{'─' * 16} 9 of 5,000 executions · 812/s · 1 failure · bound 1, 40 waiting · 9.0 s",
+        f"{'─' * 16} 19 of 5,000 executions · 812/s · 1 failure · bound 1, 40 waiting · 19.0 s",
+    ]
+
+
+def test_progress_on_a_terminal_goes_away(clock: Clock) -> None:
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with ProgressLine(console) as line:
+        before = threading.active_count()
+        line.update(1, 10, None, 0, 2, "random", 0.5)
+        clock.now += 1
+        line.update(2, 10, None, 0, 2, "random", 0.5)
+        assert threading.active_count() == before
+    assert "2 executions" in shown(console)
+    assert "2 races" in shown(console)
+    # The line was erased, and the cursor is shown again.
+    assert shown(console).rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
+
+
+def test_silent_progress(clock: Clock) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True)
+    with ProgressLine(console, silent=True) as line:
+        clock.now += 100
+        line.update(1, 10, None, 0, 2, "random", 0.5)
+    assert shown(console) == ""
