@@ -448,3 +448,20 @@ def test_discovery_and_a_profiler_live_together() -> None:
         sys.setprofile(before)
     assert "call" in events
     assert plain.__code__ in discovery.codes
+
+
+def test_a_function_that_some_function_stores_as_a_global_is_told(rewriter: Rewriter) -> None:
+    namespace: dict[str, Any] = {"__name__": "made"}
+    source = """
+        def usual(): return 1
+        def other(): return 2
+        def replace():
+            global usual
+            usual = other
+        def call(): return usual()
+    """
+    exec(textwrap.dedent(source), namespace)
+    rewriter.install([namespace["call"].__code__, namespace["replace"].__code__])
+    assert count_of(namespace["call"]) == 1
+    assert count_of(namespace["replace"]) == 1
+    assert namespace["call"]() == 2

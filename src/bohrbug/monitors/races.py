@@ -235,9 +235,7 @@ class RaceDetector:
             shadow.sole = SEVERAL
             look = self._look
             conflict = look(writes, True, True, shadow, task_index, place, True)
-            conflict = (
-                look(shadow.reads, False, True, shadow, task_index, place, True) or conflict
-            )
+            conflict = look(shadow.reads, False, True, shadow, task_index, place, True) or conflict
             if shadow.item_writes:
                 conflict = (
                     look(shadow.item_writes, True, True, shadow, task_index, place, True)

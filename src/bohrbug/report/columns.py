@@ -331,7 +331,7 @@ class _Layout:
                 shown = None
                 sign = f"{paper.glyphs.folded:<{gutter}}"
                 text = Text(f"{' ' * _INDENT}{sign} {bar} ", style=QUIET)
-                paper.put(text + paper.crop(paper.text(self._folded(row), QUIET), paper.width - 9))
+                paper.put(text + paper.text(self._folded(row), QUIET))
                 continue
             if isinstance(row, Preempted):
                 self._preempted_in_gutter(row)

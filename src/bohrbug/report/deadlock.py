@@ -149,7 +149,7 @@ def draw_cycle(paper: Paper, outcome: Outcome, names: Names) -> None:
         pad = " " * (widest - left.cell_len - len(prefix) + 3)
         if source and widest + 7 + min(len(source), 20) <= paper.width:
             line = line + Text(pad) + paper.text(source)
-        paper.put(paper.crop(line, paper.width))
+        paper.put(line)
     paper.put(
         Text(f"    {glyphs.corner_bottom}{glyphs.light_rule * 4}{_half_turn(paper)}", style=QUIET)
     )

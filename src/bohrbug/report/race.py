@@ -45,7 +45,7 @@ def _draw_access(paper: Paper, access: Access, names: Names, order: str) -> None
         draw_stack(paper, access.stack, names, indent=6)
     elif site is not None:
         line = Text("      ") + paper.text(f"{names.place(site)}  ", QUIET)
-        paper.put(paper.crop(line + paper.text(source_line(site)), paper.width))
+        paper.put(line + paper.text(source_line(site)))
 
 
 def draw_race(paper: Paper, race: Race, names: Names) -> None:
@@ -54,7 +54,7 @@ def draw_race(paper: Paper, race: Race, names: Names) -> None:
     both = race.first.operation.kind.is_write and race.second.operation.kind.is_write
     words = "two writes" if both else "a read and a write"
     title = paper.text("  Race", WARNED) + paper.text(f" on {race.label}", HEADING)
-    paper.put(paper.crop(title + paper.text(f"  ({words}{times})", QUIET), paper.width))
+    paper.put(title + paper.text(f"  ({words}{times})", QUIET))
     _draw_access(paper, race.first, names, "one")
     _draw_access(paper, race.second, names, "the other")
     common = {held.resource for held in race.first.holding} & {

@@ -50,7 +50,6 @@ def is_library_file(filename: str) -> bool:
     return filename.startswith("<frozen ") or os.path.abspath(filename).startswith(_LIBRARIES)
 
 
-@lru_cache(maxsize=4096)
 def display_path(filename: str) -> str:
     """A path as a person at this prompt would write it: relative where that is shorter."""
     if filename.startswith("<"):

@@ -53,7 +53,7 @@ def draw_stack(paper: Paper, stack: Sequence[Frame], names: Names, indent: int =
         line.append_text(paper.text(f"{place:<{width}}  ", QUIET))
         line.append_text(paper.text(f"{function:<{function_width}}  "))
         line.append_text(paper.text(frame.text.strip() or source_line(frame.site)))
-        paper.put(paper.crop(line, paper.width))
+        paper.put(line)
 
 
 def program_traceback(traceback: str) -> str:

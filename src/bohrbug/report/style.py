@@ -57,12 +57,17 @@ class Paper:
                 text.stylize(self.style_of(match[1]), *match.span())
         return text
 
-    def put(self, *lines: Text) -> None:
-        """Print lines as they are."""
+    def put(self, *lines: Text, whole: bool = False) -> None:
+        """Print lines, cut at the right edge unless they are to be shown as a ``whole``."""
         for line in lines:
             line.rstrip()
             self.console.print(
-                line, soft_wrap=True, highlight=False, markup=False, emoji=False, no_wrap=True
+                line if whole else self.crop(line, self.width),
+                soft_wrap=True,
+                highlight=False,
+                markup=False,
+                emoji=False,
+                no_wrap=True,
             )
 
     def gap(self) -> None:

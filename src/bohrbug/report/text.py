@@ -165,7 +165,7 @@ def _draw_replay(
     for command in commands:
         if command:
             # Never wrapped: it is there to be copied.
-            paper.put(Text("  ") + paper.text(command, "bold green"))
+            paper.put(Text("  ") + paper.text(command, "bold green"), whole=True)
     if failure.confirmed:
         replays = plural(failure.confirmed, "replay")
         text = f"reproduced in {failure.confirmed:,} of {replays}"

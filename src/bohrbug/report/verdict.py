@@ -96,7 +96,7 @@ def draw_verdict(paper: Paper, result: Result) -> None:
     if result.interrupted:
         title.append(" (interrupted)", style=WARNED)
     title.append_text(paper.text(f"  {result.test}" if result.test else ""))
-    paper.put(paper.crop(title, paper.width))
+    paper.put(title)
     for sentence in verdict.covered:
         paper.paragraph(paper.text(f"covered: {sentence}"), 2, 4)
     if result.executions:

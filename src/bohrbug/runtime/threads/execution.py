@@ -47,6 +47,7 @@ from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
+from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.task import Carrier, CarrierPool, Task, TaskKilled
 
@@ -191,6 +192,11 @@ class Execution:
         self._watch_breakers = settings.watch_breakers
         self.on_first_spawn: Callable[[], object] | None = None
         self.excepthook_before: Any = threading.excepthook
+        self.outside = Outside(self)
+        # Some task has waited, or waits, for something that needs real time.
+        self._real_time = False
+        # Signals that wait for the root task, which stands for the main thread.
+        self.signals: list[tuple[Handler, int, Any]] = []
 
     # -- running ---------------------------------------------------------------
 
@@ -202,10 +208,12 @@ class Execution:
         try:
             try:
                 function()
+                self.outside.end_child(None)
                 self._finish()
             except TaskKilled:
                 pass
             except BaseException as error:
+                self.outside.end_child(error)
                 self.fail_with_exception(self.root, error)
             self._kill_tasks()
         finally:
@@ -333,7 +341,9 @@ class Execution:
             except SystemExit:
                 pass
             except BaseException as error:
+                self.outside.end_child(error)
                 self.fail_with_exception(task, error)
+            self.outside.end_child(None)
             self._end(task)
 
         task.function = body
@@ -411,6 +421,7 @@ class Execution:
         ready: Callable[[], bool] | None = None,
         timeout: float | None = None,
         external: bool = False,
+        real_time: bool = False,
     ) -> bool:
         """A scheduling point: the running task is about to do an operation.
 
@@ -423,6 +434,8 @@ class Execution:
             ready: whether the operation would not block; ``None``: it never blocks.
             timeout: virtual seconds after which the wait may end, or ``None``.
             external: something outside our control may make it ready.
+            real_time: it needs real time to do so, so that the timeout may not
+                fire before that time has passed.
 
         Returns:
             False if the timeout fired, else true.
@@ -446,6 +459,8 @@ class Execution:
             task.ready = ready
             task.waits_for = state
             task.external = external
+            if real_time:
+                task.real_time = self._real_time = True
             task.blocked_since = len(self._rows)
             if timeout is not None:
                 task.deadline = self.clock.now + timeout
@@ -460,10 +475,13 @@ class Execution:
             task.ready = None
             task.deadline = None
             raise TaskKilled
+        if self.signals and task is self.root:
+            return self._after_signals(kind, state, place, ready, external, real_time)
         if ready is not None:
             task.ready = None
             task.deadline = None
             task.external = False
+            task.real_time = False
             if task.timed_out:
                 task.timed_out = False
                 return False
@@ -586,12 +604,17 @@ class Execution:
             if enabled:
                 if timed and self._late_timeouts:
                     timed = []
+                elif timed and (self._real_time or self.outside.alarm_set):
+                    timed = self.outside.without_real_time(timed)
                 break
             if timed:
-                if any(task.external for task in self.alive) and self._wait_outside(0.0):
+                first: Task = earliest(timed)  # type: ignore[assignment]
+                can_fire = self.outside.pass_time(timed, first)
+                if self.aborting:
+                    return self.root
+                if can_fire is None:
                     continue
-                if self._late_timeouts:
-                    timed = [earliest(timed)]  # type: ignore[list-item]
+                timed = [first] if self._late_timeouts else list(can_fire)
                 break
             if not self._stuck():
                 return self.root
@@ -747,29 +770,51 @@ class Execution:
 
     def _stuck(self) -> bool:
         """No task can go on. True if something outside our control changed that."""
-        if any(task.external for task in self.alive) and self._wait_outside(
-            self.settings.external_patience
-        ):
-            return True
-        self._fill_columns()
-        self.abort(self._explainer.stuck(self))
+        if self.outside.wait_when_stuck():
+            return not self.aborting
+        self.give_up()
         return False
 
-    def _wait_outside(self, seconds: float) -> bool:
-        """Wait in real time until a task that waits for the outside world is ready."""
-        deadline = _real_monotonic() + seconds
-        pause = 0.0
-        while True:
-            for task in self.alive:
-                if task.external and task.ready is not None and task.ready():
-                    self.trace.uncontrolled.note(
-                        f"waited for something outside our control ({task.waits_for.label})"
-                    )
-                    return True
-            if _real_monotonic() >= deadline or self.interrupted:
-                return False
-            _real_sleep(pause)
-            pause = min(pause + 0.0002, 0.01)
+    def give_up(self) -> None:
+        """No task can go on, and nothing outside is worth waiting for."""
+        self._fill_columns()
+        self.abort(self._explainer.stuck(self))
+
+    def defer_signal(self, handler: Handler, number: int, frame: Any) -> None:
+        """Let the root task, which stands for the main thread, handle a signal when it runs next.
+
+        A waiting root becomes ready for it, as a waiting main thread wakes up.
+        """
+        root = self.root
+        self.signals.append((handler, number, frame))
+        waits = root.ready
+        if waits is not None:
+            root.ready = lambda: bool(self.signals) or waits()
+
+    def _after_signals(
+        self,
+        kind: Kind,
+        state: ResourceState,
+        place: Any,
+        ready: Callable[[], bool] | None,
+        external: bool,
+        real_time: bool,
+    ) -> bool:
+        """The root was chosen and signals wait for it: handle them, then go on as before."""
+        task = self.root
+        left = None if task.deadline is None else max(task.deadline - self.clock.now, 0.0)
+        timed_out = task.timed_out
+        task.ready = None
+        task.deadline = None
+        task.external = False
+        task.real_time = False
+        task.timed_out = False
+        while self.signals:
+            handler, number, frame = self.signals.pop(0)
+            handler(number, frame)
+        if timed_out:
+            return False
+        return self.perform(kind, state, place, ready, left, external, real_time)
 
     def abort(self, outcome: Outcome) -> None:
         """End the execution with ``outcome``; the running task must return to the root."""
@@ -784,5 +829,3 @@ class Execution:
 
 
 _real_perf_counter = time.perf_counter
-_real_monotonic = time.monotonic
-_real_sleep = time.sleep

@@ -180,6 +180,7 @@ class ThreadsRuntime:
         self._codes: list[CodeType] = []
         self._types = Types(_is_synchronisation)
         self._names: dict[int, Any] = {}
+        self._thread_names = thread_functions.ThreadNames()
         self._pool = CarrierPool()
         self.points = PlaceSet()
         self._wanted: set[PlaceKey] = set()
@@ -247,6 +248,7 @@ class ThreadsRuntime:
         self.execution = execution
         executors = installation.executors
         executors.begin()
+        self._thread_names.begin()
         detector = None
         variables = None
         if self.level is not Level.SYNC:
@@ -271,6 +273,7 @@ class ThreadsRuntime:
         finally:
             hooks.set_sink(None)
             executors.end()
+            self._thread_names.end()
         new_points = 0
         if detector is not None:
             trace.races = detector.races(lambda index: execution.all_tasks[index].id)

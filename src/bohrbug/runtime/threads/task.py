@@ -55,6 +55,7 @@ class Task:
         "pending",
         "prelude_of",
         "ready",
+        "real_time",
         "resources",
         "running_loop",
         "spawned",
@@ -86,6 +87,8 @@ class Task:
         self.deadline: float | None = None
         self.timed_out = False
         self.external = False
+        # What it waits for needs real time, see Execution.perform.
+        self.real_time = False
         self.waits_for: Any = None
         self.blocked_since = 0
         # Depth of calls into modelled primitives, within which nothing is a scheduling point.

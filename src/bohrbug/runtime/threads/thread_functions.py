@@ -7,6 +7,7 @@ The Python code of :class:`threading.Thread` runs as it is; what it asks of
 from __future__ import annotations
 
 import _thread
+import itertools
 import sys
 import threading
 from collections.abc import Callable
@@ -342,6 +343,25 @@ def make_invoke_excepthook() -> Callable[[Any], None]:
         original(thread)
 
     return invoke_excepthook
+
+
+class ThreadNames:
+    """Default names of threads, which count up, begin alike in every execution."""
+
+    def __init__(self) -> None:
+        self._first = 0
+        self._counter: Any = None
+
+    def begin(self) -> None:
+        """Before an execution."""
+        self._counter = threading._counter  # type: ignore[attr-defined]
+        if not self._first:
+            self._first = self._counter()
+        threading._counter = itertools.count(self._first).__next__  # type: ignore[attr-defined]
+
+    def end(self) -> None:
+        """After an execution."""
+        threading._counter = self._counter  # type: ignore[attr-defined]
 
 
 patches.add(threading, "_make_invoke_excepthook", make_invoke_excepthook)

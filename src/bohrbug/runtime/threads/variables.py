@@ -19,7 +19,6 @@ import sys
 import types
 import weakref
 from _thread import _local as local
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
@@ -118,7 +117,12 @@ class Shadow:
 
     @property
     def resource_id(self) -> ResourceId:
-        """The same in every execution: first toucher of the owner, count, and name or key."""
+        """``task:count`` of the owner, and name or key.
+
+        The count is taken when an id of the owner is first asked for, by the task that
+        runs then.  It so depends only on where ids are asked for, which is at
+        scheduling points, and not on whether all other accesses are watched, too.
+        """
         return self.owner.resource_id + self._suffix("[*]")
 
     @property
@@ -195,49 +199,29 @@ _NEVER_HELD = (BaseException, types.FrameType, types.TracebackType)
 """They keep whole stacks alive, so that a strong reference to one would do so too."""
 
 _PLAIN_KEYS = frozenset({str, int, bytes, bool, type(None), float})
-_READS_ITEM = ("__getitem__", "__contains__", "__missing__")
-_WRITES_ITEM = ("__setitem__", "__delitem__")
-_READS_WHOLE = ("__len__", "__iter__", "__next__", "__bool__", "__contains__", "__getitem__")
-_WRITES_WHOLE = (
-    *("append", "appendleft", "extend", "extendleft", "insert", "remove", "pop", "popleft"),
-    *("clear", "sort", "reverse", "rotate", "update", "popitem", "setdefault", "add", "discard"),
-    *("__setitem__", "__delitem__", "__iadd__", "__ior__"),
-)
-_INTERNAL_ATTRIBUTES = frozenset({"__class__", "__dict__", "__weakref__"})
+_CONTAINER_METHODS = ("__getitem__", "__len__", "__iter__", "__next__")
 
 
 class _Kind:
     """What has to be known of a type to find the variables of its instances.
 
-    An operation that a class implements in Python is a call and not an access:
-    what counts are the accesses inside of it.  So ``owner[key]`` is an item of
-    a ``dict`` and of a subclass that inherits ``dict.__getitem__``, and nothing
-    for a class that defines its own.  A kind does not keep its type alive.
+    It does not keep the type alive.
     """
 
     __slots__ = (
-        "attributes_read",
-        "attributes_written",
-        "calls",
         "held",
         "identity_keys",
+        "is_container",
         "is_mapping",
-        "is_module",
         "is_type",
-        "items_read",
-        "items_written",
-        "length",
         "name",
         "tracked",
-        "whole_read",
-        "whole_written",
     )
 
     def __init__(self, cls: type, excluded: bool) -> None:
         mro = _mro_of(cls)
         self.name = _name_of(cls)
         self.is_type = type in mro
-        self.is_module = types.ModuleType in mro
         self.is_mapping = dict in mro
         self.held = not _weakref_offset_of(cls)
         immutable = any(base in mro for base in _IMMUTABLE)
@@ -247,33 +231,14 @@ class _Kind:
             or (immutable and self.held)
             or (self.held and any(base in mro for base in _NEVER_HELD))
         )
-        self.attributes_read = not _in_python(mro, ("__getattribute__",))
-        self.attributes_written = not _in_python(mro, ("__setattr__", "__delattr__"))
-        # Names of attributes, and whether they are computed, as properties are.
-        self.calls = dict.fromkeys(_INTERNAL_ATTRIBUTES, True)
-        in_c = not immutable and any(
+        # Its contents are something else than its attributes.
+        self.is_container = not immutable and any(
             not isinstance(_found(mro, name), types.FunctionType | None)
-            for name in ("__getitem__", "__len__", "__iter__", "__next__")
+            for name in _CONTAINER_METHODS
         )
-        is_cell = cls is types.CellType
-        self.items_read = in_c and not _in_python(mro, _READS_ITEM)
-        self.items_written = in_c and not _in_python(mro, _WRITES_ITEM)
-        self.whole_read = is_cell or (in_c and not _in_python(mro, _READS_WHOLE))
-        self.whole_written = is_cell or (in_c and not _in_python(mro, _WRITES_WHOLE))
-        self.length: Callable[[Any], int] | None = None
-        for base in (list, deque, bytearray):
-            if base in mro:
-                self.length = base.__len__
         self.identity_keys = (
             _found(mro, "__eq__") is object.__eq__ and _found(mro, "__hash__") is object.__hash__
         )
-
-    def is_call(self, cls: type, name: str) -> bool:
-        """Whether an attribute is computed by a descriptor instead of being stored."""
-        known = self.calls.get(name)
-        if known is None:
-            known = self.calls[name] = _computes(_found(_mro_of(cls), name))
-        return known
 
 
 def _found(mro: tuple[type, ...], name: str) -> object:
@@ -285,18 +250,8 @@ def _found(mro: tuple[type, ...], name: str) -> object:
     return None
 
 
-def _in_python(mro: tuple[type, ...], names: tuple[str, ...]) -> bool:
-    return any(isinstance(_found(mro, name), types.FunctionType) for name in names)
-
-
-def _computes(descriptor: object) -> bool:
-    """Whether reading or writing an attribute calls code: properties and their like.
-
-    Descriptors made in C, such as those of ``__slots__`` and of ``ctypes`` fields,
-    store the attribute.
-    """
-    mro = _mro_of(type(descriptor))
-    return property in mro or _in_python(mro, ("__set__", "__delete__"))
+_GLOBALS = _Kind(dict, excluded=False)
+"""The kind of the namespaces of modules."""
 
 
 class Types:
@@ -311,9 +266,6 @@ class Types:
         self._excluded = excluded
         self.kinds: dict[int, _Kind] = {}
         self._references: dict[int, weakref.ref[type]] = {}
-        # Attributes that were seen to be written on classes: only for these
-        # is it worth while to look where an instance's attribute comes from.
-        self.names_written_on_classes: set[str] = set()
 
     def kind_of(self, cls: type) -> _Kind:
         """What is known of ``cls``."""
@@ -335,37 +287,23 @@ class Types:
 # -- owners --------------------------------------------------------------------
 
 
-class Toucher(Protocol):
-    """A task, as far as variables are concerned."""
-
-    @property
-    def id(self) -> TaskId:
-        """Its path in the spawn tree."""
-
-    @property
-    def index(self) -> int:
-        """How many tasks were created before it."""
-
-
 class Running(Protocol):
     """Where the task is found that is running: an execution."""
 
     @property
     def current(self) -> Any:
-        """The task, a :class:`Toucher`; not declared as one, so that it may be assignable."""
+        """The task, with ``id`` and ``index``; not declared, so that it may be assignable."""
 
 
 _OWNER_SLOTS = (
     "attributes",
-    "count",
     "identity",
     "identity_key",
-    "instance",
     "items",
     "kind",
-    "namespace",
+    "name",
     "place",
-    "task",
+    "variables",
     "whole",
 )
 
@@ -377,33 +315,37 @@ class _Owner:
 
     identity: int
     kind: _Kind
-    # Who touched it first, where, and how many objects it had touched before.
-    task: Toucher
+    variables: Variables
+    name: ResourceId | None
+    # Where it was first touched.
     place: Place | None
-    count: int
     attributes: dict[str, Shadow]
     items: dict[object, Shadow]
     whole: Shadow | None
     identity_key: _IdentityKey | None
-    # The whole of an instance's ``__dict__``, and the other way round, once it was asked for.
-    namespace: Shadow | None
-    instance: _Owner | None
 
     @property
     def resource_id(self) -> ResourceId:
-        """Names the object in the same way in every execution."""
-        return f"{self.task.id}:{self.count}"
+        """Names the object; given when it is first asked for, see :attr:`Shadow.resource_id`."""
+        if self.name is None:
+            self.name = self.variables.next_name()
+        return self.name
 
     def target(self) -> Any:
         """The object, or ``None`` if it is no more."""
         raise NotImplementedError
 
+    def let_go(self) -> None:
+        """Drop the variables, which refer back here: nobody else would resolve the cycle."""
+        self.attributes.clear()
+        self.items.clear()
+        self.whole = None
+
     def describe(self, shadow: Shadow) -> str:
         """The label of one of the owner's variables."""
         key = shadow.key
         if shadow.is_item:
-            target = self.target()
-            if type(target) is dict and dict.__contains__(target, "__builtins__"):
+            if self.kind is _GLOBALS:
                 return f"global {key}"
             return f"{self._located()}[{_shown(key)}]"
         if key is None:
@@ -460,9 +402,6 @@ _HELD_ONLY_BY_US = _references_of_held()
 _ANY_KEY = object()
 """In place of a key that can't be compared without running code of the tested program."""
 
-NOT_A_VARIABLE = Shadow(None, None, None, False, SEVERAL)  # type: ignore[arg-type]
-"""Remembered for attributes that are calls, such as properties."""
-
 
 class Variables:
     """Finds the variable that an access is to, within one execution.
@@ -480,24 +419,26 @@ class Variables:
         self.types = Types() if types is None else types
         self.owners: dict[int, _Owner] = {}
         self._kinds = self.types.kinds
-        self._execution = execution
+        self._execution: Any = execution
         self._counts: dict[int, int] = {}
         self._held: dict[int, _HeldOwner] = {}
         self._sweep_every = sweep_every
         self._sweep_at = sweep_every
-        owners, held = self.owners, self._held
+        owners = self.owners
 
         def forget(owner: _WeakOwner) -> None:
             identity = owner.identity
             if owners.get(identity) is owner:
                 del owners[identity]
-            if owner.namespace is not None:
-                namespace = owner.namespace.owner
-                if held.get(namespace.identity) is namespace:
-                    del held[namespace.identity], owners[namespace.identity]
-                    namespace.object = None  # type: ignore[attr-defined]
+            owner.let_go()
 
         self._forget = forget
+
+    def next_name(self) -> ResourceId:
+        """An id for an object that the running task is the first to ask for."""
+        task = self._execution.current
+        count = self._counts[task.index] = self._counts.get(task.index, -1) + 1
+        return f"{task.id}:{count}"
 
     # -- finding -----------------------------------------------------------------
 
@@ -508,34 +449,22 @@ class Variables:
 
         Parameters:
             owner: any object of the tested program.
-            name: of the attribute.
+            name: of the attribute; not one that is computed, such as a property.
             is_write: whether it is about to be written.
             place: where it is touched, for the label of an owner seen for the first time.
         """
         known = self.owners.get(id(owner))
-        kind = (
-            known.kind
-            if known is not None
-            else self._kinds.get(id(type(owner))) or self.types.kind_of(type(owner))
-        )
-        if kind.is_module:
-            return self.shadow_of_item(_module_namespace_of(owner), name, is_write, place)
-        if not (kind.attributes_written if is_write else kind.attributes_read):
-            return None
-        if kind.is_call(type(owner), name):
-            if name == "__dict__":
-                self._join_namespace(owner, kind, place)
-            elif known is not None:
-                known.attributes[name] = NOT_A_VARIABLE
-            return None
         if known is None:
-            known = self._register(owner, kind, place)
+            if types.ModuleType in _mro_of(type(owner)):
+                return self.shadow_of_item(_module_namespace_of(owner), name, is_write, place)
+            known = self._register(owner, place)
             if known is None:
                 return None
         shadow = known.attributes.get(name)
         if shadow is None:
+            container = None if known.kind.is_container else known.whole
             shadow = known.attributes[name] = Shadow(
-                known, name, known.namespace, False, self._execution.current.index
+                known, name, container, False, self._execution.current.index
             )
         return shadow
 
@@ -544,8 +473,8 @@ class Variables:
     ) -> Shadow | None:
         """The variable ``owner[key]``; ``None`` if that is no variable.
 
-        It is the whole of the container if ``key`` is a slice or can't be
-        compared without running code of the tested program.
+        It is the whole of the container if ``key`` is a slice or a negative index, or
+        can't be compared without running code of the tested program.
 
         Parameters:
             owner: a container, or the namespace of a module for a global.
@@ -553,32 +482,19 @@ class Variables:
             is_write: whether it is about to be written.
             place: where it is touched, for the label of an owner seen for the first time.
         """
-        known = self.owners.get(id(owner))
-        kind = (
-            known.kind
-            if known is not None
-            else self._kinds.get(id(type(owner))) or self.types.kind_of(type(owner))
-        )
-        if not (kind.items_written if is_write else kind.items_read):
-            return None
+        known = self.owners.get(id(owner)) or self._register(owner, place)
         if known is None:
-            known = self._register(owner, kind, place)
-            if known is None:
-                return None
-        key = self._comparable(owner, kind, key, place)
+            return None
+        key = self._comparable(known.kind, key, place)
+        whole = known.whole or self._make_whole(known)
         if key is _ANY_KEY:
-            return self.shadow_of_whole(owner, is_write, place)
+            return whole
         shadow = known.items.get(key)
         if shadow is None:
-            index = self._execution.current.index
-            if known.whole is None:
-                known.whole = Shadow(known, None, None, False, index)
-            if known.instance is not None and type(key) is str:
-                shadow = Shadow(known.instance, key, known.whole, False, index)
-            else:
-                shadow = Shadow(known, key, known.whole, True, index)
-            known.items[key] = shadow
-        return None if shadow is NOT_A_VARIABLE else shadow
+            shadow = known.items[key] = Shadow(
+                known, key, whole, True, self._execution.current.index
+            )
+        return shadow
 
     def shadow_of_whole(
         self, owner: Any, is_write: bool = False, place: Place | None = None
@@ -586,45 +502,15 @@ class Variables:
         """The variable that is ``owner`` as a whole; ``None`` if that is no variable.
 
         Parameters:
-            owner: a container, an iterator or a closure cell.
+            owner: a container, an iterator or a closure cell; any other object for
+                all of its attributes, as in ``vars(owner).update(...)``.
             is_write: whether it is about to be changed.
             place: where it is touched, for the label of an owner seen for the first time.
         """
-        known = self.owners.get(id(owner))
-        kind = (
-            known.kind
-            if known is not None
-            else self._kinds.get(id(type(owner))) or self.types.kind_of(type(owner))
-        )
-        if not (kind.whole_written if is_write else kind.whole_read):
-            return None
+        known = self.owners.get(id(owner)) or self._register(owner, place)
         if known is None:
-            known = self._register(owner, kind, place)
-            if known is None:
-                return None
-        if known.whole is None:
-            known.whole = Shadow(known, None, None, False, self._execution.current.index)
-        return known.whole
-
-    def inherited(self, owner: Any, name: str) -> Shadow | None:
-        """The variable of the class that ``owner.name`` is read from, if it is one now.
-
-        Parameters:
-            owner: an instance or a class.
-            name: an attribute that some class had written since it was created.
-        """
-        kind = self.types.kind_of(type(owner))
-        mro = _mro_of(owner if kind.is_type else type(owner))
-        for base in mro:
-            namespace = _namespace_of(base)
-            if name in namespace:
-                if base is owner or type(namespace[name]) is types.MemberDescriptorType:
-                    return None
-                own = None if kind.is_type else _instance_namespace(mro, owner)
-                if own is not None and dict.__contains__(own, name):
-                    return None
-                return self.shadow_of_attribute(base, name)
-        return None
+            return None
+        return known.whole or self._make_whole(known)
 
     # -- lifetime ----------------------------------------------------------------
 
@@ -652,23 +538,34 @@ class Variables:
                 del held[owner.identity], self.owners[owner.identity]
             # From here on finalizers of the tested program may run and come back to us.
             for owner in dropped:
+                owner.let_go()
                 owner.object = None
 
     def clear(self) -> None:
-        """Forget all objects, at the end of the execution."""
+        """Forget all objects, at the end of the execution.
+
+        Labels can still be asked for, ids only of owners that were given one.
+        """
+        owners = list(self.owners.values())
         held = list(self._held.values())
         self._held.clear()
         self.owners.clear()
+        self._execution = None
+        for owner in owners:
+            owner.let_go()
         for owner in held:
             owner.object = None
 
     # -- internals ---------------------------------------------------------------
 
-    def _register(self, target: Any, kind: _Kind, place: Place | None) -> _Owner | None:
-        if not kind.tracked or (kind.is_type and _flags_of(target) & _IMMUTABLE_TYPE_FLAG):
+    def _register(self, target: Any, place: Place | None) -> _Owner | None:
+        cls = type(target)
+        kind = self._kinds.get(id(cls)) or self.types.kind_of(cls)
+        if cls is dict and "__builtins__" in target:
+            kind = _GLOBALS
+        elif not kind.tracked or (kind.is_type and _flags_of(target) & _IMMUTABLE_TYPE_FLAG):
             return None
         identity = id(target)
-        task = self._execution.current
         owner: _Owner
         if kind.held:
             if len(self._held) >= self._sweep_at:
@@ -678,81 +575,54 @@ class Variables:
             owner = _WeakOwner(target, self._forget)  # type: ignore[arg-type]
         owner.identity = identity
         owner.kind = kind
+        owner.variables = self
+        owner.name = None
         owner.place = place
-        owner.task = task
-        owner.count = self._counts[task.index] = self._counts.get(task.index, -1) + 1
         owner.attributes = {}
         owner.items = {}
         owner.whole = None
         owner.identity_key = None
-        owner.namespace = None
-        owner.instance = None
         self.owners[identity] = owner
         return owner
 
-    def _comparable(self, owner: Any, kind: _Kind, key: Any, place: Place | None) -> Any:
+    def _make_whole(self, owner: _Owner) -> Shadow:
+        """The whole of an owner; of one that is no container it sums up the attributes."""
+        owner.whole = whole = Shadow(owner, None, None, False, self._execution.current.index)
+        if owner.attributes and not owner.kind.is_container:
+            whole.sole = SEVERAL
+            whole.item_reads = {}
+            whole.item_writes = {}
+            for shadow in owner.attributes.values():
+                shadow.container = whole
+                _add_later(whole.item_reads, shadow.reads)
+                _add_later(whole.item_writes, shadow.writes)
+        return whole
+
+    def _comparable(self, kind: _Kind, key: Any, place: Place | None) -> Any:
         """What stands for a key in ``items``, or ``_ANY_KEY``."""
         cls = type(key)
         if cls is int:
-            if key >= 0 or kind.is_mapping:
-                return key
-            return _ANY_KEY if kind.length is None else key + kind.length(owner)
+            return key if key >= 0 or kind.is_mapping else _ANY_KEY
         if cls in _PLAIN_KEYS or (cls is tuple and _is_plain(key)):
             return key
         if not kind.is_mapping:
             return _ANY_KEY
-        known = self.owners.get(id(key))
+        key_kind = self._kinds.get(id(cls)) or self.types.kind_of(cls)
+        # Not if it would have to be held: it would live longer than in the program.
+        if not key_kind.identity_keys or key_kind.held:
+            return _ANY_KEY
+        known = self.owners.get(id(key)) or self._register(key, place)
         if known is None:
-            key_kind = self.types.kind_of(cls)
-            # Not if it would have to be held: it would live longer than in the program.
-            if key_kind.identity_keys and not key_kind.held:
-                known = self._register(key, key_kind, place)
-            if known is None:
-                return _ANY_KEY
-        elif not known.kind.identity_keys:
             return _ANY_KEY
         if known.identity_key is None:
             known.identity_key = _IdentityKey(known)
         return known.identity_key
 
-    def _join_namespace(self, instance: Any, kind: _Kind, place: Place | None) -> None:
-        """Make ``instance.__dict__['x']`` the same variable as ``instance.x``.
 
-        The program is about to get the namespace, so that making it now changes nothing.
-        """
-        if kind.is_type or not kind.tracked:
-            return
-        namespace = _instance_namespace(_mro_of(type(instance)), instance)
-        if namespace is None or id(namespace) in self.owners:
-            return
-        known = self.owners.get(id(instance)) or self._register(instance, kind, place)
-        joined = self._register(namespace, self.types.kind_of(dict), place)
-        if known is None or joined is None:
-            return
-        joined.items = known.attributes  # type: ignore[assignment]
-        joined.instance = known
-        joined.whole = known.namespace = whole = Shadow(joined, None, None, False, SEVERAL)
-        whole.item_reads = {}
-        whole.item_writes = {}
-        for shadow in known.attributes.values():
-            if shadow is not NOT_A_VARIABLE:
-                shadow.container = whole
-                _merge(shadow.reads, whole.item_reads)
-                _merge(shadow.writes, whole.item_writes)
-
-
-def _merge(accesses: Accesses, into: Accesses) -> None:
-    for key, epoch in accesses.items():
-        into[key] = max(epoch, into.get(key, 0))
-
-
-def _instance_namespace(mro: tuple[type, ...], instance: Any) -> dict[str, object] | None:
-    """The ``__dict__`` of an instance, without running code of its class."""
-    descriptor = _found(mro, "__dict__")
-    if type(descriptor) is not types.GetSetDescriptorType:
-        return None
-    namespace = descriptor.__get__(instance)
-    return namespace if type(namespace) is dict else None
+def _add_later(accesses: Accesses, others: Accesses) -> None:
+    """Put other accesses in, of two at one place and by one task the later one."""
+    for key, epoch in others.items():
+        accesses[key] = max(epoch, accesses.get(key, 0))
 
 
 def _is_plain(key: Any) -> bool:
@@ -802,7 +672,6 @@ class AccessMonitor:
         "_detector",
         "_epochs",
         "_execution",
-        "_names_written_on_classes",
         "_on_point",
         "_owners",
         "_points",
@@ -825,7 +694,6 @@ class AccessMonitor:
         self._tags = detector.tags
         self._variables = variables
         self._owners = variables.owners
-        self._names_written_on_classes = variables.types.names_written_on_classes
         self._execution = execution
         self._on_point = on_point
         self._points = points.by_identity
@@ -837,81 +705,59 @@ class AccessMonitor:
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Place) -> None:
         """A task is about to access ``owner.name``."""
-        execution = self._execution
-        if not self.enabled or execution.current.inside or execution.suspended:
+        if not self.enabled:
             return
         known = self._owners.get(id(owner))
         shadow = None if known is None else known.attributes.get(name)
-        if shadow is None or id(place) in self._points:
+        if shadow is None:
             shadow = self._variables.shadow_of_attribute(owner, name, is_write, place)
             if shadow is None:
                 return
-            if id(place) in self._points:
-                self._on_point(place, WRITE if is_write else READ, shadow)
-        index = execution.current.index
-        if is_write:
-            if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
-                self._write_attribute(shadow, index, place)
-        elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
-            self._read_attribute(shadow, owner, name, index, place)
-
-    def item(self, owner: Any, key: Any, is_write: bool, place: Place) -> None:
-        """A task is about to access ``owner[key]``, or a global."""
-        execution = self._execution
-        if not self.enabled or execution.current.inside or execution.suspended:
-            return
-        known = self._owners.get(id(owner))
-        shadow = None
-        if known is not None and (type(key) is str or (type(key) is int and key >= 0)):
-            shadow = known.items.get(key)
-        if shadow is None or id(place) in self._points:
-            shadow = self._variables.shadow_of_item(owner, key, is_write, place)
-            if shadow is None:
-                return
-            if id(place) in self._points:
-                self._on_point(place, WRITE if is_write else READ, shadow)
-        index = execution.current.index
-        if is_write:
-            if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
-                if known is None or (known.kind.items_written and shadow is not NOT_A_VARIABLE):
-                    self._detector.write(shadow, index, place)
-        elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
-            if self._variables.shadow_of_item(owner, key) is not None:
-                self._detector.read(shadow, index, place)
-
-    def whole(self, owner: Any, is_write: bool, place: Place) -> None:
-        """A task is about to access a container as a whole, an iterator or a cell."""
-        execution = self._execution
-        if not self.enabled or execution.current.inside or execution.suspended:
-            return
-        shadow = self._variables.shadow_of_whole(owner, is_write, place)
-        if shadow is None:
-            return
         if id(place) in self._points:
             self._on_point(place, WRITE if is_write else READ, shadow)
-        index = execution.current.index
+        index = self._execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
                 self._detector.write(shadow, index, place)
         elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
             self._detector.read(shadow, index, place)
 
-    def _write_attribute(self, shadow: Shadow, index: int, place: Place) -> None:
-        if shadow is NOT_A_VARIABLE:
+    def item(self, owner: Any, key: Any, is_write: bool, place: Place) -> None:
+        """A task is about to access ``owner[key]``, or a global."""
+        if not self.enabled:
             return
-        kind = shadow.owner.kind
-        if kind.attributes_written:
-            if kind.is_type:
-                self._names_written_on_classes.add(str(shadow.key))
-            self._detector.write(shadow, index, place)
+        known = self._owners.get(id(owner))
+        shadow = None
+        if known is not None and (type(key) is str or type(key) is int):
+            shadow = known.items.get(key)
+        if shadow is None:
+            shadow = self._variables.shadow_of_item(owner, key, is_write, place)
+            if shadow is None:
+                return
+        if id(place) in self._points:
+            self._on_point(place, WRITE if is_write else READ, shadow)
+        index = self._execution.current.index
+        if is_write:
+            if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
+                self._detector.write(shadow, index, place)
+        elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
+            self._detector.read(shadow, index, place)
 
-    def _read_attribute(
-        self, shadow: Shadow, owner: Any, name: str, index: int, place: Place
-    ) -> None:
-        if shadow is NOT_A_VARIABLE or not shadow.owner.kind.attributes_read:
+    def whole(self, owner: Any, is_write: bool, place: Place) -> None:
+        """A task is about to access a container as a whole, an iterator or a cell."""
+        if not self.enabled:
             return
-        self._detector.read(shadow, index, place)
-        if name in self._names_written_on_classes:
-            inherited = self._variables.inherited(owner, name)
-            if inherited is not None:
-                self._detector.read(inherited, index, place)
+        known = self._owners.get(id(owner))
+        shadow = None if known is None else known.whole
+        if shadow is None:
+            shadow = self._variables.shadow_of_whole(owner, is_write, place)
+            if shadow is None:
+                return
+        if id(place) in self._points:
+            self._on_point(place, WRITE if is_write else READ, shadow)
+        index = self._execution.current.index
+        if is_write:
+            if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
+                self._detector.write(shadow, index, place)
+        elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
+            self._detector.read(shadow, index, place)

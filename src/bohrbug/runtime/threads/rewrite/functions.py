@@ -54,11 +54,11 @@ class Rewriter:
         wanted = {id(code): code for code in codes if id(code) not in self._originals}
         if not wanted:
             return 0
-        count = 0
-        for function in _functions_with(wanted):
-            if self.scope.includes(function):
-                count += self.install_function(function)
-        return count
+        functions = [
+            function for function in _functions_with(wanted) if self.scope.includes(function)
+        ]
+        self._make_views([function.__globals__ for function in functions])
+        return sum(self.install_function(function) for function in functions)
 
     def install_function(self, function: FunctionType) -> bool:
         """Rewrite one function, in scope or not; whether its code changed."""
@@ -128,23 +128,28 @@ class Rewriter:
         builtins_table.forget_classes()
 
     def _view(self, namespace: dict[str, Any]) -> GlobalsView:
-        view = self._views.get(id(namespace))
-        if view is None:
-            view = GlobalsView(namespace, self._stored_globals(namespace))
-            self._views[id(namespace)] = view
-        return view
+        if id(namespace) not in self._views:
+            self._make_views([namespace])
+        return self._views[id(namespace)]
 
-    def _stored_globals(self, namespace: dict[str, Any]) -> frozenset[str]:
-        """Names of globals that functions of a module store."""
-        names: set[str] = set()
+    def _make_views(self, namespaces: Iterable[dict[str, Any]]) -> None:
+        """Find out which globals the functions of some modules store.
+
+        Asking the collector takes as long for many modules as for one.
+        """
+        fresh = {id(each): each for each in namespaces if id(each) not in self._views}
+        if not fresh:
+            return
+        names: dict[int, set[str]] = {key: set() for key in fresh}
         seen: set[int] = set()
-        for function in gc.get_referrers(namespace):
-            if isinstance(function, FunctionType) and function.__globals__ is namespace:
+        for function in gc.get_referrers(*fresh.values()):
+            if type(function) is FunctionType and id(function.__globals__) in fresh:
                 code = self.original(function.__code__)
                 if id(code) not in seen:
                     seen.add(id(code))
-                    names |= stored_globals(code)
-        return frozenset(names)
+                    names[id(function.__globals__)] |= stored_globals(code)
+        for key, namespace in fresh.items():
+            self._views[key] = GlobalsView(namespace, frozenset(names[key]))
 
 
 def _functions_with(codes: dict[int, CodeType]) -> list[FunctionType]:
@@ -152,5 +157,5 @@ def _functions_with(codes: dict[int, CodeType]) -> list[FunctionType]:
     return [
         referrer
         for referrer in gc.get_referrers(*codes.values())
-        if isinstance(referrer, FunctionType) and id(referrer.__code__) in codes
+        if type(referrer) is FunctionType and id(referrer.__code__) in codes
     ]

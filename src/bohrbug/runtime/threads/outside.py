@@ -1,0 +1,219 @@
+"""What goes on outside the control of an execution, and how long it is worth waiting for.
+
+Virtual time jumps when all tasks wait.  It must not jump over something that
+needs real time: a child process, the far end of a connection, an alarm.  While
+one of these is waited for, virtual time passes no faster than real time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.task import Task
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+_real_monotonic = time.monotonic
+_real_sleep = time.sleep
+_real_getitimer = getattr(signal, "getitimer", None)
+
+TASK_IDENTS_FROM = 1 << 40
+"""Idents of tasks are above, those of real threads below."""
+
+THREADS_PATIENCE = 1.0
+"""Seconds to wait, when no task can go on, for real threads that may wake one."""
+
+FRUITLESS_WAITS = 3
+"""Waits for real threads in vain after which they are taken to be idle."""
+
+SHORT_PATIENCE = 0.02
+"""Seconds to wait for real threads that are taken to be idle."""
+
+LONGEST_PAUSE = 0.01
+"""Seconds between two looks at what is waited for, at most."""
+
+_fruitless = 0
+
+
+def threads_outside() -> bool:
+    """Whether real threads that the program started are alive beside the controlled one."""
+    own = control.current.thread
+    return any(
+        ident < TASK_IDENTS_FROM and ident != own
+        for ident, thread in list(threading._active.items())  # type: ignore[attr-defined]
+        if thread is not threading.main_thread()
+    )
+
+
+class Outside:
+    """What one execution knows of the world around it.
+
+    Parameters:
+        execution: the execution.
+    """
+
+    __slots__ = ("_execution", "alarm_set", "forked", "has_children", "in_child")
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        # The test set an alarm; whether it is still to come is asked when it matters.
+        self.alarm_set = False
+        # Child processes were started; some of them share our open files if by forking.
+        self.has_children = False
+        self.forked = False
+        # This process is itself a child, forked by a task.
+        self.in_child = False
+
+    def alarm(self) -> float:
+        """Real seconds until an alarm that the test has set; 0 if there is none."""
+        if not self.alarm_set or _real_getitimer is None:
+            return 0.0
+        seconds = _real_getitimer(signal.ITIMER_REAL)[0]
+        self.alarm_set = seconds > 0
+        return float(seconds)
+
+    def without_real_time(self, timed: list[Task]) -> list[Task]:
+        """The tasks whose timeout may fire early: what they wait for is inside the process."""
+        if self.alarm():
+            return []
+        return [task for task in timed if not task.real_time]
+
+    def pass_time(self, timed: Sequence[Task], first: Task) -> Sequence[Task] | None:
+        """Let real time pass before virtual time jumps, if something outside needs it.
+
+        Parameters:
+            timed: the tasks whose timeout could fire; no task is enabled.
+            first: the one of them whose timeout fires first.
+
+        Returns:
+            The tasks whose timeout can fire now, or ``None`` if the world has
+            changed or the execution is over.
+        """
+        execution = self._execution
+        paced = any(task.real_time and not task.daemon for task in execution.alive)
+        alarm = self.alarm()
+        if not paced and not alarm:
+            external = any(task.external for task in execution.alive)
+            if external and self.wait(0.0, external_only=True):
+                return None
+            return timed
+        assert first.deadline is not None
+        ahead = max(first.deadline - execution.clock.now, 0.0)
+        patience = execution.settings.external_patience
+        if self.wait(min(ahead, max(patience, alarm)), external_only=True):
+            return None
+        if first.real_time and ahead > patience:
+            # Firing it now would call a slow world a broken one.
+            execution.give_up()
+            return None
+        return [first]
+
+    def wait_when_stuck(self) -> bool:
+        """No task can go on. True if something outside changed that."""
+        global _fruitless
+        execution = self._execution
+        patience = execution.settings.external_patience
+        alarm = self.alarm()
+        if alarm and self.wait(alarm + 1.0, external_only=False):
+            return True
+        if any(task.external for task in execution.alive):
+            return self.wait(patience, external_only=False)
+        if not threads_outside():
+            return False
+        idle = _fruitless >= FRUITLESS_WAITS
+        if self.wait(SHORT_PATIENCE if idle else min(patience, THREADS_PATIENCE), False):
+            _fruitless = 0
+            return True
+        _fruitless += 1
+        execution.trace.uncontrolled.note(
+            "threads that were started outside the test were alive when no task could go on"
+        )
+        return False
+
+    def wait(self, seconds: float, external_only: bool) -> bool:
+        """Wait in real time until a task is ready, a signal came or the execution is over.
+
+        Parameters:
+            seconds: of real time, at most.
+            external_only: look only at tasks that wait for something outside.
+        """
+        execution = self._execution
+        deadline = _real_monotonic() + seconds
+        pause = 0.0
+        while True:
+            if execution.interrupted:
+                execution.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
+            if execution.aborting or execution.signals:
+                return True
+            execution.suspended += 1
+            try:
+                for task in execution.alive:
+                    if task.external or not external_only:
+                        ready = task.ready
+                        if ready is not None and ready():
+                            execution.trace.uncontrolled.note(
+                                "waited for something outside our control "
+                                f"({task.waits_for.label})"
+                            )
+                            return True
+            finally:
+                execution.suspended -= 1
+            left = deadline - _real_monotonic()
+            if left <= 0:
+                return False
+            _real_sleep(min(pause, left))
+            pause = min(pause + 0.0002, LONGEST_PAUSE)
+
+    def end_child(self, error: BaseException | None) -> None:
+        """End a process that a task has forked when that task's code ends in it.
+
+        Otherwise the child would go on with the exploration beside its parent.
+
+        Parameters:
+            error: the exception that left the code of the task, if one did.
+        """
+        if not self.in_child:
+            return
+        code = 0
+        if isinstance(error, SystemExit):
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        elif error is not None:
+            traceback.print_exception(error)
+            code = 1
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+
+
+class Glances:
+    """Looks at the outside world in vain, each followed by a longer pause in real time.
+
+    A loop that polls a child process would else run through many thousand steps
+    of virtual time while the child has had no time to begin.
+    """
+
+    def __init__(self) -> None:
+        self._pause = 0.0
+
+    def in_vain(self) -> None:
+        """Nothing has changed out there: give it time."""
+        _real_sleep(self._pause)
+        self._pause = min(self._pause * 2 + 0.0005, LONGEST_PAUSE)
+
+    def rewarded(self) -> None:
+        """Something has changed."""
+        self._pause = 0.0
+
+
+Handler = Callable[[int, Any], Any]
+"""A signal handler as the program gives it."""
