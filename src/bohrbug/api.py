@@ -6,12 +6,13 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from sys import _getframe
 from typing import Any, ParamSpec, TypeVar
 
 from bohrbug.exploration.explorer import Explorer, Progress
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.reproduction import DIRECTORY, Reproduction
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.runtime.threads.control import controlled
 
@@ -84,7 +85,12 @@ def target_of(function: Callable[[], object]) -> dict[str, Any]:
     }
 
 
-def write_reproduction(explorer: Explorer, failure: Failure, target: dict[str, Any]) -> None:
+def write_reproduction(
+    explorer: Explorer,
+    failure: Failure,
+    target: dict[str, Any],
+    directory: Path = DIRECTORY,
+) -> None:
     """Write the reproduction file of a failure and note its path there."""
     Reproduction(
         target,
@@ -92,7 +98,7 @@ def write_reproduction(explorer: Explorer, failure: Failure, target: dict[str, A
         explorer.options,
         list(failure.points),
         failure,
-    ).write()
+    ).write(directory)
 
 
 def explored(

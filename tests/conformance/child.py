@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-SECONDS_PER_TEST = 30.0
+SECONDS_PER_TEST = 10.0
 """Real seconds after which a test is taken to hang; the slowest native one takes 20."""
 
 

@@ -1,4 +1,4 @@
-"""The race detector: the cases of the FastTrack paper, containers, and a naive detector to compare."""
+"""The race detector: the cases of the FastTrack paper, containers, and a naive detector."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bohrbug.model.outcome import Frame, Held
 from bohrbug.model.operation import READ, WRITE, Site
+from bohrbug.model.outcome import Frame, Held
 from bohrbug.monitors.races import RaceDetector
 from bohrbug.runtime.threads.variables import Shadow, Variables
 
@@ -264,6 +264,17 @@ def test_tasks_that_were_never_announced_are_concurrent() -> None:
     assert world.write(3, 2)
 
 
+def test_places_are_found_that_conflict_with_what_was_forgotten() -> None:
+    world = World()
+    lock = Lock()
+    world.write(1, 1)
+    world.detector.synchronise(1, lock, True)
+    world.detector.synchronise(2, lock, True)
+    world.write(2, 2)
+    world.read(2, 3)
+    assert world.shared() == {1, 2, 3}
+
+
 def test_places_shared_although_always_ordered_are_all_found() -> None:
     world = World()
     lock = Lock()
@@ -448,6 +459,21 @@ def naive(
     return racing, pairs, shared
 
 
+def touching_shared(events: list[tuple[Any, ...]]) -> set[int]:
+    """The places of all accesses to variables with a conflict; a container counts as one."""
+    places: dict[Any, set[int]] = {}
+    accesses = [event for event in events if event[0] not in ("sync", "spawn")]
+    for event in accesses:
+        places.setdefault(event[2] if event[0] == "attribute" else "container", set()).add(event[4])
+    return {
+        place
+        for first in accesses
+        for second in accesses
+        if first[1] != second[1] and conflict(first, second)
+        for place in places[first[2] if first[0] == "attribute" else "container"]
+    }
+
+
 @settings(max_examples=400, deadline=None)
 @given(st.lists(_event, max_size=50))
 def test_finds_what_a_naive_detector_finds(events: list[tuple[Any, ...]]) -> None:
@@ -488,4 +514,4 @@ def test_finds_what_a_naive_detector_finds(events: list[tuple[Any, ...]]) -> Non
     }
     assert reported <= pairs
     assert world.racy() <= {place for pair in pairs for place in pair}
-    assert world.shared() == shared
+    assert shared <= world.shared() <= touching_shared(events)

@@ -17,20 +17,18 @@ from tests.unit.report_samples import GOLD
 
 TASKS = ["0", "0.1", "0.2", "0.1.1"]
 IDS = ["0:0", "0:1", "0:2.name", "before:3", "exit", *TASKS]
-sites = st.one_of(
-    st.none(),
-    st.builds(
-        Site,
-        st.sampled_from([str(GOLD / "bank.py"), str(GOLD / "waiting.py"), "<string>", "gone.py"]),
-        st.integers(0, 70),
-        st.sampled_from(["f", "A.g", "test.<locals>.h", ""]),
-    ),
+known_sites = st.builds(
+    Site,
+    st.sampled_from([str(GOLD / "bank.py"), str(GOLD / "waiting.py"), "<string>", "gone.py"]),
+    st.integers(0, 70),
+    st.sampled_from(["f", "A.g", "test.<locals>.h", ""]),
 )
+sites = st.one_of(st.none(), known_sites)
 operations = st.builds(
     Operation, st.sampled_from(list(KINDS.values())), st.sampled_from(IDS), sites
 )
-words = st.text(max_size=60)
-frames = st.lists(sites.filter(bool).map(lambda site: Frame(site)), max_size=3).map(tuple)
+words = st.text(max_size=30)
+frames = st.lists(st.builds(Frame, known_sites), max_size=3).map(tuple)
 held = st.lists(st.builds(Held, st.sampled_from([*IDS, "?"]), sites), max_size=2).map(tuple)
 tasks = st.lists(st.sampled_from(TASKS), max_size=3, unique=True).map(tuple)
 blocked = st.builds(BlockedTask, st.sampled_from(TASKS), operations, tasks, held, frames)
@@ -38,16 +36,19 @@ blocked = st.builds(BlockedTask, st.sampled_from(TASKS), operations, tasks, held
 
 @st.composite
 def failures(draw: st.DrawFn) -> Failure:
-    count = draw(st.integers(0, 70))
+    step = st.tuples(st.sampled_from(TASKS), operations, tasks, tasks, st.booleans())
+    # Long executions repeat themselves; drawing each of their steps would take too long.
+    steps = draw(st.lists(step, max_size=12)) * draw(st.integers(1, 12))
+    count = len(steps)
     trace = Trace()
-    for index in range(count):
-        trace.tasks.append(draw(st.sampled_from(TASKS)))
-        trace.choices.append(trace.tasks[-1])
-        trace.operations.append(draw(operations))
-        trace.enabled.append(draw(tasks))
-        trace.timed.append(draw(tasks))
-        trace.yielded.append(draw(st.booleans()))
-        if trace.operations[-1].kind.name == "choose":
+    for index, (task, operation, enabled, timed, yielded) in enumerate(steps):
+        trace.tasks.append(task)
+        trace.choices.append(task)
+        trace.operations.append(operation)
+        trace.enabled.append(enabled)
+        trace.timed.append(timed)
+        trace.yielded.append(yielded)
+        if operation.kind.name == "choose":
             trace.arities[index] = 2
     trace.task_infos = {
         task: TaskInfo(task, draw(words), draw(words)) for task in TASKS if draw(st.booleans())

@@ -97,6 +97,7 @@ class Explorer:
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
         self._hung = False
+        self._proposed = 0
         self._interrupted = False
         self._started = 0.0
         self._shown = 0.0
@@ -131,6 +132,7 @@ class Explorer:
             result,
             self.strategy if searched else None,
             self._bound_completed(),
+            self._proposed > 0,
             self._uncontrolled,
             tuple(self._notes),
             self._hung,
@@ -165,6 +167,7 @@ class Explorer:
             plan = strategy.next_plan()
             if plan is None:
                 break
+            self._proposed += 1
             executed = self._execute(plan)
             if executed is None:
                 break
@@ -202,7 +205,7 @@ class Explorer:
             return None
         result.executions += 1
         result.points = max(result.points, len(trace))
-        result.tasks = max(result.tasks, len(trace.task_infos))
+        result.tasks = max(result.tasks, executed.tasks)
         if trace.divergence is not None:
             if not result.diverged:
                 where = trace.divergence
@@ -281,11 +284,15 @@ class Explorer:
         self._signatures[signature] = failure
         self._unconfirmed.pop(signature, None)
         self.result.failures.append(failure)
-        if self.options.minimise:
+        if self.options.minimise and not self._interrupted:
             self._minimise(failure)
 
     def _replay(self, plan: Plan) -> Trace:
-        return self.runtime.execute(plan, learn=False).trace
+        trace = self.runtime.execute(plan, learn=False).trace
+        if trace.outcome.kind is OutcomeKind.INTERRUPTED:
+            # What was found before the interrupt is still confirmed.
+            trace = self.runtime.execute(plan, learn=False).trace
+        return trace
 
     def _reproduces(self, plan: Plan, signature: Any) -> bool:
         trace = self._replay(plan)
@@ -351,14 +358,18 @@ class Explorer:
         def interrupt(number: int, frame: Any) -> None:
             if self._interrupted:
                 raise KeyboardInterrupt
-            self._interrupted = True
-            execution = self.runtime.execution
-            if execution is not None:
-                execution.interrupt()
+            self.stop()
 
         handler = signal.getsignal(signal.SIGINT)
         signal.signal(signal.SIGINT, interrupt)
         return handler
+
+    def stop(self) -> None:
+        """End the exploration at the next step of the running execution; what was found is kept."""
+        self._interrupted = True
+        execution = self.runtime.execution
+        if execution is not None:
+            execution.interrupt()
 
     def _give_interrupts_back(self, handler: Any) -> None:
         if handler is not None:

@@ -5,14 +5,31 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from bohrbug.exploration.reproduction import Reproduction
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.subject import ThreadExplainer, threads_subject
+from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.control import current
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.task import Task
+
+
+class Debugger(Protocol):
+    """Looks into a replay while it runs; what it does is no part of the execution."""
+
+    def before_step(self, execution: Execution, step: int) -> None:
+        """Called before every step once there are several tasks."""
+        ...
+
+    def failed(self, execution: Execution, task: Task, error: BaseException) -> None:
+        """An exception left a task."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +53,7 @@ def replay(
     reproduction: Reproduction,
     function: Callable[[], object],
     times: int = 1,
-    before: Callable[[], object] | None = None,
+    debugger: Debugger | None = None,
 ) -> Replay:
     """Replay a reproduction.
 
@@ -47,7 +64,7 @@ def replay(
         reproduction: from the file.
         function: the test.
         times: how often to replay.
-        before: called just before the replay, such as to start a debugger.
+        debugger: looks into the replays.
     """
     options = reproduction.options
 
@@ -55,8 +72,14 @@ def replay(
         random.seed(0)
         function()
 
+    watched = _Watched(debugger)
     runtime = threads_subject(
-        test, options.settings(), Level(options.level), Scope(options.scope), options.invariant
+        test,
+        options.settings(),
+        Level(options.level),
+        Scope(options.scope),
+        options.invariant if debugger is None else watched.before_step,
+        watched,
     )
     state = random.getstate()
     reproduced = 0
@@ -69,8 +92,7 @@ def replay(
                 for _ in range(2):
                     runtime.execute(Plan())
                 runtime.keep_only_wanted_points()
-            if before is not None:
-                before()
+            watched.active = True
             for _ in range(times):
                 trace = runtime.execute(expected.plan, learn=False).trace
                 same = trace.outcome.signature() == expected.outcome.signature()
@@ -81,6 +103,26 @@ def replay(
     finally:
         random.setstate(state)
     return Replay(trace, reproduced, times, difference)
+
+
+class _Watched(ThreadExplainer):
+    """Lets a debugger take part in the replays, but not in the executions before them."""
+
+    def __init__(self, debugger: Debugger | None) -> None:
+        self._debugger = debugger
+        self.active = False
+
+    def before_step(self) -> None:
+        """Takes the place of the invariant, which is called before every step."""
+        execution = current.execution
+        if self.active and self._debugger is not None and execution is not None:
+            self._debugger.before_step(execution, len(execution._rows))
+
+    def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
+        """An exception left a task."""
+        if self.active and self._debugger is not None:
+            self._debugger.failed(execution, task, error)
+        return super().exception(execution, task, error)
 
 
 def difference_between(expected: Trace, found: Trace) -> str:

@@ -97,6 +97,7 @@ def threads_subject(
     level: Level,
     scope: Scope,
     invariant: Callable[[], object] | None = None,
+    explainer: ThreadExplainer | None = None,
 ) -> ThreadsRuntime:
     """The runtime for a test, with the monitors that explain how its executions end."""
     return ThreadsRuntime(
@@ -104,7 +105,7 @@ def threads_subject(
         settings,
         level,
         scope,
-        ThreadExplainer(),
+        explainer if explainer is not None else ThreadExplainer(),
         KnownRaces().detector,
         invariant,
     )

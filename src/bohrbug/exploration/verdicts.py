@@ -28,6 +28,7 @@ def verdict(
     result: Result,
     strategy: Searching | None,
     bound_completed: bool,
+    has_searched: bool,
     uncontrolled: dict[str, int],
     notes: tuple[str, ...],
     hung: bool,
@@ -38,12 +39,13 @@ def verdict(
         result: figures and failures.
         strategy: what searched; ``None`` if the test never had a second task.
         bound_completed: all schedules within the preemption bound were executed.
+        has_searched: the strategy had its turn at all.
         uncontrolled: what ran outside our control, with counts.
         notes: further caveats.
         hung: an execution hung or waited for something outside.
     """
     limits = tuple(caveats(result, uncontrolled, notes))
-    covered = () if strategy is None else sentences(strategy)
+    covered = () if strategy is None or not has_searched else sentences(strategy)
     if result.failures:
         return Verdict(VerdictKind.FAILED, covered, limits)
     if hung or result.interrupted or not result.executions:

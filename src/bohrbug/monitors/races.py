@@ -100,7 +100,10 @@ class RaceDetector:
         self.racy_places = PlaceSet()
         """Places of accesses that took part in a race."""
         self.shared_places = PlaceSet()
-        """Places of accesses that conflict with one of another task, ordered or not."""
+        """Places of accesses that conflict with one of another task, ordered or not.
+
+        Some more are in it, all of them of accesses to variables with such conflicts.
+        """
         self.conflicts: dict[Pair, Conflict] = {}
         self.epochs: list[int] = []
         self.tags: list[int] = []
@@ -195,6 +198,9 @@ class RaceDetector:
         conflict = None
         if shadow.sole != task_index or (container is not None and container.sole != task_index):
             shadow.sole = SEVERAL
+            if shadow.shared or (container is not None and container.shared):
+                # What it conflicts with may be forgotten already.
+                self.shared_places.add(place)
             look = self._look
             conflict = look(shadow.writes, True, False, shadow, task_index, place, False)
             if shadow.item_writes:
@@ -233,6 +239,9 @@ class RaceDetector:
         conflict = None
         if shadow.sole != task_index or (container is not None and container.sole != task_index):
             shadow.sole = SEVERAL
+            if shadow.shared or (container is not None and container.shared):
+                # What it conflicts with may be forgotten already.
+                self.shared_places.add(place)
             look = self._look
             conflict = look(writes, True, True, shadow, task_index, place, True)
             conflict = look(shadow.reads, False, True, shadow, task_index, place, True) or conflict
@@ -294,6 +303,7 @@ class RaceDetector:
             task = key >> _TAG_BITS
             if task == index:
                 continue
+            shadow.shared = True
             identity = key & _PLACE_MASK
             shared[identity] = self._places[identity]
             shared[id(place)] = place

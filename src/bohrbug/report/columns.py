@@ -21,7 +21,7 @@ from bohrbug.report.schedule import (
 from bohrbug.report.style import FAILED, HEADING, QUIET, WARNED, Paper
 
 MOST_COLUMNS = 5
-NARROWEST_COLUMN = 22
+NARROWEST_COLUMN = 24
 _INDENT = 2
 _GAP = 2
 _WIDEST_PLACE = 26

@@ -326,7 +326,7 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     text += ", then ".join(shown)
     matters = _free_choices(trace, stretches, names)
     if matters:
-        text += f"; what matters is that {'; '.join(matters[:2])}"
+        text += f"; what matters is that {' and that '.join(matters[:2])}"
     return f"{text} ({data})" if data else text
 
 

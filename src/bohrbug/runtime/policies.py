@@ -95,6 +95,7 @@ class UniformRandomDecider:
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
+        self._uniform = self._random.random
 
     def choose(
         self,
@@ -105,11 +106,11 @@ class UniformRandomDecider:
         step: int,
     ) -> TaskView:
         """See :class:`Decider`."""
-        number = len(enabled) + len(timed)
-        if number == 1:
-            return enabled[0] if enabled else timed[0]
-        index = int(self._random.random() * number)
-        return enabled[index] if index < len(enabled) else timed[index - len(enabled)]
+        if timed:
+            options = [*enabled, *timed]
+            return options[int(self._uniform() * len(options))]
+        number = len(enabled)
+        return enabled[int(self._uniform() * number)] if number > 1 else enabled[0]
 
     def value(self, arity: int) -> int:
         """See :class:`Decider`."""

@@ -18,16 +18,18 @@ from bohrbug.runtime.threads.task import Task
 
 _Thread = threading.Thread
 _HAS_HANDLES = sys.version_info >= (3, 13)
+_START_NAME = "_start_joinable_thread" if _HAS_HANDLES else "_start_new_thread"
 _ORIGINALS = tuple(
     vars(_Thread)[name] for name in ("_bootstrap", "_bootstrap_inner", "_delete")
 )
 
 
 def can_start_directly(thread: Any) -> bool:
-    """Whether nothing is overridden or hooked that the hand-shake would call."""
+    """Whether nothing is overridden, replaced or hooked that the hand-shake would call."""
     cls = type(thread)
     return (
-        not threading._trace_hook  # type: ignore[attr-defined]
+        getattr(threading, _START_NAME).__module__ == "_thread"
+        and not threading._trace_hook  # type: ignore[attr-defined]
         and not threading._profile_hook  # type: ignore[attr-defined]
         and (
             cls is _Thread

@@ -38,18 +38,17 @@ from bohrbug.model.outcome import (
     Divergence,
     Outcome,
     OutcomeKind,
-    TaskInfo,
 )
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
-from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Handler, Outside
+from bohrbug.runtime.threads.recorded import RecordedTrace, recorded_trace
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
-from bohrbug.runtime.threads.task import Carrier, CarrierPool, Task, TaskKilled
+from bohrbug.runtime.threads.task import Carrier, CarrierPool, Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
 
@@ -152,9 +151,9 @@ class Execution:
         self.clock = VirtualClock(settings.epoch)
         self.resources = ResourceTable(names)
         self.fairness = Fairness()
-        self.trace = trace = Trace(plan=plan)
         # One row per step: choice, task, operation, enabled, timed, yielded.
         self._rows: list[tuple[Any, ...]] = []
+        self.trace: RecordedTrace = recorded_trace(plan, self, self._rows)
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
         self._decider = decider_for(plan.policy)
@@ -170,7 +169,7 @@ class Execution:
         self._last_ids: tuple[str, ...] = ()
         self._yielding = False
         self._spinning = False
-        self._run_length = 0
+        self._slice_began = 0
         self.interrupted = False
         self.aborting = False
         # Set while the scheduler itself runs code of the program (predicates, invariants).
@@ -190,13 +189,21 @@ class Execution:
         # Steps that begin with a preemption which such a build could not make.
         self.beyond_gil: list[int] = []
         self._watch_breakers = settings.watch_breakers
-        self.on_first_spawn: Callable[[], object] | None = None
+        self.sink: Any = None
+        # Lets objects go that only the watching of accesses keeps alive.
+        self.end_of_task: Callable[[], object] | None = None
         self.excepthook_before: Any = threading.excepthook
+        self.unraisablehook_before: Any = sys.unraisablehook
         self.outside = Outside(self)
-        # Some task has waited, or waits, for something that needs real time.
-        self._real_time = False
+        # Some task has waited, or waits, with a timeout that may not fire early.
+        self._late_firing = False
         # Signals that wait for the root task, which stands for the main thread.
         self.signals: list[tuple[Handler, int, Any]] = []
+
+    @property
+    def steps(self) -> int:
+        """The number of steps so far."""
+        return len(self._rows)
 
     # -- running ---------------------------------------------------------------
 
@@ -219,30 +226,10 @@ class Execution:
         finally:
             control.current.execution = None
         trace = self.trace
-        self._fill_columns()
+        trace.forget()
         trace.seconds = _real_perf_counter() - started
         trace.virtual_time = self.clock.now
-        for task in self.all_tasks:
-            trace.task_infos[task.id] = TaskInfo(
-                task.id, task.name, task.target, task.daemon, site_of(task.spawned)
-            )
-            if not task.ended and task.pending is not None:
-                trace.final_pending[task.id] = task.pending
-        trace.resources = self.resources.descriptions()
         return trace
-
-    def _fill_columns(self) -> None:
-        """From rows, which are quick to write, to the columns of the trace."""
-        trace, rows = self.trace, self._rows
-        if len(trace.tasks) == len(rows):
-            return
-        choices, tasks, operations, enabled, timed, yielded = zip(*rows, strict=True)
-        trace.choices[:] = choices
-        trace.tasks[:] = tasks
-        trace.operations[:] = operations
-        trace.enabled[:] = enabled
-        trace.timed[:] = timed
-        trace.yielded[:] = yielded
 
     def _finish(self) -> None:
         """The test has returned: let the other tasks end, as the interpreter would at its exit."""
@@ -269,6 +256,12 @@ class Execution:
         self.aborting = True
         root = self.root
         self.current = root
+        if len(self.alive) > 1 or not root.ended:
+            self.trace.final_pending = {
+                task.id: task.pending
+                for task in self.alive
+                if not task.ended and task.pending is not None and task.waiting
+            }
         for task in list(self.alive):
             if task is root:
                 continue
@@ -299,7 +292,9 @@ class Execution:
                 task.ended = True
         self.current = root
         self.alive = [root]
-        self.resources.reset_held()
+        for task in self.all_tasks:
+            for lock in list(task.holding):
+                lock._reset()
 
     # -- tasks -----------------------------------------------------------------
 
@@ -354,9 +349,10 @@ class Execution:
             detector.synchronise(parent.index, state, True)
         if not self.aborting:
             self.alive.append(task)
-        if self.on_first_spawn is not None:
-            self.on_first_spawn()
-            self.on_first_spawn = None
+        sink = self.sink
+        if sink is not None:
+            # What the root did before happens before everything that other tasks do.
+            sink.enabled = True
         return task
 
     def run_prelude(self, task: Task) -> None:
@@ -399,6 +395,8 @@ class Execution:
                 pass
         for hook in task.on_end:
             hook()
+        # Values of threading.local die with their thread.
+        task.local_values.clear()
         task.ended = True
         if task in self.alive:
             self.alive.remove(task)
@@ -421,7 +419,7 @@ class Execution:
         ready: Callable[[], bool] | None = None,
         timeout: float | None = None,
         external: bool = False,
-        real_time: bool = False,
+        firing: Firing = Firing.EARLY,
     ) -> bool:
         """A scheduling point: the running task is about to do an operation.
 
@@ -434,8 +432,7 @@ class Execution:
             ready: whether the operation would not block; ``None``: it never blocks.
             timeout: virtual seconds after which the wait may end, or ``None``.
             external: something outside our control may make it ready.
-            real_time: it needs real time to do so, so that the timeout may not
-                fire before that time has passed.
+            firing: when the timeout may fire.
 
         Returns:
             False if the timeout fired, else true.
@@ -459,8 +456,9 @@ class Execution:
             task.ready = ready
             task.waits_for = state
             task.external = external
-            if real_time:
-                task.real_time = self._real_time = True
+            if firing is not Firing.EARLY:
+                task.firing = firing
+                self._late_firing = True
             task.blocked_since = len(self._rows)
             if timeout is not None:
                 task.deadline = self.clock.now + timeout
@@ -468,6 +466,7 @@ class Execution:
             self._yielding = True
         elif task.looks and kind in _PROGRESS:
             task.looks.clear()
+        task.waiting = True
         chosen = self._decide(task)
         if chosen is not task:
             self._switch(task, chosen)
@@ -475,13 +474,14 @@ class Execution:
             task.ready = None
             task.deadline = None
             raise TaskKilled
+        task.waiting = False
         if self.signals and task is self.root:
-            return self._after_signals(kind, state, place, ready, external, real_time)
+            return self._after_signals(kind, state, place, ready, external, firing)
         if ready is not None:
             task.ready = None
             task.deadline = None
             task.external = False
-            task.real_time = False
+            task.firing = Firing.EARLY
             if task.timed_out:
                 task.timed_out = False
                 return False
@@ -510,11 +510,13 @@ class Execution:
             entry = self._variables[id(shadow)] = self._name_variable(shadow)
         resource, container, _ = entry
         task.pending = _new_operation(Operation, (kind, resource, place))
+        task.waiting = True
         chosen = self._decide(task)
         if chosen is not task:
             self._switch(task, chosen)
         if self.aborting:
             raise TaskKilled
+        task.waiting = False
         task.breakable = False
         if container is not None:
             self.trace.effects.append(
@@ -604,8 +606,8 @@ class Execution:
             if enabled:
                 if timed and self._late_timeouts:
                     timed = []
-                elif timed and (self._real_time or self.outside.alarm_set):
-                    timed = self.outside.without_real_time(timed)
+                elif timed and (self._late_firing or self.outside.alarm_set):
+                    timed = self.outside.firing_early(timed)
                 break
             if timed:
                 first: Task = earliest(timed)  # type: ignore[assignment]
@@ -624,14 +626,14 @@ class Execution:
         self._yielding = False
         if step >= self._attention and not self._attend(step):
             return self.root
-        if self._spinning or self._run_length >= TIME_SLICE:
+        if self._spinning or step - self._slice_began >= TIME_SLICE:
             self._spinning = False
-            self._run_length = 0
+            self._slice_began = step
             yielded = yielded or len(enabled) > 1
         fairness = self.fairness
         if yielded or fairness.active:
             if yielded:
-                fairness.yielded(running, self.alive, enabled, step)
+                fairness.yielded(running, enabled, self._rows)
             enabled, timed = fairness.filter(enabled, timed)
 
         if step < self._prefix_length:
@@ -662,11 +664,8 @@ class Execution:
                 yielded,
             )
         )
-        chosen.last_run = step
-        if chosen is running:
-            self._run_length += 1
-        else:
-            self._run_length = 0
+        if chosen is not running:
+            self._slice_began = step
             if (
                 self._watch_breakers
                 and not running.breakable
@@ -727,7 +726,6 @@ class Execution:
             self.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             return False
         if step >= self._step_limit:
-            self._fill_columns()
             self.abort(self._explainer.step_limit(self))
             return False
         if self._invariant is not None:
@@ -777,7 +775,6 @@ class Execution:
 
     def give_up(self) -> None:
         """No task can go on, and nothing outside is worth waiting for."""
-        self._fill_columns()
         self.abort(self._explainer.stuck(self))
 
     def defer_signal(self, handler: Handler, number: int, frame: Any) -> None:
@@ -798,7 +795,7 @@ class Execution:
         place: Any,
         ready: Callable[[], bool] | None,
         external: bool,
-        real_time: bool,
+        firing: Firing,
     ) -> bool:
         """The root was chosen and signals wait for it: handle them, then go on as before."""
         task = self.root
@@ -807,14 +804,14 @@ class Execution:
         task.ready = None
         task.deadline = None
         task.external = False
-        task.real_time = False
+        task.firing = Firing.EARLY
         task.timed_out = False
         while self.signals:
             handler, number, frame = self.signals.pop(0)
             handler(number, frame)
         if timed_out:
             return False
-        return self.perform(kind, state, place, ready, left, external, real_time)
+        return self.perform(kind, state, place, ready, left, external, firing)
 
     def abort(self, outcome: Outcome) -> None:
         """End the execution with ``outcome``; the running task must return to the root."""

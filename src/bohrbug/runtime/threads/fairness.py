@@ -24,14 +24,18 @@ class Fairness:
         self._below: dict[Task, set[Task]] = {}
 
     def yielded(
-        self, task: Task, alive: Sequence[Task], enabled: Sequence[Task], step: int
+        self, task: Task, enabled: Sequence[Task], rows: Sequence[tuple[object, ...]]
     ) -> None:
-        """``task`` yields before step ``step``: those it kept waiting go first now."""
-        since = task.last_yield
-        waiting = {
-            other for other in enabled if other is not task and other.last_run <= max(since, 0)
-        }
-        task.last_yield = step
+        """``task`` yields: those that it kept waiting since its last yield go first now.
+
+        Parameters:
+            task: the task.
+            enabled: the tasks that could run now.
+            rows: the steps so far; the second element of each is the id of who ran.
+        """
+        ran = {row[1] for row in rows[max(task.last_yield, 0) :]}
+        waiting = {other for other in enabled if other is not task and other.id not in ran}
+        task.last_yield = len(rows)
         if waiting:
             self._below.setdefault(task, set()).update(waiting)
             self.active = True

@@ -192,6 +192,8 @@ class ExecutorsOutside:
 
     def begin(self) -> None:
         """Before an execution: hide the workers there are."""
+        if not self._known.data:
+            return
         for executor in self._known:
             if executor._shutdown:
                 continue

@@ -1,8 +1,7 @@
 """Taking control of a process: patches, and whatever was there before them.
 
 Functions that other modules imported by name, and locks, queues and
-thread-locals that exist already, are found through the garbage collector and
-exchanged in the containers that hold them.
+thread-locals that exist already, are exchanged (:mod:`adoption`).
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import _thread
 import concurrent.futures.thread
 import gc
+import os
 import sys
 import threading
 import types
@@ -26,7 +26,7 @@ from bohrbug.runtime.threads import (
     thread_state,
     timing,
 )
-from bohrbug.runtime.threads.control import INTERNAL_MODULES
+from bohrbug.runtime.threads.adoption import Adoption
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock, wrap_lock, wrap_rlock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
@@ -63,6 +63,10 @@ _ALL: tuple[Patches, ...] = (
     futures.patches,
     imports.patches,
 )
+if os.name == "posix":
+    from bohrbug.runtime.threads import io, processes
+
+    _ALL = (*_ALL, io.patches, processes.patches, processes.signal_patches)
 
 
 class Installation:
@@ -72,7 +76,7 @@ class Installation:
         self._patches = (*_ALL, *extra)
         self._depth = 0
         self._locals = thread_state.LocalSubclasses()
-        self._exchanged: list[tuple[Any, Any, Any]] = []
+        self._adoption: Adoption | None = None
         self.executors = futures.ExecutorsOutside()
 
     def install(self) -> None:
@@ -97,32 +101,23 @@ class Installation:
         self._locals.restore()
         for patches in reversed(self._patches):
             patches.restore()
-        while self._exchanged:
-            container, key, value = self._exchanged.pop()
-            if isinstance(container, dict) and key in container:
-                container[key] = value
+        if self._adoption is not None:
+            self._adoption.restore()
+            self._adoption = None
 
     def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
         """Exchange references to real primitives that were made before the patches."""
-        replacements: dict[int, Any] = {}
-        originals: list[Any] = []
-        for original, replacement in functions:
-            replacements[id(original)] = replacement
-            originals.append(original)
+        pairs: list[tuple[Any, Any]] = list(functions)
         for obj in gc.get_objects():
             kind = type(obj)
             if kind is RealLock:
-                replacements[id(obj)] = wrap_lock(obj)
-                originals.append(obj)
+                pairs.append((obj, wrap_lock(obj)))
             elif kind is RealRLock:
-                replacements[id(obj)] = wrap_rlock(obj)
-                originals.append(obj)
+                pairs.append((obj, wrap_rlock(obj)))
             elif kind is RealSimpleQueue:
-                replacements[id(obj)] = wrap_simple_queue(obj)
-                originals.append(obj)
+                pairs.append((obj, wrap_simple_queue(obj)))
             elif kind is thread_state.RealLocal:
-                replacements[id(obj)] = thread_state.wrap_local(obj)
-                originals.append(obj)
+                pairs.append((obj, thread_state.wrap_local(obj)))
         own = {
             id(vars(module))
             for name, module in list(sys.modules.items())
@@ -132,88 +127,10 @@ class Installation:
         for patches in self._patches:
             for _, _, replacement in patches._wanted:
                 own.update(id(cell) for cell in getattr(replacement, "__closure__", None) or ())
-        restorable = {id(original) for original, _ in functions}
-        wrappers = {id(replacement) for replacement in replacements.values()}
-        methods = self._exchange(originals, replacements, own, wrappers, restorable)
-        if methods:
-            # Bound methods of locks, such as those that a Condition keeps.
-            bound = {id(method): getattr(replacement, name) for method, replacement, name in methods}
-            self._exchange([method for method, _, _ in methods], bound, own, wrappers, set())
-
-    def _exchange(
-        self,
-        originals: list[Any],
-        replacements: dict[int, Any],
-        own: set[int],
-        wrappers: set[int],
-        restorable: set[int],
-    ) -> list[tuple[Any, Any, str]]:
-        """Put replacements where the originals are held; return bound methods of originals."""
-        methods: list[tuple[Any, Any, str]] = []
-        for holder in gc.get_referrers(*originals):
-            if (
-                holder is originals
-                or id(holder) in own
-                or id(holder) in wrappers
-                or isinstance(holder, types.FrameType)
-            ):
-                continue
-            if isinstance(holder, dict):
-                module = holder.get("__name__")
-                internal = module in INTERNAL_MODULES
-                for key, value in list(holder.items()):
-                    replacement = replacements.get(id(value))
-                    if replacement is not None:
-                        if internal and isinstance(replacement, lock | RLock):
-                            replacement._internal = True
-                        holder[key] = replacement
-                        if id(value) in restorable:
-                            self._exchanged.append((holder, key, value))
-            elif isinstance(holder, list):
-                for index, value in enumerate(holder):
-                    replacement = replacements.get(id(value))
-                    if replacement is not None:
-                        holder[index] = replacement
-            elif isinstance(holder, types.CellType):
-                replacement = replacements.get(id(holder.cell_contents))
-                if replacement is not None:
-                    holder.cell_contents = replacement
-            elif isinstance(holder, types.BuiltinMethodType):
-                replacement = replacements.get(id(holder.__self__))
-                if replacement is not None and hasattr(replacement, holder.__name__):
-                    methods.append((holder, replacement, holder.__name__))
-            elif not isinstance(holder, type | types.ModuleType | tuple | types.FunctionType):
-                _exchange_attributes(holder, replacements)
-        return methods
-
-
-def _exchange_attributes(holder: Any, replacements: dict[int, Any]) -> None:
-    """Exchange what an object holds in its attributes and slots."""
-    try:
-        attributes = object.__getattribute__(holder, "__dict__")
-    except AttributeError:
-        attributes = None
-    if isinstance(attributes, dict):
-        for key, value in list(attributes.items()):
-            replacement = replacements.get(id(value))
-            if replacement is not None:
-                if isinstance(replacement, lock | RLock):
-                    replacement._internal = type(holder).__module__ in INTERNAL_MODULES
-                attributes[key] = replacement
-    for cls in type(holder).__mro__:
-        for name, member in list(vars(cls).items()):
-            if isinstance(member, types.MemberDescriptorType):
-                try:
-                    value = member.__get__(holder, type(holder))
-                except AttributeError:
-                    continue
-                replacement = replacements.get(id(value))
-                if replacement is not None:
-                    try:
-                        member.__set__(holder, replacement)
-                    except (AttributeError, TypeError):
-                        # A read-only slot of a C type: it keeps the real primitive.
-                        continue
+        own.add(id(functions))
+        own.update(id(pair) for pair in functions)
+        self._adoption = Adoption(own)
+        self._adoption.exchange(pairs, {id(original) for original, _ in functions})
 
 
 def _functions_to_exchange() -> list[tuple[Any, Any]]:

@@ -8,7 +8,6 @@ of a task that is enabled when the real lock is free.
 from __future__ import annotations
 
 import _thread
-from abc import ABC, abstractmethod
 from sys import _getframe
 from typing import Any
 
@@ -33,7 +32,7 @@ def _check_arguments(blocking: Any, timeout: Any) -> None:
     probe.acquire(blocking, timeout)
 
 
-class _Lock(ABC):
+class _Lock:
     """What ``Lock`` and ``RLock`` share: the way to wait for the real lock."""
 
     __slots__ = ("__weakref__", "_created", "_internal", "_owner", "_real", "_state")
@@ -55,14 +54,6 @@ class _Lock(ABC):
             self._state = execution.resources.new(execution.current, self._type, self._created)
         else:
             self._created = (frame.f_code, frame.f_lasti)
-
-    @abstractmethod
-    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
-        """Acquire on behalf of the code that runs in ``frame``."""
-
-    @abstractmethod
-    def _release(self, frame: Any) -> None:
-        """Release on behalf of the code that runs in ``frame``."""
 
     def _resource(self, execution: Execution) -> ResourceState:
         state = self._state
@@ -118,10 +109,65 @@ class _Lock(ABC):
         self._took(execution, task, frame)
         return True
 
+    def acquire(self, blocking: Any = True, timeout: Any = -1) -> bool:
+        """As ``Lock.acquire``."""
+        return self._acquire(_getframe(1), blocking, timeout)
+
+    def release(self) -> None:
+        """As ``Lock.release``."""
+        self._release(_getframe(1))
+
+    def __enter__(self) -> bool:
+        # The most frequent operation of all: the common case of _take, written out.
+        execution = current.execution
+        if (
+            execution is None
+            or self._internal
+            or execution.suspended
+            or real_get_ident() != current.thread
+        ):
+            return self._acquire(_getframe(1), True, -1)
+        task = execution.current
+        real = self._real
+        if task.inside or (self._owner is None and real.locked()):
+            return self._acquire(_getframe(1), True, -1)
+        frame = _getframe(1)
+        place = (frame.f_code, frame.f_lasti)
+        execution.perform(ACQUIRE, self._resource(execution), place, self._is_free)
+        if not real.acquire(False):
+            raise TaskKilled
+        self._owner = task
+        task.holding[self] = place
+        return True
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._release(_getframe(1))
+
+    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+        """Acquire on behalf of the code that runs in ``frame``."""
+        execution = current.execution
+        if execution is None or real_get_ident() != current.thread or execution.suspended:
+            return bool(self._real.acquire(blocking, timeout))
+        return self._take(execution, execution.current, frame, blocking, timeout)
+
+    def _release(self, frame: Any) -> None:
+        """Release on behalf of the code that runs in ``frame``."""
+        execution = current.execution
+        if execution is None or real_get_ident() != current.thread or execution.suspended:
+            self._real.release()
+            return
+        if not (
+            execution.current.inside
+            or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
+        ):
+            execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
+        elif not self._internal:
+            execution.effect(self._resource(execution), True)
+        self._let_go(execution)
+
     def _took(self, execution: Execution, task: Task, frame: Any) -> None:
         self._owner = task
         task.holding[self] = (frame.f_code, frame.f_lasti)
-        execution.resources.held[id(self)] = self
 
     def _let_go(self, execution: Execution) -> None:
         owner = self._owner
@@ -129,7 +175,6 @@ class _Lock(ABC):
         self._real.release()
         if owner is not None:
             owner.holding.pop(self, None)
-            execution.resources.held.pop(id(self), None)
 
     def _reset(self) -> None:
         """Free the lock at the end of an execution: its holder is gone."""
@@ -152,34 +197,6 @@ class lock(_Lock):  # noqa: N801  (the name that reprs and errors of CPython sho
 
     __slots__ = ()
 
-    def acquire(self, blocking: Any = True, timeout: Any = -1) -> bool:
-        """As ``Lock.acquire``."""
-        return self._acquire(_getframe(1), blocking, timeout)
-
-    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
-        execution = current.execution
-        if execution is None or real_get_ident() != current.thread or execution.suspended:
-            return bool(self._real.acquire(blocking, timeout))
-        return self._take(execution, execution.current, frame, blocking, timeout)
-
-    def release(self) -> None:
-        """As ``Lock.release``."""
-        self._release(_getframe(1))
-
-    def _release(self, frame: Any) -> None:
-        execution = current.execution
-        if execution is None or real_get_ident() != current.thread or execution.suspended:
-            self._real.release()
-            return
-        if not (
-            execution.current.inside
-            or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
-        ):
-            execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
-        elif not self._internal:
-            execution.effect(self._resource(execution), True)
-        self._let_go(execution)
-
     def locked(self) -> bool:
         """As ``Lock.locked``."""
         execution = current.execution
@@ -196,14 +213,8 @@ class lock(_Lock):  # noqa: N801  (the name that reprs and errors of CPython sho
                 execution.observe(self._resource(execution), place)
         return bool(self._real.locked())
 
-    def __enter__(self) -> bool:
-        return self._acquire(_getframe(1), True, -1)
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._release(_getframe(1))
-
-    acquire_lock = acquire
-    release_lock = release
+    acquire_lock = _Lock.acquire
+    release_lock = _Lock.release
     locked_lock = locked
 
     def __repr__(self) -> str:

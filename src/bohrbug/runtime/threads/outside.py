@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.threads import control
-from bohrbug.runtime.threads.task import Task
+from bohrbug.runtime.threads.task import Firing, Task
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -82,11 +82,11 @@ class Outside:
         self.alarm_set = seconds > 0
         return float(seconds)
 
-    def without_real_time(self, timed: list[Task]) -> list[Task]:
-        """The tasks whose timeout may fire early: what they wait for is inside the process."""
+    def firing_early(self, timed: list[Task]) -> list[Task]:
+        """The tasks whose timeout may fire although other tasks are enabled."""
         if self.alarm():
             return []
-        return [task for task in timed if not task.real_time]
+        return [task for task in timed if task.firing is Firing.EARLY]
 
     def pass_time(self, timed: Sequence[Task], first: Task) -> Sequence[Task] | None:
         """Let real time pass before virtual time jumps, if something outside needs it.
@@ -100,7 +100,9 @@ class Outside:
             changed or the execution is over.
         """
         execution = self._execution
-        paced = any(task.real_time and not task.daemon for task in execution.alive)
+        paced = any(
+            task.firing is Firing.IN_REAL_TIME and not task.daemon for task in execution.alive
+        )
         alarm = self.alarm()
         if not paced and not alarm:
             external = any(task.external for task in execution.alive)
@@ -112,7 +114,7 @@ class Outside:
         patience = execution.settings.external_patience
         if self.wait(min(ahead, max(patience, alarm)), external_only=True):
             return None
-        if first.real_time and ahead > patience:
+        if first.firing is Firing.IN_REAL_TIME and ahead > patience:
             # Firing it now would call a slow world a broken one.
             execution.give_up()
             return None

@@ -85,7 +85,6 @@ class ResourceTable:
         self._named: dict[ResourceId, ResourceState] = {}
         self._states: list[ResourceState | VariableState] = []
         self._names: dict[int, Any] = {} if names is None else names
-        self.held: dict[int, Any] = {}
 
     def state_named(self, id: ResourceId, label: str = "", type: str = "") -> ResourceState:
         """The resource with a given id, such as the thread resource of a task."""
@@ -133,12 +132,6 @@ class ResourceTable:
     def add_variable(self, id: ResourceId, shadow: Any) -> None:
         """A variable was accessed at a scheduling point."""
         self._states.append(VariableState(id, shadow))
-
-    def reset_held(self) -> None:
-        """Free the locks that tasks of this execution still hold at its end."""
-        for lock in list(self.held.values()):
-            lock._reset()
-        self.held.clear()
 
     def descriptions(self) -> dict[ResourceId, Resource]:
         """Every resource, described for people; computed only when looked at."""

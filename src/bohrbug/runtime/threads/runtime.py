@@ -129,11 +129,13 @@ class Executed:
         trace: of the execution.
         new_points: places that became scheduling points through it; executions
             from now on have more steps than before.
+        tasks: how many tasks there were.
         beyond_gil: see :attr:`Execution.beyond_gil`.
     """
 
     trace: Trace
     new_points: int
+    tasks: int
     beyond_gil: tuple[int, ...] = ()
 
 
@@ -263,10 +265,8 @@ class ThreadsRuntime:
             else:
                 sink = _PointSink(execution, variables, self.points)
 
-            def watch() -> None:
-                sink.enabled = True
-
-            execution.on_first_spawn = watch
+            execution.sink = sink
+            execution.end_of_task = variables.sweep
             hooks.set_sink(sink)
         try:
             trace = execution.run(self.function)
@@ -285,7 +285,9 @@ class ThreadsRuntime:
             variables.clear()
         if gc.get_count()[0] > 20_000:
             gc.collect(1)
-        return Executed(trace, new_points, tuple(execution.beyond_gil))
+        return Executed(
+            trace, new_points, len(execution.all_tasks), tuple(execution.beyond_gil)
+        )
 
     def _take_new_points(self) -> None:
         if self._new_points:

@@ -32,7 +32,7 @@ def frames_from(frame: FrameType | None) -> tuple[Frame, ...]:
             site = site_of((frame.f_code, frame.f_lasti))
             assert site is not None
             found.append(Frame(site))
-        elif is_own(filename) and frame.f_code.co_name == "run_as_root":
+        elif is_own(filename) and frame.f_code.co_qualname == "Execution.run":
             break
         frame = frame.f_back
     found.reverse()

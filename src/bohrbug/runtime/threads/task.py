@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from greenlet import getcurrent, greenlet
@@ -16,6 +17,17 @@ class TaskKilled(BaseException):
     It derives from :class:`BaseException` so that ``except Exception`` in the
     tested program lets it pass.
     """
+
+
+class Firing(Enum):
+    """When the timeout of a waiting task may fire."""
+
+    EARLY = "early"
+    """At any time: a choice of the schedule."""
+    LATE = "late"
+    """When no task is enabled: a safety net, such as the timeout of a socket."""
+    IN_REAL_TIME = "in real time"
+    """When no task is enabled and as much real time has passed: something outside needs it."""
 
 
 class Task:
@@ -38,6 +50,7 @@ class Task:
         "ended",
         "entered",
         "external",
+        "firing",
         "function",
         "greenlet",
         "holding",
@@ -45,8 +58,6 @@ class Task:
         "ident",
         "index",
         "inside",
-        "last_disabled",
-        "last_run",
         "last_yield",
         "local_values",
         "looks",
@@ -55,7 +66,6 @@ class Task:
         "pending",
         "prelude_of",
         "ready",
-        "real_time",
         "resources",
         "running_loop",
         "spawned",
@@ -64,6 +74,7 @@ class Task:
         "target",
         "thread",
         "timed_out",
+        "waiting",
         "waits_for",
     )
 
@@ -87,8 +98,9 @@ class Task:
         self.deadline: float | None = None
         self.timed_out = False
         self.external = False
-        # What it waits for needs real time, see Execution.perform.
-        self.real_time = False
+        # ``pending`` is still to come, not what the task is doing now.
+        self.waiting = True
+        self.firing = Firing.EARLY
         self.waits_for: Any = None
         self.blocked_since = 0
         # Depth of calls into modelled primitives, within which nothing is a scheduling point.
@@ -99,9 +111,7 @@ class Task:
         self.holding: dict[Any, Any] = {}
         self.state: Any = None
         self.on_end: list[Callable[[], object]] = []
-        self.last_run = 0
         self.last_yield = -1
-        self.last_disabled = -1
         # How often the task looked at something without making progress itself.
         self.looks: dict[Any, int] = {}
         self.begun = index == 0

@@ -32,6 +32,7 @@ patches = Patches()
 
 real_start_new_thread = _thread.start_new_thread
 real_get_native_id = _thread.get_native_id
+real_count: Callable[[], int] = _thread._count
 _Thread = threading.Thread
 
 instrument_callable: Callable[[Any], Any] = lambda function: function  # noqa: E731
@@ -80,13 +81,32 @@ def _spawn(execution: Execution, function: Any, args: Any, kwargs: Any) -> Task:
         except (SystemExit, TaskKilled):
             raise
         except BaseException as error:
-            execution.fail_with_exception(execution.current, error)
+            if sys.unraisablehook is execution.unraisablehook_before:
+                execution.fail_with_exception(execution.current, error)
+            else:
+                # The program expects it.
+                sys.unraisablehook(_Unraisable(error, function))
 
     task = execution.spawn(body, place, name, target, daemon, _new_ident(execution))
     if thread is not None:
         task.thread = thread
         execution.run_prelude(task)
     return task
+
+
+class _Unraisable:
+    """What ``sys.unraisablehook`` gets for an exception that left a bare thread."""
+
+    def __init__(self, error: BaseException, function: Any) -> None:
+        self.exc_type = type(error)
+        self.exc_value = error
+        self.exc_traceback = error.__traceback__
+        if sys.version_info >= (3, 13):
+            self.err_msg: str | None = f"Exception ignored in thread started by {function!r}"
+            self.object = None
+        else:
+            self.err_msg = "Exception ignored in thread started by"
+            self.object = function
 
 
 def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
@@ -122,6 +142,14 @@ def get_native_id() -> int:
         if task.index:
             return task.ident
     return real_get_native_id()
+
+
+def count() -> int:
+    """Stands for ``_thread._count``: threads that run, without the main one."""
+    execution = controlled()
+    if execution is None:
+        return int(real_count())
+    return int(real_count()) + sum(task is not execution.root for task in execution.alive)
 
 
 # -- the end of a thread, as ``Thread`` sees it ---------------------------------------
@@ -168,22 +196,24 @@ class ThreadHandle:
         return self._done or self._real.is_done()
 
     def _set_done(self) -> None:
-        self._done = True
         if self._task is None:
+            # Raises if the thread was never started.
             self._real._set_done()
+        self._done = True
 
     def join(self, timeout: float | None = None) -> None:
         """Wait for the end of the thread."""
+        execution = controlled()
         if self._task is None:
-            execution = controlled()
-            if execution is not None and not self._real.is_done():
+            if execution is not None and self._real.ident and not self._real.is_done():
                 _join_outside(execution, self._real.is_done, timeout)
                 return
             self._real.join(timeout)
             return
-        execution = controlled()
         if execution is None or self._done:
             return
+        if execution.current is self._task:
+            raise RuntimeError("Cannot join current thread")
         execution.perform(
             JOIN, self._task.state, place_of(_getframe(1)), lambda: self._done, timeout
         )
@@ -199,6 +229,8 @@ def _join_outside(execution: Execution, done: Callable[[], bool], timeout: float
 def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
     """Stands for ``_thread.start_joinable_thread`` (Python 3.13 on)."""
     execution = controlled()
+    if not callable(function):
+        raise TypeError("thread function must be callable")
     if handle is None:
         handle = ThreadHandle()
     if execution is None:
@@ -345,6 +377,17 @@ def make_invoke_excepthook() -> Callable[[Any], None]:
     return invoke_excepthook
 
 
+for _function, _original in (
+    (start_new_thread, _thread.start_new_thread),
+    (get_ident, _thread.get_ident),
+    (get_native_id, _thread.get_native_id),
+    (count, _thread._count),
+):
+    _function.__module__ = "_thread"
+    _function.__name__ = _function.__qualname__ = _original.__name__
+    _function.__doc__ = _original.__doc__
+
+
 class ThreadNames:
     """Default names of threads, which count up, begin alike in every execution."""
 
@@ -367,6 +410,7 @@ class ThreadNames:
 patches.add(threading, "_make_invoke_excepthook", make_invoke_excepthook)
 patches.add(_thread, "start_new_thread", start_new_thread)
 patches.add(_thread, "start_new", start_new_thread)
+patches.add(_thread, "_count", count)
 patches.add(_thread, "get_ident", get_ident)
 patches.add(_thread, "get_native_id", get_native_id)
 patches.add(threading, "get_ident", get_ident)

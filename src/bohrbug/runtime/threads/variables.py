@@ -18,11 +18,11 @@ import os
 import sys
 import types
 import weakref
-from _thread import _local as local
+from _thread import _local
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from bohrbug.model.operation import READ, WRITE, Kind, ResourceId, TaskId
+from bohrbug.model.operation import READ, WRITE, Kind, ResourceId
 from bohrbug.model.site import site_of
 
 Place = tuple[types.CodeType, int]
@@ -100,6 +100,7 @@ class Shadow:
         "key",
         "owner",
         "reads",
+        "shared",
         "sole",
         "writes",
     )
@@ -113,6 +114,8 @@ class Shadow:
         self.is_item = is_item
         # The only task that has touched it so far, or SEVERAL.
         self.sole = sole
+        # Whether accesses of two tasks conflicted, even if they were ordered.
+        self.shared = False
         self.reads = self.writes = self.item_reads = self.item_writes = NO_ACCESSES
 
     @property
@@ -148,12 +151,16 @@ class _IdentityKey:
         self.owner = owner
 
 
-def _shown(key: object) -> str:
-    """A key for people and ids; it consists of built-in types, so that no code is run."""
+def _shown(key: object, in_label: bool = False) -> str:
+    """A key for people and ids; it consists of built-in types, so that no code is run.
+
+    Labels leave out the ids of objects, which depend on the schedule.
+    """
     if isinstance(key, _IdentityKey):
-        return f"<{key.owner.kind.name} {key.owner.resource_id}>"
+        name = key.owner.kind.name
+        return f"<{name}>" if in_label else f"<{name} {key.owner.resource_id}>"
     if isinstance(key, tuple):
-        return f"({', '.join(_shown(element) for element in key)})"
+        return f"({', '.join(_shown(element, in_label) for element in key)})"
     return repr(key)
 
 
@@ -166,10 +173,15 @@ _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 _weakref_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
 _module_namespace_of: Callable[[types.ModuleType], dict[str, object]]
-_module_namespace_of = types.ModuleType.__dict__["__dict__"].__get__
+_module_namespace_of = vars(types.ModuleType)["__dict__"].__get__
 _IMMUTABLE_TYPE_FLAG = 1 << 8
 
-_IMMUTABLE = (
+
+def _identities(*classes: type) -> frozenset[int]:
+    return frozenset(map(id, classes))
+
+
+_IMMUTABLE = _identities(
     int,
     float,
     complex,
@@ -195,10 +207,10 @@ _IMMUTABLE = (
     types.GenericAlias,
     super,
 )
-_NEVER_HELD = (BaseException, types.FrameType, types.TracebackType)
+_NEVER_HELD = _identities(BaseException, types.FrameType, types.TracebackType)
 """They keep whole stacks alive, so that a strong reference to one would do so too."""
 
-_PLAIN_KEYS = frozenset({str, int, bytes, bool, type(None), float})
+_PLAIN_KEYS = _identities(str, int, bytes, bool, type(None), float)
 _CONTAINER_METHODS = ("__getitem__", "__len__", "__iter__", "__next__")
 
 
@@ -213,6 +225,7 @@ class _Kind:
         "identity_keys",
         "is_container",
         "is_mapping",
+        "is_module",
         "is_type",
         "name",
         "tracked",
@@ -220,20 +233,23 @@ class _Kind:
 
     def __init__(self, cls: type, excluded: bool) -> None:
         mro = _mro_of(cls)
+        # By identity: a metaclass may define ``__eq__`` and ``__hash__``.
+        bases = {id(base) for base in mro}
         self.name = _name_of(cls)
-        self.is_type = type in mro
-        self.is_mapping = dict in mro
+        self.is_type = id(type) in bases
+        self.is_module = id(types.ModuleType) in bases
+        self.is_mapping = id(dict) in bases
         self.held = not _weakref_offset_of(cls)
-        immutable = any(base in mro for base in _IMMUTABLE)
+        immutable = not bases.isdisjoint(_IMMUTABLE)
         self.tracked = not (
             excluded
-            or cls in _IMMUTABLE
-            or (immutable and self.held)
-            or (self.held and any(base in mro for base in _NEVER_HELD))
+            or id(cls) in _IMMUTABLE
+            or (self.held and (immutable or not bases.isdisjoint(_NEVER_HELD)))
+            or id(_local) in bases
         )
         # Its contents are something else than its attributes.
         self.is_container = not immutable and any(
-            not isinstance(_found(mro, name), types.FunctionType | None)
+            type(_found(mro, name)) not in (types.FunctionType, type(None))
             for name in _CONTAINER_METHODS
         )
         self.identity_keys = (
@@ -273,7 +289,7 @@ class Types:
         kind = self.kinds.get(identity)
         if kind is None:
             excluded = self._excluded is not None and self._excluded(cls)
-            kind = self.kinds[identity] = _Kind(cls, excluded or local in _mro_of(cls))
+            kind = self.kinds[identity] = _Kind(cls, excluded)
             kinds, references = self.kinds, self._references
 
             def forget(reference: weakref.ref[type]) -> None:
@@ -295,6 +311,8 @@ class Running(Protocol):
         """The task, with ``id`` and ``index``; not declared, so that it may be assignable."""
 
 
+# A class with slots of its own could not be a base beside ``weakref.ref``.
+_IN_SUBCLASSES = ()
 _OWNER_SLOTS = (
     "attributes",
     "identity",
@@ -311,7 +329,7 @@ _OWNER_SLOTS = (
 class _Owner:
     """An object that has variables; its two subclasses differ in how they refer to it."""
 
-    __slots__ = ()
+    __slots__ = _IN_SUBCLASSES
 
     identity: int
     kind: _Kind
@@ -347,7 +365,7 @@ class _Owner:
         if shadow.is_item:
             if self.kind is _GLOBALS:
                 return f"global {key}"
-            return f"{self._located()}[{_shown(key)}]"
+            return f"{self._located()}[{_shown(key, in_label=True)}]"
         if key is None:
             return self._cell() if self.kind.name == "cell" else self._located()
         target = self.target() if self.kind.is_type else None
@@ -455,7 +473,7 @@ class Variables:
         """
         known = self.owners.get(id(owner))
         if known is None:
-            if types.ModuleType in _mro_of(type(owner)):
+            if self.types.kind_of(type(owner)).is_module:
                 return self.shadow_of_item(_module_namespace_of(owner), name, is_write, place)
             known = self._register(owner, place)
             if known is None:
@@ -572,7 +590,7 @@ class Variables:
                 self.sweep()
             owner = self._held[identity] = _HeldOwner(target)
         else:
-            owner = _WeakOwner(target, self._forget)  # type: ignore[arg-type]
+            owner = _WeakOwner(target, self._forget)
         owner.identity = identity
         owner.kind = kind
         owner.variables = self
@@ -603,7 +621,7 @@ class Variables:
         cls = type(key)
         if cls is int:
             return key if key >= 0 or kind.is_mapping else _ANY_KEY
-        if cls in _PLAIN_KEYS or (cls is tuple and _is_plain(key)):
+        if id(cls) in _PLAIN_KEYS or (cls is tuple and _is_plain(key)):
             return key
         if not kind.is_mapping:
             return _ANY_KEY
@@ -627,7 +645,7 @@ def _add_later(accesses: Accesses, others: Accesses) -> None:
 
 def _is_plain(key: Any) -> bool:
     return all(
-        type(element) in _PLAIN_KEYS or (type(element) is tuple and _is_plain(element))
+        id(type(element)) in _PLAIN_KEYS or (type(element) is tuple and _is_plain(element))
         for element in key
     )
 

@@ -1,0 +1,53 @@
+"""What a test prints in its executions: kept, and shown only for the one that failed."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+
+
+class OutputKeeper:
+    """Wraps a test so that what each execution prints is kept instead of shown.
+
+    Parameters:
+        function: the test.
+        show: print everything of every execution instead.
+    """
+
+    def __init__(self, function: Callable[[], object], *, show: bool = False) -> None:
+        self._function = function
+        self._show = show
+        self._last = ""
+        self._failing: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Output of the last execution that an exception or its end by a monitor cut short.
+
+        The last replay of a failure is one of these; where a failure showed only after
+        the test had returned, it is the output of the last execution.
+        """
+        return self._failing if self._failing is not None else self._last
+
+    def __call__(self) -> None:
+        """Execute the test."""
+        if self._show:
+            self._function()
+            return
+        stdout, stderr, stdin = sys.stdout, sys.stderr, sys.stdin
+        buffer = io.BytesIO()
+        sys.stdout = sys.stderr = io.TextIOWrapper(buffer, "utf-8", "backslashreplace")
+        sys.stdin = io.StringIO()
+        failed = True
+        try:
+            self._function()
+            failed = False
+        finally:
+            kept = sys.stdout
+            sys.stdout, sys.stderr, sys.stdin = stdout, stderr, stdin
+            if isinstance(kept, io.TextIOWrapper) and not kept.closed:
+                kept.flush()
+            self._last = buffer.getvalue().decode("utf-8", "replace") if not buffer.closed else ""
+            if failed:
+                self._failing = self._last

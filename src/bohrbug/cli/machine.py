@@ -1,0 +1,61 @@
+"""Results as JSON, for other programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bohrbug.exploration.result import Failure, Result
+from bohrbug.model.outcome import Race
+from bohrbug.model.site import site_of
+
+
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """One failure as plain data."""
+    outcome = failure.outcome
+    path = failure.reproduction
+    return {
+        "kind": outcome.kind.value,
+        "message": outcome.message,
+        "task": outcome.task,
+        "exception": outcome.exception,
+        "interpreter": failure.interpreter.value,
+        "preemptions": len(failure.trace.preemptions()),
+        "found_preemptions": failure.found_preemptions,
+        "strategy": failure.strategy,
+        "execution": failure.execution,
+        "occurrences": failure.occurrences,
+        "confirmed": failure.confirmed,
+        "reproduction": None if path is None else str(path),
+    }
+
+
+def race_to_json(race: Race) -> dict[str, Any]:
+    """One data race as plain data."""
+    sites = (site_of(access.operation.place) for access in (race.first, race.second))
+    return {
+        "label": race.label,
+        "count": race.count,
+        "places": [None if site is None else f"{site.filename}:{site.line}" for site in sites],
+    }
+
+
+def result_to_json(result: Result) -> dict[str, Any]:
+    """A whole result as plain data."""
+    return {
+        "format": "bohrbug-result",
+        "version": 1,
+        "test": result.test,
+        "verdict": {
+            "kind": result.verdict.kind.value,
+            "covered": list(result.verdict.covered),
+            "caveats": list(result.verdict.caveats),
+        },
+        "failures": [failure_to_json(failure) for failure in result.failures],
+        "races": [race_to_json(race) for race in result.races],
+        "executions": result.executions,
+        "diverged": result.diverged,
+        "points": result.points,
+        "tasks": result.tasks,
+        "seconds": round(result.seconds, 3),
+        "interrupted": result.interrupted,
+    }

@@ -1,0 +1,147 @@
+"""What the command line can explore: scripts and functions, and how a file names them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import sys
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class ProgramError(ValueError):
+    """There is no such program; the message says what is missing."""
+
+
+class Script:
+    """A script, executed as ``__main__`` in a fresh namespace each time.
+
+    Modules that the script imports are loaded once, as everywhere.
+
+    Parameters:
+        path: of the script.
+        arguments: what it finds in ``sys.argv`` after its name.
+
+    Raises:
+        ProgramError: it can't be read or compiled.
+    """
+
+    def __init__(self, path: str, arguments: Sequence[str] = ()) -> None:
+        self.name = Path(path).name
+        self._path = path
+        self._arguments = list(arguments)
+        # Absolute, as Python itself makes it for the main script.
+        absolute = str(Path(path).absolute())
+        try:
+            source = io.open_code(absolute).read()
+            code = compile(source, absolute, "exec", dont_inherit=True)
+        except OSError as error:
+            raise ProgramError(f"{path}: {error.strerror or error}") from error
+        except (SyntaxError, ValueError) as error:
+            raise ProgramError(f"{path} can't be compiled: {error}") from error
+        self._module = types.ModuleType("__main__")
+        self._fresh = {
+            **vars(self._module),
+            "__builtins__": __builtins__,
+            "__file__": absolute,
+            "__cached__": None,
+        }
+        # A function, and always the same, so that its code can be rewritten.
+        self._body = types.FunctionType(code, vars(self._module))
+        self._folder = str(Path(absolute).parent)
+
+    def prepare(self) -> None:
+        """Let the interpreter look as if it had been started with the script."""
+        sys.argv = [self._path, *self._arguments]
+        sys.path.insert(0, self._folder)
+        sys.modules["__main__"] = self._module
+
+    def __call__(self) -> None:
+        """Execute it once."""
+        sys.argv[:] = [self._path, *self._arguments]
+        namespace = vars(self._module)
+        namespace.clear()
+        namespace.update(self._fresh)
+        try:
+            self._body()
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                raise
+
+    def target(self) -> dict[str, Any]:
+        """How a reproduction file names it."""
+        return {"kind": "script", "path": self._path, "arguments": self._arguments}
+
+
+def function_named(name: str, path: str | None = None) -> Callable[[], object]:
+    """The function called ``module:qualified.name``.
+
+    Parameters:
+        name: of the function.
+        path: file to load the module from where it can't be imported by name.
+
+    Raises:
+        ProgramError: there is no such module or function.
+    """
+    module_name, _, qualified = name.partition(":")
+    if not module_name or not qualified:
+        raise ProgramError(f"{name!r} is not of the form module:function")
+    if "<" in qualified:
+        raise ProgramError(
+            f"{qualified} was made inside another function and can't be found by its name: "
+            "make it a function of a module, or replay it from your own program with "
+            "bohrbug.exploration.replaying.replay"
+        )
+    found: Any = _module(module_name, path)
+    for part in qualified.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise ProgramError(f"module {module_name!r} has no function {qualified!r}") from None
+    if not callable(found):
+        raise ProgramError(f"{name} is no function")
+    return found  # type: ignore[no-any-return]
+
+
+def _module(name: str, path: str | None) -> types.ModuleType:
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    if name != "__main__":
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            missing = error.name or ""
+            if path is None or not (name == missing or name.startswith(f"{missing}.")):
+                raise ProgramError(f"can't import {name}: {error}") from error
+        except Exception as error:
+            raise ProgramError(
+                f"importing {name} raised {type(error).__name__}: {error}"
+            ) from error
+    if path is None or not Path(path).is_file():
+        raise ProgramError(f"can't find the file {path} of module {name}")
+    # Under another name than __main__, so that it is not started as a program.
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None:
+        raise ProgramError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], object]:
+    """What a command line means by ``script.py`` or ``module:function``.
+
+    Raises:
+        ProgramError: it means nothing.
+    """
+    if Path(name).is_file():
+        return Script(name, arguments)
+    if ":" in name and not name.endswith(".py"):
+        if arguments:
+            raise ProgramError(f"a function takes no arguments: {' '.join(arguments)}")
+        return function_named(name)
+    raise ProgramError(f"{name} is neither a script that exists nor of the form module:function")

@@ -1,0 +1,201 @@
+"""Exchanging references to real primitives that were made before we came.
+
+They are found through the garbage collector and exchanged in whatever holds
+them: modules, classes, instances, lists, closures, default values of functions,
+static methods, partial functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import types
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.runtime.threads.control import INTERNAL_MODULES
+from bohrbug.runtime.threads.locks import RLock, lock
+
+_IMMUTABLE = (staticmethod, classmethod, tuple, types.BuiltinMethodType)
+
+
+class Adoption:
+    """Exchanges objects wherever they are held, and can undo it.
+
+    Parameters:
+        own: ids of containers that keep the originals, because they are ours.
+    """
+
+    def __init__(self, own: set[int]) -> None:
+        self._own = own
+        self._replacements: dict[int, Any] = {}
+        self._undone: set[int] = set()
+        self._undo: list[Callable[[], object]] = []
+
+    def exchange(self, pairs: list[tuple[Any, Any]], undone: set[int]) -> None:
+        """Put replacements where the originals are held.
+
+        Parameters:
+            pairs: originals with their replacements.
+            undone: ids of the originals that :meth:`restore` puts back.
+        """
+        self._undone = undone
+        # What holds an original without being able to change is rebuilt, and then
+        # exchanged itself where it is held: a bound method, a tuple of default values.
+        while pairs:
+            self._replacements = {id(original): replacement for original, replacement in pairs}
+            skipped = self._own | {id(replacement) for _, replacement in pairs}
+            skipped |= {id(pair) for pair in pairs}
+            originals = [original for original, _ in pairs]
+            skipped.update((id(originals), id(pairs)))
+            pairs = []
+            class_dictionaries = []
+            for holder in gc.get_referrers(*originals):
+                if id(holder) in skipped or isinstance(holder, types.FrameType):
+                    continue
+                if isinstance(holder, _IMMUTABLE):
+                    rebuilt = self._rebuilt(holder)
+                    if rebuilt is not None:
+                        pairs.append((holder, rebuilt))
+                elif isinstance(holder, dict):
+                    if "__module__" in holder and "__dict__" in holder:
+                        class_dictionaries.append(holder)
+                    else:
+                        self._in_dictionary(holder)
+                else:
+                    self._in_object(holder)
+            if class_dictionaries:
+                self._in_classes(class_dictionaries)
+
+    def restore(self) -> None:
+        """Put originals back, the last exchanged first."""
+        while self._undo:
+            self._undo.pop()()
+        self._replacements.clear()
+
+    def _replacement(self, value: Any, module: Any) -> Any:
+        """What stands for ``value``, which ``module`` holds; ``None`` if it may stay."""
+        replacement = self._replacements.get(id(value))
+        if isinstance(replacement, lock | RLock):
+            replacement._internal = module in INTERNAL_MODULES
+        return replacement
+
+    def _remember(self, original: Any, undo: Callable[[], object]) -> None:
+        if id(original) in self._undone:
+            self._undo.append(undo)
+
+    def _rebuilt(self, holder: Any) -> Any:
+        """A copy of an immutable holder with the replacement inside, or ``None``."""
+        rebuilt: Any = None
+        original: Any = None
+        if isinstance(holder, types.BuiltinMethodType):
+            original = holder.__self__
+            replacement = self._replacements.get(id(original))
+            if replacement is not None:
+                rebuilt = getattr(replacement, holder.__name__, None)
+        elif isinstance(holder, staticmethod | classmethod):
+            original = holder.__func__
+            replacement = self._replacements.get(id(original))
+            if replacement is not None:
+                rebuilt = type(holder)(replacement)
+        elif type(holder) is tuple:
+            changed = [value for value in holder if id(value) in self._replacements]
+            if changed:
+                original = changed[0]
+                rebuilt = tuple(self._replacements.get(id(value), value) for value in holder)
+        if rebuilt is not None and id(original) in self._undone:
+            self._undone.add(id(holder))
+        return rebuilt
+
+    def _in_dictionary(self, holder: dict[Any, Any]) -> None:
+        module = holder.get("__name__")
+        for key, value in list(holder.items()):
+            replacement = self._replacement(value, module)
+            if replacement is not None and type(value) is not tuple:
+                holder[key] = replacement
+
+                def undo(key: Any = key, value: Any = value, put: Any = replacement) -> None:
+                    if holder.get(key) is put:
+                        holder[key] = value
+
+                self._remember(value, undo)
+
+    def _in_classes(self, dictionaries: list[dict[str, Any]]) -> None:
+        """Through the class, which keeps caches of its attributes."""
+        for cls in gc.get_referrers(*dictionaries):
+            if not isinstance(cls, type):
+                continue
+            for key, value in list(vars(cls).items()):
+                replacement = self._replacement(value, cls.__module__)
+                if replacement is None or type(value) is tuple:
+                    continue
+                try:
+                    type.__setattr__(cls, key, replacement)
+                except TypeError:
+                    # A class of the interpreter: it keeps the real primitive.
+                    continue
+                self._remember(value, functools.partial(type.__setattr__, cls, key, value))
+
+    def _in_object(self, holder: Any) -> None:
+        if isinstance(holder, list):
+            for index, value in enumerate(holder):
+                replacement = self._replacement(value, None)
+                if replacement is not None and type(value) is not tuple:
+                    holder[index] = replacement
+                    self._remember(value, functools.partial(_put_back, holder, index, value))
+        elif isinstance(holder, types.CellType):
+            value = holder.cell_contents
+            replacement = self._replacement(value, None)
+            if replacement is not None and type(value) is not tuple:
+                holder.cell_contents = replacement
+                self._remember(value, functools.partial(setattr, holder, "cell_contents", value))
+        elif isinstance(holder, types.FunctionType):
+            value = holder.__defaults__
+            replacement = self._replacements.get(id(value))
+            if isinstance(replacement, tuple):
+                holder.__defaults__ = replacement
+                self._remember(value, functools.partial(setattr, holder, "__defaults__", value))
+        elif isinstance(holder, functools.partial):
+            state = (holder.func, holder.args, holder.keywords, vars(holder))
+            function = self._replacements.get(id(holder.func), holder.func)
+            arguments = tuple(self._replacements.get(id(a), a) for a in holder.args)
+            holder.__setstate__((function, arguments, *state[2:]))
+            if any(id(value) in self._undone for value in (holder.func, *state[1], state[0])):
+                self._undo.append(functools.partial(holder.__setstate__, state))
+        elif not isinstance(holder, type | types.ModuleType):
+            self._in_attributes(holder)
+
+    def _in_attributes(self, holder: Any) -> None:
+        """What an object holds in its attributes and slots."""
+        module = type(holder).__module__
+        try:
+            attributes = object.__getattribute__(holder, "__dict__")
+        except AttributeError:
+            attributes = None
+        if isinstance(attributes, dict):
+            for key, value in list(attributes.items()):
+                replacement = self._replacement(value, module)
+                if replacement is not None and type(value) is not tuple:
+                    attributes[key] = replacement
+                    self._remember(value, functools.partial(_put_back, attributes, key, value))
+        for cls in type(holder).__mro__:
+            for member in list(vars(cls).values()):
+                if not isinstance(member, types.MemberDescriptorType):
+                    continue
+                try:
+                    value = member.__get__(holder, type(holder))
+                except AttributeError:
+                    continue
+                replacement = self._replacement(value, module)
+                if replacement is None or type(value) is tuple:
+                    continue
+                try:
+                    member.__set__(holder, replacement)
+                except (AttributeError, TypeError):
+                    # A read-only slot of a C type: it keeps the real primitive.
+                    continue
+                self._remember(value, functools.partial(member.__set__, holder, value))
+
+
+def _put_back(holder: Any, key: Any, value: Any) -> None:
+    holder[key] = value

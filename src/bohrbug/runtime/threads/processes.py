@@ -1,0 +1,353 @@
+"""Child processes and signals: children run natively, and a task waits for them as such.
+
+A waiting task lets the others go on.  What a child needs is real time, so that
+virtual time waits for it too.  A child that a task forks is nobody's to
+schedule: in it the real primitives work, and it ends when the task's code ends.
+
+The root task stands for the main thread: handlers of signals run in it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import types
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.control import controlled, real_get_ident
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io import IOPatches, with_pipe_file
+from bohrbug.runtime.threads.outside import Glances
+from bohrbug.runtime.threads.stacks import is_own
+from bohrbug.runtime.threads.synchronizers import place_of
+from bohrbug.runtime.threads.task import Firing
+
+patches = IOPatches()
+
+
+def _wait_for_child(
+    execution: Execution, ready: Callable[[], bool], timeout: float | None, place: Any
+) -> bool:
+    state = execution.resources.state_named("processes", "a child process", "process")
+    return execution.perform(
+        EXTERNAL, state, place, ready, timeout, external=True, firing=Firing.IN_REAL_TIME
+    )
+
+
+# -- subprocess --------------------------------------------------------------------------
+
+_Popen = subprocess.Popen
+_popen_init = _Popen.__init__
+_popen_wait = _Popen._wait  # type: ignore[attr-defined]
+_popen_poll = _Popen.poll
+_glances = Glances()
+
+
+@patches.method(_Popen, "__init__")
+def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+    execution = controlled()
+    if execution is None:
+        _popen_init(self, *args, **kwargs)
+        return
+    place = place_of(_getframe(1))
+    state = execution.resources.state_named("processes", "a child process", "process")
+    execution.perform(EXTERNAL, state, place)
+    execution.outside.has_children = True
+    execution.suspended += 1
+    try:
+        # Short, and no other task is needed for it: until the child executes its program.
+        _popen_init(self, *args, **kwargs)
+        for name in ("stdin", "stdout", "stderr"):
+            stream = getattr(self, name)
+            if stream is not None:
+                setattr(self, name, with_pipe_file(stream))
+    finally:
+        execution.suspended -= 1
+
+
+@patches.method(_Popen, "_wait")
+def _wait(self: Any, timeout: float | None) -> Any:
+    execution = controlled()
+    if execution is None or self.returncode is not None:
+        return _popen_wait(self, timeout)
+
+    def ended() -> bool:
+        return _popen_poll(self) is not None
+
+    if not _wait_for_child(execution, ended, timeout, place_of(_getframe(1))):
+        raise subprocess.TimeoutExpired(self.args, timeout)  # type: ignore[arg-type]
+    return self.returncode
+
+
+@patches.method(_Popen, "poll")
+def _poll(self: Any) -> Any:
+    code = _popen_poll(self)
+    if controlled() is not None:
+        if code is None:
+            _glances.in_vain()
+            code = _popen_poll(self)
+        else:
+            _glances.rewarded()
+    return code
+
+
+# -- os ----------------------------------------------------------------------------------
+
+
+def _wrap_waiting(name: str, options_at: int, wait_id: Callable[[Any], Any]) -> None:
+    """One of the ``wait`` functions of :mod:`os`."""
+    real = getattr(os, name)
+
+    @patches.function(os, name)
+    def wrapper(*args: Any) -> Any:
+        """Wait for a child as a task."""
+        execution = controlled()
+        options = args[options_at] if 0 <= options_at < len(args) else 0
+        if execution is None or options & os.WNOHANG:
+            return real(*args)
+        kind, number = wait_id(args)
+
+        def ended() -> bool:
+            try:
+                look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+                return os.waitid(kind, number, look) is not None
+            except ChildProcessError:
+                return True
+
+        _wait_for_child(execution, ended, None, place_of(_getframe(2)))
+        return real(*args)
+
+
+def _of_pid(args: Any) -> tuple[int, int]:
+    pid = args[0]
+    if pid > 0:
+        return os.P_PID, pid
+    if pid == -1:
+        return os.P_ALL, 0
+    return os.P_PGID, -pid if pid else os.getpgrp()
+
+
+if hasattr(os, "waitid"):
+    _wrap_waiting("waitpid", 1, _of_pid)
+    _wrap_waiting("wait4", 1, _of_pid)
+    _wrap_waiting("wait3", 0, lambda args: (os.P_ALL, 0))
+    _wrap_waiting("wait", -1, lambda args: (os.P_ALL, 0))
+
+if hasattr(os, "posix_spawn"):
+    _real_system = os.system
+
+    @patches.function(os, "system")
+    def system(command: Any) -> int:
+        """Stands for ``os.system``."""
+        execution = controlled()
+        if execution is None:
+            return _real_system(command)
+        execution.outside.has_children = True
+        text = os.fsdecode(command)
+        shell = os.posix_spawn("/bin/sh", ["sh", "-c", text], os.environ)
+        return int(os.waitpid(shell, 0)[1])
+
+
+if hasattr(os, "fork"):
+    _real_fork = os.fork
+
+    @patches.function(os, "fork")
+    def fork() -> int:
+        """Stands for ``os.fork``: one operation, with all that modules do before and after."""
+        execution = controlled()
+        if execution is None:
+            return _real_fork()
+        state = execution.resources.state_named("processes", "a child process", "process")
+        task = execution.current
+        if not task.inside:
+            execution.perform(EXTERNAL, state, place_of(_getframe(2)))
+        task.inside += 1
+        try:
+            return _real_fork()
+        finally:
+            task.inside -= 1
+
+
+def _forked_in_parent() -> None:
+    execution = controlled()
+    if execution is not None:
+        execution.outside.has_children = True
+        execution.outside.forked = True
+
+
+def _forked_in_child() -> None:
+    """In a child that a task has forked: this thread is all there is, and nobody schedules it."""
+    execution = control.current.execution
+    if execution is None or real_get_ident() != control.current.thread:
+        return
+    ident = execution.current.ident
+    execution.outside.in_child = True
+    control.current.execution = None
+    active = threading._active  # type: ignore[attr-defined]
+    thread = active.pop(ident, None)
+    if thread is not None:
+        # From now on ``get_ident`` gives the real one.
+        thread._ident = real_get_ident()
+        active[thread._ident] = thread
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_parent=_forked_in_parent, after_in_child=_forked_in_child)
+
+
+# -- multiprocessing -----------------------------------------------------------------------
+
+
+@patches.when_imported("multiprocessing.synchronize")
+def _wrap_semaphores(module: Any) -> None:
+    """Locks shared by processes, made from now on: block as a task."""
+    cls = module.SemLock
+    original = cls._make_methods
+
+    @patches.method(cls, "_make_methods")
+    def make_methods(self: Any) -> None:
+        original(self)
+        real = self._semlock
+
+        def acquire(block: bool = True, timeout: float | None = None) -> bool:
+            execution = controlled()
+            if execution is None or not block:
+                return bool(real.acquire(block, timeout))
+            taken = False
+
+            def take() -> bool:
+                nonlocal taken
+                taken = taken or real.acquire(False)
+                return taken
+
+            if not take():
+                place = place_of(_getframe(1))
+                _wait_for_child(execution, take, timeout, place)
+            return taken
+
+        self.acquire = acquire
+
+    @patches.method(cls, "__enter__")
+    def enter(self: Any) -> Any:
+        return self.acquire()
+
+
+# -- signals -----------------------------------------------------------------------------
+
+
+_real_signal = signal.signal
+_real_getsignal = signal.getsignal
+
+
+class Deferring:
+    """A handler that runs in the root task, as the original would in the main thread.
+
+    Parameters:
+        handler: the handler that the program gave.
+    """
+
+    def __init__(self, handler: Any) -> None:
+        self.handler = handler
+
+    def __call__(self, number: int, frame: Any) -> Any:
+        execution = control.current.execution
+        if (
+            execution is None
+            or real_get_ident() != control.current.thread
+            or (
+                execution.current is execution.root
+                and not execution.suspended
+                and (frame is None or not is_own(frame.f_code.co_filename))
+            )
+        ):
+            return self.handler(number, frame)
+        execution.defer_signal(self.handler, number, frame)
+        return None
+
+
+def _deferring(handler: Any) -> Any:
+    """What to install for a handler; handlers of ours and of the interpreter stay as they are."""
+    if isinstance(handler, Deferring) or not callable(handler):
+        return handler
+    if isinstance(handler, types.BuiltinFunctionType | signal.Handlers):
+        return handler
+    if str(getattr(handler, "__module__", "")).partition(".")[0] == "bohrbug":
+        return handler
+    return Deferring(handler)
+
+
+def _original(handler: Any) -> Any:
+    return handler.handler if isinstance(handler, Deferring) else handler
+
+
+def set_handler(signalnum: Any, handler: Any) -> Any:
+    """Stands for ``signal.signal``."""
+    return _original(_real_signal(signalnum, _deferring(handler)))
+
+
+def get_handler(signalnum: Any) -> Any:
+    """Stands for ``signal.getsignal``."""
+    return _original(_real_getsignal(signalnum))
+
+
+set_handler.__name__ = set_handler.__qualname__ = "signal"
+get_handler.__name__ = get_handler.__qualname__ = "getsignal"
+set_handler.__module__ = get_handler.__module__ = "signal"
+patches.add(signal, "signal", set_handler)
+patches.add(signal, "getsignal", get_handler)
+
+
+def _noting_alarm(name: str) -> None:
+    real = getattr(signal, name)
+
+    def wrapper(*args: Any) -> Any:
+        """Set an alarm; virtual time waits for it."""
+        result = real(*args)
+        execution = controlled()
+        if execution is not None:
+            execution.outside.alarm_set = True
+        return result
+
+    patches.function(signal, name)(wrapper)
+
+
+for _name in ("setitimer", "alarm"):
+    if hasattr(signal, _name):
+        _noting_alarm(_name)
+
+
+class _Signals(IOPatches):
+    """Handlers that were set before control was taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._exchanged: list[tuple[int, Deferring]] = []
+
+    def install(self) -> None:
+        """Let them run in the root task."""
+        super().install()
+        if real_get_ident() != threading.main_thread().ident:
+            return
+        for number in signal.valid_signals():
+            handler = _real_getsignal(number)
+            deferring = _deferring(handler)
+            if deferring is not handler:
+                _real_signal(number, deferring)
+                self._exchanged.append((number, deferring))
+
+    def restore(self) -> None:
+        """Put back what is still there."""
+        super().restore()
+        while self._exchanged:
+            number, deferring = self._exchanged.pop()
+            if _real_getsignal(number) is deferring:
+                _real_signal(number, deferring.handler)
+
+
+signal_patches = _Signals()

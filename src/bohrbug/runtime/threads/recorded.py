@@ -1,0 +1,78 @@
+"""Traces whose columns are put together only when somebody looks at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bohrbug.model.outcome import PASSED, TaskInfo, Uncontrolled
+from bohrbug.model.plan import Plan
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+_COLUMNS = ("choices", "tasks", "operations", "enabled", "timed", "yielded")
+
+
+class RecordedTrace(Trace):
+    """A :class:`~bohrbug.model.trace.Trace` backed by the rows that an execution wrote.
+
+    Most traces of a random search are never looked at beyond their outcome.
+    """
+
+    __slots__ = ("_execution", "_rows")
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for slots that are not set yet.
+        if name in _COLUMNS:
+            columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(_COLUMNS)
+            for column, values in zip(_COLUMNS, columns, strict=True):
+                setattr(self, column, list(values))
+        elif name == "task_infos":
+            self.task_infos = {
+                task.id: TaskInfo(
+                    task.id, task.name, task.target, task.daemon, site_of(task.spawned)
+                )
+                for task in self._execution.all_tasks
+            }
+        elif name == "resources":
+            self.resources = self._execution.resources.descriptions()
+        else:
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def forget(self) -> None:
+        """Drop the columns, which were looked at before the last row was written."""
+        for column in _COLUMNS:
+            try:
+                delattr(self, column)
+            except AttributeError:
+                return
+
+
+def recorded_trace(plan: Plan, execution: Execution, rows: list[tuple[Any, ...]]) -> RecordedTrace:
+    """The trace of an execution that is about to begin.
+
+    Parameters:
+        plan: what is executed.
+        execution: what executes it.
+        rows: choice, task, operation, enabled, timed, yielded for each step; grows.
+    """
+    trace = RecordedTrace.__new__(RecordedTrace)
+    trace._execution = execution
+    trace._rows = rows
+    trace.plan = plan
+    trace.arities = {}
+    trace.final_pending = {}
+    trace.effects = []
+    trace.races = []
+    trace.outcome = PASSED
+    trace.divergence = None
+    trace.uncontrolled = Uncontrolled()
+    trace.virtual_time = 0.0
+    trace.seconds = 0.0
+    return trace
