@@ -42,23 +42,22 @@ class ConnectionPool:
 
 
 def main() -> None:
-    """Three workers share two connections."""
-    pool = ConnectionPool(size=2)
+    """Three workers share one connection."""
+    pool = ConnectionPool(size=1)
     answers: list[str] = []
 
     def work() -> None:
-        for _ in range(2):
-            connection = pool.acquire()
-            answers.append(connection.query())
-            pool.release(connection)
+        connection = pool.acquire()
+        answers.append(connection.query())
+        pool.release(connection)
 
     workers = [threading.Thread(target=work, name=f"worker {n}") for n in (1, 2, 3)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert len(answers) == 6
-    print(f"{len(answers)} answers through {pool.made} connections")
+    assert len(answers) == 3
+    print(f"{len(answers)} answers through {pool.made} connection(s)")
 
 
 if __name__ == "__main__":

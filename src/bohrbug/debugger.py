@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pdb
+import pdb  # noqa: T100
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -113,7 +113,7 @@ class ReplayDebugger:
             execution.interrupt()
 
     def _step_on(self, execution: Execution) -> None:
-        """``step`` or ``next``: the next line of the program, in whichever task, is the next stop."""
+        """``step`` or ``next``: stop at the next line of the program, in any task."""
         prompt = self._prompt
         for task in execution.alive:
             if task is execution.current:

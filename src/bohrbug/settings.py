@@ -93,9 +93,12 @@ class Option:
         elif self.type is float:
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return float(value)
-        elif isinstance(value, self.type) and (self.type is bool or not isinstance(value, bool)):
-            if not self.choices or value in self.choices:
-                return value
+        elif (
+            isinstance(value, self.type)
+            and (self.type is bool or not isinstance(value, bool))
+            and (not self.choices or value in self.choices)
+        ):
+            return value
         raise self._wrong(value, where)
 
     def _wrong(self, value: object, where: str) -> SettingsError:

@@ -1,9 +1,62 @@
-"""CPython tests that are not run under control, each with the reason."""
+"""CPython's tests that are not run under control, each with the reason.
+
+``python tests/conformance/left_out.py`` writes the table into
+``docs/reference/conformance.md``.
+"""
+
 from __future__ import annotations
 
 import fnmatch
+from pathlib import Path
 
-LEFT_OUT: dict[str, dict[str, str]] = {}
+FINDING = (
+    "lets an exception leave a thread and expects the default hook to print it: "
+    "under control this is what ends the execution as a failure"
+)
+MAIN_THREAD = (
+    "a signal is handled by whichever task runs, because all tasks share the main OS thread"
+)
+
+FORK = (
+    "polls for a forked child with sleeps: in virtual time the patience of 300 seconds is over "
+    "before the child, which needs real time, has ended"
+)
+HANDSHAKE = (
+    "looks at the private lock by which 3.11 and 3.12 learn of a thread's end; "
+    "a task is started without it"
+)
+
+LEFT_OUT: dict[str, dict[str, str]] = {
+    "test.test_thread": {
+        "TestForkInThread.test_forkinthread": FORK,
+    },
+    "test.test_threading": {
+        "ExceptHookTests.test_excepthook": FINDING,
+        "ExceptHookTests.test_original_excepthook": FINDING,
+        "InterruptMainTests.test_can_interrupt_tight_loops": (
+            "loops without any operation until another thread stops it, which only the rewriting "
+            "of the loop's data accesses makes a scheduling point; the judge runs without it"
+        ),
+        "InterruptMainTests.test_interrupt_main_subthread": MAIN_THREAD,
+        "ThreadTests.test_PyThreadState_SetAsyncExc": (
+            "raises an exception in another OS thread, by its ident, through the C interface"
+        ),
+        "ThreadTests.test_disallow_instantiation": (
+            "3.11 and 3.12: the type of a lock can't be called; ours can"
+        ),
+        "ThreadTests.test_shutdown_locks": HANDSHAKE,
+        "ThreadTests.test_tstate_lock": HANDSHAKE,
+        "ThreadTests.test_is_alive_after_fork": FORK,
+        "ThreadJoinOnShutdown.test_clear_threads_states_after_fork": FORK,
+    },
+    "test.test_queue": {
+        "*SimpleQueueTest.test_many_threads_nonblock": (
+            "50 threads poll with sleeps of 10 us until others have slept up to 1 ms, thousands "
+            "of times: millions of steps in virtual time"
+        ),
+    },
+}
+"""For each module: patterns of names of tests (class and method) with reasons."""
 
 
 def reason_for(module: str, test: str) -> str | None:
@@ -12,3 +65,28 @@ def reason_for(module: str, test: str) -> str | None:
         if fnmatch.fnmatchcase(test, pattern):
             return reason
     return None
+
+
+def table() -> str:
+    """The table in Markdown."""
+    lines = ["| module | test | reason |", "|---|---|---|"]
+    for module, tests in LEFT_OUT.items():
+        for pattern, reason in tests.items():
+            lines.append(f"| `{module}` | `{pattern}` | {reason} |")
+    return "\n".join(lines)
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "conformance.md"
+_BEGIN = "<!-- the table of tests/conformance/left_out.py -->\n"
+_END = "<!-- end -->"
+
+
+def document_with_table(text: str) -> str:
+    """The document with the table of today in it."""
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n{table()}\n\n{_END}{after}"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document_with_table(DOCUMENT.read_text()))

@@ -45,8 +45,8 @@ MODULES = (
 )
 """``test.lock_tests`` has no tests of its own: ``test_thread`` and ``test_threading`` run them."""
 
-CHUNK = 60
-"""Tests per process."""
+MOST_DEATHS = 12
+"""Tests of a module that may hang or crash before the rest is not tried any more."""
 
 
 def is_there(module: str) -> bool:
@@ -84,6 +84,7 @@ def run(module: str, mode: str, names: Iterable[str], seeds: Sequence[int] = ())
     """Run tests of a module; a test that hangs or crashes costs only itself."""
     reports: list[Report] = []
     left = list(names)
+    deaths = 0
     while left:
         errors = tempfile.TemporaryFile("w+")
         process = _start([module, mode, *map(str, seeds)], errors)
@@ -110,7 +111,11 @@ def run(module: str, mode: str, names: Iterable[str], seeds: Sequence[int] = ())
         if running is None:
             break
         name, seed = running
-        reports.append(Report(name, "hung", f"exit status {process.returncode}\n{stacks}", seed))
+        deaths += 1
+        if deaths > MOST_DEATHS:
+            reports.extend(Report(other, "hung", "not run", seed=seed) for other in left[left.index(name):])
+            break
+        reports.append(Report(name, "hung", f"exit status {process.returncode}\n{stacks}", seed=seed))
         left = left[left.index(name) + 1 :]
     return reports
 
@@ -125,6 +130,7 @@ class Figures:
         failed: tests that pass natively only, with the reports of their failures.
         left_out: tests of the table.
         skipped: tests that don't apply here, or fail natively too.
+        seconds: that each execution took.
     """
 
     module: str
@@ -132,6 +138,7 @@ class Figures:
     failed: dict[str, Report] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    seconds: list[tuple[float, str]] = field(default_factory=list)
 
     @property
     def share(self) -> float:
@@ -154,6 +161,7 @@ def compare(
         else:
             names.append(name)
     reports = run(module, mode, names, seeds)
+    figures.seconds = [(r.seconds, r.test) for r in reports]
     failed = {r.test: r for r in reports if r.verdict in ("failed", "hung")}
     natively = {r.test: r for r in run(module, "native", failed)}
     for name in names:
@@ -194,6 +202,9 @@ def main() -> int:
                 f"not here {len(figures.skipped)}",
                 flush=True,
             )
+            if options.verbose:
+                for seconds, name in sorted(figures.seconds, reverse=True)[:5]:
+                    print(f"        {seconds:5.1f} s {name}")
             for name, report in sorted(figures.failed.items()):
                 print(f"    {name} (seed {report.seed}): {report.verdict}")
                 if options.verbose:

@@ -243,7 +243,7 @@ def replay_command(file: Path, with_pdb: bool, times: int, verbose: bool) -> Non
         if debugger is not None:
             debugger.close()
     if replayed.reproduced and not with_pdb:
-        _show_replayed(reproduction, replayed, output.text)
+        _show_replayed(reproduction, output.text)
     click.echo(replay_words(reproduction, replayed))
     _leave(replay_exit_code(replayed))
 
@@ -284,7 +284,7 @@ def _program_of(reproduction: Reproduction) -> Callable[[], object]:
     raise ProgramError(f"can't replay a test of the kind {target.get('kind')!r}")
 
 
-def _show_replayed(reproduction: Reproduction, replayed: Replay, printed: str) -> None:
+def _show_replayed(reproduction: Reproduction, printed: str) -> None:
     console = Console()
     render_failure(reproduction.failure, console, test=reproduction.test)
     if printed.strip():
@@ -297,7 +297,18 @@ def _show_replayed(reproduction: Reproduction, replayed: Replay, printed: str) -
 def _replay_with_pytest(
     file: Path, reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
 ) -> int:
+    # Not needed for anything else.
     import pytest
+
+    class Recorder:
+        """A pytest plugin that is told what a replay gave."""
+
+        last: Replay | None = None
+
+        @pytest.hookimpl(optionalhook=True)
+        def pytest_bohrbug_replayed(self, replayed: Replay) -> None:
+            """A hook of Bohrbug's own pytest plugin."""
+            self.last = replayed
 
     root = Path(reproduction.target["root"])
     path = file.absolute()
@@ -311,21 +322,11 @@ def _replay_with_pytest(
         *(["-s"] if verbose else []),
         *(["--pdb"] if with_pdb else []),
     ]
-    replays = _Replays()
-    code = pytest.main(arguments, plugins=[replays])
-    if replays.last is None:
+    recorder = Recorder()
+    code = pytest.main(arguments, plugins=[recorder])
+    if recorder.last is None:
         return USAGE if code else NOTHING_FOUND
-    return replay_exit_code(replays.last)
-
-
-class _Replays:
-    """A pytest plugin that is told what a replay gave."""
-
-    last: Replay | None = None
-
-    def bohrbug_replayed(self, replayed: Replay) -> None:
-        """A hook of Bohrbug's own pytest plugin."""
-        self.last = replayed
+    return replay_exit_code(recorder.last)
 
 
 @main.command(epilog=_EXIT_CODES)

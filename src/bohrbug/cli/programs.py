@@ -36,7 +36,8 @@ class Script:
         # Absolute, as Python itself makes it for the main script.
         absolute = str(Path(path).absolute())
         try:
-            source = io.open_code(absolute).read()
+            with io.open_code(absolute) as file:
+                source = file.read()
             code = compile(source, absolute, "exec", dont_inherit=True)
         except OSError as error:
             raise ProgramError(f"{path}: {error.strerror or error}") from error

@@ -15,6 +15,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure, Interpreter, Result, Verdict, VerdictKind
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.verdicts import verdict
+from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -67,6 +68,8 @@ class Explorer:
         name: how reports call it.
         options: see :class:`ExploreOptions`.
         progress: told how it goes, or ``None``.
+        on_stuck: called with a message, in a thread of its own, if an execution
+            hangs and can't be ended: such as to end the process.
     """
 
     def __init__(
@@ -75,10 +78,12 @@ class Explorer:
         name: str,
         options: ExploreOptions,
         progress: Progress | None = None,
+        on_stuck: Callable[[str], object] | None = None,
     ) -> None:
         self.options = options
         self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
         self._progress = progress
+        self._on_stuck = on_stuck
         self._function = function
         self.runtime: ThreadsRuntime = threads_subject(
             self._test,
@@ -116,11 +121,18 @@ class Explorer:
         state = random.getstate()
         handler = self._take_interrupts()
         searched = False
+        hang_seconds = self.options.hang_seconds
+        watchdog = Watchdog(hang_seconds, self._on_stuck) if hang_seconds else None
+        if watchdog is not None:
+            watchdog.start()
+        self.runtime.watchdog = watchdog
         try:
             with self.runtime:
                 searched = self._prime() and self._search()
                 self._finish_failures()
         finally:
+            if watchdog is not None:
+                watchdog.stop()
             self._give_interrupts_back(handler)
             random.setstate(state)
         result.seconds = _now() - self._started
@@ -206,7 +218,7 @@ class Explorer:
         result.executions += 1
         result.points = max(result.points, len(trace))
         result.tasks = max(result.tasks, executed.tasks)
-        if trace.divergence is not None:
+        if trace.divergence is not None and not executed.nudged:
             if not result.diverged:
                 where = trace.divergence
                 self._notes.append(
@@ -219,6 +231,8 @@ class Explorer:
                 self._uncontrolled[what] = self._uncontrolled.get(what, 0) + count
         if trace.races and self.options.races != "ignore":
             self._note_races(trace, plan)
+        if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
+            return trace, max(executed.new_points, 1)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
             self._hung = True
             self._notes.append(outcome.message)

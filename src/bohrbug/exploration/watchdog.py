@@ -30,6 +30,9 @@ _real_monotonic = time.monotonic
 LOOKS = 20
 """Looks at the execution in the time after which it counts as hanging."""
 
+NUDGE = 0.2
+"""Seconds without a step after which a task that may spin is made to yield."""
+
 DEBUGGERS = frozenset({"bdb", "pdb", "cmd", "code", "pydevd", "_pydevd_bundle", "debugpy", "IPython"})
 """Modules with a frame on the stack while a person looks at the program."""
 
@@ -119,7 +122,9 @@ class Watchdog:
         progress: Any = None
         since = _real_monotonic()
         message = ""
-        pause = self._seconds / LOOKS
+        asked_for_help = False
+        nudged = since
+        pause = min(self._seconds / LOOKS, NUDGE)
         while not self._running.acquire(True, pause):
             execution = self._watched
             now = _real_monotonic()
@@ -127,18 +132,28 @@ class Watchdog:
                 watched = None
                 continue
             current = (len(execution.all_tasks), execution.steps, execution.current)
+            patience = min(execution.patience, self._seconds)
             if execution is not watched:
                 watched, progress, since, message = execution, current, now, ""
+                nudged = now
             elif not message and current != progress:
                 progress, since = current, now
-            elif now - since >= self._seconds:
+                nudged = now
+            elif now - since < patience:
+                if now - nudged >= NUDGE and execution.nudge is not None:
+                    nudged = now
+                    execution.nudge()
+            else:
                 since = now
                 if _is_debugged(execution):
                     continue
-                if message:
+                if not message:
+                    message, asked_for_help = self._end(execution), False
+                elif not asked_for_help:
+                    asked_for_help = True
                     self._call_for_help(execution, message)
                 else:
-                    message = self._end(execution)
+                    self._raise(execution)
         self._running.release()
 
     def _end(self, execution: Execution) -> str:
@@ -158,9 +173,14 @@ class Watchdog:
                     traceback="\n".join(stacks(execution)),
                 )
             )
-            self._raised_in = execution.root.ident
-            _raise_in(execution.root.ident, Hang)
+        self._raise(execution)
         return message
+
+    def _raise(self, execution: Execution) -> None:
+        with self._raising:
+            if self._watched is execution:
+                self._raised_in = execution.root.ident
+                _raise_in(execution.root.ident, Hang)
 
     def _take_back(self) -> None:
         """An exception that was not delivered before the execution ended must not be later."""
@@ -178,6 +198,8 @@ class Watchdog:
             sys.__stderr__.flush()
         if self._on_stuck is not None:
             self._on_stuck(text)
+        # Code that swallows every exception may let the next one pass.
+        self._raise(execution)
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

@@ -15,7 +15,7 @@ class Step(NamedTuple):
     """One step: a task did an operation and ran on to its next scheduling point.
 
     Parameters:
-        index: position in the trace.
+        number: position in the trace, from 0.
         task: who ran.
         operation: what it did first.
         enabled: the tasks that could have run instead of waiting, in order of
@@ -28,7 +28,7 @@ class Step(NamedTuple):
             yielded, or a timeout fired although a task was enabled.
     """
 
-    index: int
+    number: int
     task: TaskId
     operation: Operation
     enabled: tuple[TaskId, ...]

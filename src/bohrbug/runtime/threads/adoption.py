@@ -24,10 +24,12 @@ class Adoption:
 
     Parameters:
         own: ids of containers that keep the originals, because they are ours.
+        wrappers: types of objects that keep them for the same reason.
     """
 
-    def __init__(self, own: set[int]) -> None:
+    def __init__(self, own: set[int], wrappers: tuple[type, ...]) -> None:
         self._own = own
+        self._wrappers = wrappers
         self._replacements: dict[int, Any] = {}
         self._undone: set[int] = set()
         self._undo: list[Callable[[], object]] = []
@@ -40,32 +42,36 @@ class Adoption:
             undone: ids of the originals that :meth:`restore` puts back.
         """
         self._undone = undone
-        # What holds an original without being able to change is rebuilt, and then
+        rebuilt: list[tuple[Any, Any]] = []
+        self._exchange(pairs, rebuilt)
+        # What holds an original without being able to change was rebuilt, and is now
         # exchanged itself where it is held: a bound method, a tuple of default values.
-        while pairs:
-            self._replacements = {id(original): replacement for original, replacement in pairs}
-            skipped = self._own | {id(replacement) for _, replacement in pairs}
-            skipped |= {id(pair) for pair in pairs}
-            originals = [original for original, _ in pairs]
-            skipped.update((id(originals), id(pairs)))
-            pairs = []
-            class_dictionaries = []
-            for holder in gc.get_referrers(*originals):
-                if id(holder) in skipped or isinstance(holder, types.FrameType):
-                    continue
-                if isinstance(holder, _IMMUTABLE):
-                    rebuilt = self._rebuilt(holder)
-                    if rebuilt is not None:
-                        pairs.append((holder, rebuilt))
-                elif isinstance(holder, dict):
-                    if "__module__" in holder and "__dict__" in holder:
-                        class_dictionaries.append(holder)
-                    else:
-                        self._in_dictionary(holder)
-                else:
-                    self._in_object(holder)
-            if class_dictionaries:
-                self._in_classes(class_dictionaries)
+        self._exchange(rebuilt, None)
+
+    def _exchange(
+        self, pairs: list[tuple[Any, Any]], rebuilt: list[tuple[Any, Any]] | None
+    ) -> None:
+        self._replacements = {id(original): replacement for original, replacement in pairs}
+        originals = [original for original, _ in pairs]
+        skipped = self._own | {id(replacement) for _, replacement in pairs}
+        skipped.update(id(pair) for pair in pairs)
+        skipped.update((id(originals), id(pairs)))
+        class_dictionaries = []
+        for holder in gc.get_referrers(*originals):
+            if id(holder) in skipped or type(holder) in self._wrappers:
+                continue
+            if isinstance(holder, _IMMUTABLE):
+                replacement = self._rebuilt(holder) if rebuilt is not None else None
+                if rebuilt is not None and replacement is not None:
+                    rebuilt.append((holder, replacement))
+            elif not isinstance(holder, dict):
+                self._in_object(holder)
+            elif "__module__" in holder and "__dict__" in holder:
+                class_dictionaries.append(holder)
+            else:
+                self._in_dictionary(holder)
+        if class_dictionaries:
+            self._in_classes(class_dictionaries)
 
     def restore(self) -> None:
         """Put originals back, the last exchanged first."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,6 +31,7 @@ from bohrbug.model.operation import (
     SPAWN,
     TASK_DONE,
     WRITE,
+    YIELD,
     Kind,
     Operation,
     Resource,
@@ -190,6 +192,12 @@ class Execution:
         self.beyond_gil: list[int] = []
         self._watch_breakers = settings.watch_breakers
         self.sink: Any = None
+        # Real seconds without a step that are not taken for a hang yet.
+        self.patience = float("inf")
+        # Makes a task that spins on a variable not known to be shared yield at its next access;
+        # called in another thread.
+        self.nudge: Callable[[], object] | None = None
+        self.nudged = False
         # Lets objects go that only the watching of accesses keeps alive.
         self.end_of_task: Callable[[], object] | None = None
         self.excepthook_before: Any = threading.excepthook
@@ -395,8 +403,11 @@ class Execution:
                 pass
         for hook in task.on_end:
             hook()
-        # Values of threading.local die with their thread.
+        task.on_end.clear()
+        # Values of threading.local die with their thread, and it may die itself.
         task.local_values.clear()
+        if task.thread is not None:
+            task.thread = weakref.ref(task.thread)
         task.ended = True
         if task in self.alive:
             self.alive.remove(task)
@@ -533,6 +544,20 @@ class Execution:
                 counts.clear()
                 self._spinning = True
 
+    def yield_in_spin(self, place: Any) -> None:
+        """The running task has not come to a scheduling point for long: let others run.
+
+        This depends on real time, so that the execution can't be repeated; it serves to
+        see what the others do to the variable on which the task spins.
+        """
+        task = self.current
+        if task.inside or self.atomic or self.suspended:
+            return
+        if not self.nudged:
+            self.nudged = True
+            self.trace.divergence = Divergence(len(self._rows), "no yield", "a task that spins")
+        self.perform(YIELD, self.resources.state_named("clock", "the clock", "clock"), place)
+
     def _name_variable(self, shadow: Any) -> tuple[str, str | None, Any]:
         """Resource id of a variable and, for an item, of its container as a whole."""
         resource = shadow.resource_id
@@ -626,10 +651,10 @@ class Execution:
         self._yielding = False
         if step >= self._attention and not self._attend(step):
             return self.root
-        if self._spinning or step - self._slice_began >= TIME_SLICE:
+        if (self._spinning or step - self._slice_began >= TIME_SLICE) and len(enabled) > 1:
             self._spinning = False
             self._slice_began = step
-            yielded = yielded or len(enabled) > 1
+            yielded = True
         fairness = self.fairness
         if yielded or fairness.active:
             if yielded:

@@ -14,9 +14,11 @@ from bohrbug.model.operation import INSPECT, PUT, RESOLVE, RESULT, SHUTDOWN, WAI
 from bohrbug.runtime.threads import thread_functions
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.locks import RLock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import SimpleQueue
-from bohrbug.runtime.threads.synchronizers import _registering, place_of
+from bohrbug.runtime.threads.synchronizers import _registering, is_quiet, place_of
+from bohrbug.runtime.threads.task import Task
 
 patches = Patches()
 
@@ -27,12 +29,12 @@ _registering(_Future, "Future")
 _registering(_Executor, "ThreadPoolExecutor")
 
 
-def _is_free(self: Any) -> bool:
-    return not self._condition._lock._real.locked() if _modelled(self) else True
-
-
-def _modelled(self: Any) -> bool:
-    return hasattr(getattr(self._condition, "_lock", None), "_real")
+def _is_free(self: Any, task: Task) -> bool:
+    """Whether ``task`` may enter the future: its re-entrant lock is free, or the task's own."""
+    lock = getattr(self._condition, "_lock", None)
+    if not isinstance(lock, RLock):
+        return True
+    return not lock._real.locked() or lock._ident == task.ident
 
 
 def _wrap(owner: Any, name: str, kind: Any, looks: bool = False) -> None:
@@ -45,11 +47,14 @@ def _wrap(owner: Any, name: str, kind: Any, looks: bool = False) -> None:
         if execution is None:
             return original(self, *args, **kwargs)
         task = execution.current
-        if not task.inside:
+        frame = _getframe(1)
+        # wait() and as_completed() look at futures whose locks they hold.
+        quiet = task.inside or (looks and is_quiet(execution, frame))
+        if not quiet:
             state = execution.resources.of(self, owner.__name__)
-            place = place_of(_getframe(1))
-            if owner is _Future and kind is not RESULT:
-                execution.perform(kind, state, place, lambda: _is_free(self))
+            place = place_of(frame)
+            if owner is _Future:
+                execution.perform(kind, state, place, lambda: _is_free(self, task))
             else:
                 execution.perform(kind, state, place)
             if looks:
@@ -82,18 +87,19 @@ def _wrap_waiting(name: str) -> None:
         if execution is None:
             return original(self, timeout)
         task = execution.current
+        frame = _getframe(1)
 
         def ready() -> bool:
-            return self._state in _DONE and _is_free(self)
+            return self._state in _DONE and _is_free(self, task)
 
-        if not (timeout is not None and timeout <= 0) and not (task.inside and ready()):
-            execution.perform(
-                RESULT,
-                execution.resources.of(self, "Future"),
-                place_of(_getframe(1)),
-                ready,
-                timeout,
-            )
+        if not (is_quiet(execution, frame) and ready()):
+            state = execution.resources.of(self, "Future")
+            place = place_of(frame)
+            if timeout is None or timeout > 0:
+                execution.perform(RESULT, state, place, ready, timeout)
+            elif not task.inside:
+                execution.perform(INSPECT, state, place, lambda: _is_free(self, task))
+                execution.observe(state, place)
         task.inside += 1
         try:
             return original(self, 0 if timeout is not None else None)
@@ -147,6 +153,10 @@ def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         task.inside -= 1
 
 
+def _has_ended(task: Any) -> Callable[[], bool]:
+    return lambda: bool(task.ended)
+
+
 _shutdown = _Executor.shutdown
 
 
@@ -170,7 +180,7 @@ def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> N
         for thread in list(self._threads):
             worker = thread_functions._task_of(execution, thread)
             if worker is not None and worker is not task:
-                execution.perform(WAIT, worker.state, place, lambda w=worker: w.ended)
+                execution.perform(WAIT, worker.state, place, _has_ended(worker))
             else:
                 thread.join()
 
@@ -192,7 +202,7 @@ class ExecutorsOutside:
 
     def begin(self) -> None:
         """Before an execution: hide the workers there are."""
-        if not self._known.data:
+        if not len(self._known):
             return
         for executor in self._known:
             if executor._shutdown:

@@ -10,7 +10,7 @@ from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
 
-_bootstrap: Any = importlib._bootstrap  # type: ignore[attr-defined]
+_bootstrap: Any = importlib._bootstrap
 _find_and_load = _bootstrap._find_and_load
 
 

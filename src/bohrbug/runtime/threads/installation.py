@@ -69,6 +69,17 @@ if os.name == "posix":
     _ALL = (*_ALL, io.patches, processes.patches, processes.signal_patches)
 
 
+_WRAPPERS = (
+    lock,
+    RLock,
+    queues.SimpleQueue,
+    thread_functions.ThreadHandle,
+    thread_state.Values,
+    types.FrameType,
+)
+"""Types whose objects hold real primitives because they wrap them."""
+
+
 class Installation:
     """The patches of one process; installed any number of times, restored with the last."""
 
@@ -129,7 +140,7 @@ class Installation:
                 own.update(id(cell) for cell in getattr(replacement, "__closure__", None) or ())
         own.add(id(functions))
         own.update(id(pair) for pair in functions)
-        self._adoption = Adoption(own)
+        self._adoption = Adoption(own, _WRAPPERS)
         self._adoption.exchange(pairs, {id(original) for original, _ in functions})
 
 

@@ -8,10 +8,12 @@ of a task that is enabled when the real lock is free.
 from __future__ import annotations
 
 import _thread
+import sys
+import warnings
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE
+from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE, YIELD
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
     current,
@@ -22,6 +24,11 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
+QUIET_OPERATIONS = 500
+"""Lock operations within modules that are modelled as a whole, after which a task yields."""
+
+_QUIET = "quiet"
+
 RealLock = _thread.LockType
 RealRLock = _thread.RLock
 
@@ -30,6 +37,15 @@ def _check_arguments(blocking: Any, timeout: Any) -> None:
     """Raise what the real ``acquire`` raises for bad arguments."""
     probe = real_allocate_lock()
     probe.acquire(blocking, timeout)
+
+
+def _yield_when_spinning(execution: Execution, task: Task, frame: Any) -> None:
+    """A loop in which nothing is a scheduling point must not keep the others from running."""
+    count = task.looks[_QUIET] = task.looks.get(_QUIET, 0) + 1
+    if count >= QUIET_OPERATIONS:
+        task.looks.clear()
+        state = execution.resources.state_named("clock", "the clock", "clock")
+        execution.perform(YIELD, state, (frame.f_code, frame.f_lasti))
 
 
 class _Lock:
@@ -81,6 +97,8 @@ class _Lock:
             self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES
         )
         if quiet:
+            if not task.inside:
+                _yield_when_spinning(execution, task, frame)
             if real.acquire(False):
                 self._took(execution, task, frame)
                 return True
@@ -197,6 +215,9 @@ class lock(_Lock):  # noqa: N801  (the name that reprs and errors of CPython sho
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError("type '_thread.lock' is not an acceptable base type")
+
     def locked(self) -> bool:
         """As ``Lock.locked``."""
         execution = current.execution
@@ -222,6 +243,15 @@ class lock(_Lock):  # noqa: N801  (the name that reprs and errors of CPython sho
         return f"<{status} _thread.lock object at {id(self):#x}>"
 
 
+def _warn_of_arguments(cls: type) -> None:
+    if cls is RLock and sys.version_info >= (3, 13):
+        warnings.warn(
+            "Passing arguments to RLock is deprecated and will be removed in 3.15",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+
+
 class RLock(_Lock):
     """Stands for ``_thread.RLock``: owned by a task, or outside by an OS thread."""
 
@@ -229,7 +259,10 @@ class RLock(_Lock):
 
     _type = "RLock"
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            # CPython ignores them.
+            _warn_of_arguments(type(self))
         super().__init__()
         frame = _getframe(1)
         self._internal = frame.f_globals.get("__name__") in INTERNAL_MODULES
@@ -314,9 +347,11 @@ class RLock(_Lock):
     def __exit__(self, *exc_info: object) -> None:
         self._release(_getframe(1))
 
-    def locked(self) -> bool:
-        """As ``RLock.locked`` (Python 3.14)."""
-        return bool(self._real.locked())
+    if sys.version_info >= (3, 14):
+
+        def locked(self) -> bool:
+            """As ``RLock.locked``."""
+            return bool(self._real.locked())
 
     def _is_owned(self) -> bool:
         return self._count > 0 and self._ident == self._me()

@@ -27,9 +27,6 @@ _real_monotonic = time.monotonic
 _real_sleep = time.sleep
 _real_getitimer = getattr(signal, "getitimer", None)
 
-TASK_IDENTS_FROM = 1 << 40
-"""Idents of tasks are above, those of real threads below."""
-
 THREADS_PATIENCE = 1.0
 """Seconds to wait, when no task can go on, for real threads that may wake one."""
 
@@ -45,14 +42,11 @@ LONGEST_PAUSE = 0.01
 _fruitless = 0
 
 
-def threads_outside() -> bool:
+def threads_outside(execution: Execution) -> bool:
     """Whether real threads that the program started are alive beside the controlled one."""
-    own = control.current.thread
-    return any(
-        ident < TASK_IDENTS_FROM and ident != own
-        for ident, thread in list(threading._active.items())  # type: ignore[attr-defined]
-        if thread is not threading.main_thread()
-    )
+    own = {task.ident for task in execution.all_tasks}
+    own.update((control.current.thread, threading.main_thread().ident or 0))
+    return any(ident not in own for ident in list(threading._active))  # type: ignore[attr-defined]
 
 
 class Outside:
@@ -130,7 +124,7 @@ class Outside:
             return True
         if any(task.external for task in execution.alive):
             return self.wait(patience, external_only=False)
-        if not threads_outside():
+        if not threads_outside(execution):
             return False
         idle = _fruitless >= FRUITLESS_WAITS
         if self.wait(SHORT_PATIENCE if idle else min(patience, THREADS_PATIENCE), False):

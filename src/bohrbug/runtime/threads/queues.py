@@ -96,7 +96,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
         block = False
     task.inside += 1
     try:
-        return _queue_get(self, block)
+        return _queue_get(self, block, timeout)
     finally:
         task.inside -= 1
 

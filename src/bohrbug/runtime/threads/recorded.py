@@ -23,6 +23,9 @@ class RecordedTrace(Trace):
 
     __slots__ = ("_execution", "_rows")
 
+    _execution: Execution
+    _rows: list[tuple[Any, ...]]
+
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
         if name in _COLUMNS:

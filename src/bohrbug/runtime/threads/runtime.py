@@ -60,6 +60,16 @@ class RaceDetector(Protocol):
         """The races found, for people."""
 
 
+class Watchdog(Protocol):
+    """Ends executions that make no progress."""
+
+    def watch(self, execution: Execution) -> None:
+        """An execution begins."""
+
+    def release(self) -> None:
+        """It has ended."""
+
+
 PlaceKey = tuple[str, str, int, int]
 """A place as plain data: file name, function, its first line, byte offset."""
 
@@ -121,6 +131,39 @@ class _PointSink:
         self._execution.current.breakable = True
 
 
+class _SpinSink:
+    """The sink for one access, after a long time without a scheduling point: a yield."""
+
+    __slots__ = ("_execution", "_usual")
+
+    def __init__(self, execution: Execution, usual: Any) -> None:
+        self._execution = execution
+        self._usual = usual
+
+    def _yield(self, place: Any) -> None:
+        hooks.set_sink(self._usual)
+        self._execution.yield_in_spin(place)
+
+    def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
+        """See :class:`AccessMonitor`."""
+        self._usual.attribute(owner, name, is_write, place)
+        self._yield(place)
+
+    def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
+        """See :class:`AccessMonitor`."""
+        self._usual.item(owner, key, is_write, place)
+        self._yield(place)
+
+    def whole(self, owner: Any, is_write: bool, place: Any) -> None:
+        """See :class:`AccessMonitor`."""
+        self._usual.whole(owner, is_write, place)
+        self._yield(place)
+
+    def breaker(self) -> None:
+        """See :class:`AccessMonitor`."""
+        self._usual.breaker()
+
+
 @dataclass(frozen=True, slots=True)
 class Executed:
     """What :meth:`ThreadsRuntime.execute` tells besides the trace.
@@ -131,13 +174,18 @@ class Executed:
             from now on have more steps than before.
         tasks: how many tasks there were.
         beyond_gil: see :attr:`Execution.beyond_gil`.
+        nudged: see :meth:`Execution.yield_in_spin`.
     """
 
     trace: Trace
     new_points: int
     tasks: int
     beyond_gil: tuple[int, ...] = ()
+    nudged: bool = False
 
+
+FIRST_PATIENCE = 1.0
+"""Seconds without a step after which the first execution, of code as it is, is given up."""
 
 WATCHED_AT_FIRST = 40
 """Executions, since the last new racy place, in which all accesses are watched for races."""
@@ -188,10 +236,12 @@ class ThreadsRuntime:
         self._wanted: set[PlaceKey] = set()
         self.executions = 0
         self._quiet_executions = 0
+        self._rewrote = False
         self._new_points: list[Any] = []
         self._all_rewritten = True
         self._with_points: dict[int, bool] = {}
         self.execution: Execution | None = None
+        self.watchdog: Watchdog | None = None
         self._collected = True
 
     # -- life --------------------------------------------------------------------
@@ -226,6 +276,7 @@ class ThreadsRuntime:
                 what is a scheduling point from the next execution on.
         """
         if learn:
+            self._rewrote = False
             self._take_new_points()
             self.executions += 1
             self._quiet_executions += 1
@@ -266,11 +317,21 @@ class ThreadsRuntime:
                 sink = _PointSink(execution, variables, self.points)
 
             execution.sink = sink
+            spinning = _SpinSink(execution, sink)
+            execution.nudge = lambda: hooks.set_sink(spinning)
+            if not self._codes:
+                # Nothing is rewritten yet: what spins now can't be seen, but found.
+                execution.patience = FIRST_PATIENCE
             execution.end_of_task = variables.sweep
             hooks.set_sink(sink)
+        watchdog = self.watchdog
+        if watchdog is not None:
+            watchdog.watch(execution)
         try:
             trace = execution.run(self.function)
         finally:
+            if watchdog is not None:
+                watchdog.release()
             hooks.set_sink(None)
             executors.end()
             self._thread_names.end()
@@ -286,8 +347,18 @@ class ThreadsRuntime:
         if gc.get_count()[0] > 20_000:
             gc.collect(1)
         return Executed(
-            trace, new_points, len(execution.all_tasks), tuple(execution.beyond_gil)
+            trace,
+            new_points,
+            len(execution.all_tasks),
+            tuple(execution.beyond_gil),
+            execution.nudged,
         )
+
+    def look_closer(self) -> bool:
+        """After a hang: whether the next execution will see more than the last one did."""
+        closer = self._rewrote or not self._all_rewritten
+        self._quiet_executions = 0
+        return closer
 
     def _take_new_points(self) -> None:
         if self._new_points:
@@ -336,7 +407,7 @@ class ThreadsRuntime:
         gc.unfreeze()
         self._rewriter.keep(None)
         self._all_rewritten = True
-        self._rewriter.install(self._codes)
+        self._rewrote = self._rewriter.install(self._codes) > 0
         gc.freeze()
         if self._wanted:
             self._add_wanted_points()
@@ -356,7 +427,7 @@ class ThreadsRuntime:
         self._with_points.clear()
         for place in _places_of(self._rewriter):
             if place_key(place) in self._wanted:
-                self.points.add(place)  # type: ignore[arg-type]
+                self.points.add(place)
 
     def keep_only_wanted_points(self) -> None:
         """Forget scheduling points that were found on the way and are not in the file."""
@@ -366,7 +437,7 @@ class ThreadsRuntime:
 
     def point_sites(self) -> list[Site]:
         """Where the data accesses that are scheduling points stand in the source."""
-        return [site for site in (site_of(tuple(place)) for place in self.points) if site]
+        return [site for site in map(site_of, self.points) if site]
 
     # -- which interpreters ---------------------------------------------------------
 
@@ -413,7 +484,7 @@ def _as_it_is(function: Any) -> Any:
 
 
 def _places_of(rewriter: Rewriter) -> list[Place]:
-    found = []
+    found: list[Any] = []
     for view in rewriter._views.values():
         for _, made in view.made.values():
             found.extend(const for const in made.co_consts if isinstance(const, Place))

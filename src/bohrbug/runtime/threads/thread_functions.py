@@ -303,7 +303,9 @@ def _task_of(execution: Execution, thread: Any) -> Task | None:
     if 0 < index < len(execution.all_tasks):
         task = execution.all_tasks[index]
         # The ident may be one of an earlier execution.
-        return task if task.thread is thread else None
+        known = task.thread
+        if known is thread or (task.ended and known is not None and known() is thread):
+            return task
     return None
 
 
@@ -418,6 +420,7 @@ patches.add(threading, "get_native_id", get_native_id)
 if sys.version_info >= (3, 13):
     real_start_joinable_thread = _thread.start_joinable_thread
     real_handle_type = _thread._ThreadHandle
+    start_joinable_thread.__module__ = "_thread"
     patches.add(_thread, "start_joinable_thread", start_joinable_thread)
     patches.add(_thread, "_ThreadHandle", ThreadHandle)
     patches.add(threading, "_start_joinable_thread", start_joinable_thread)

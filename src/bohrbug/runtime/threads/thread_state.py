@@ -22,7 +22,7 @@ patches = Patches()
 RealLocal = _thread._local
 
 
-class _Values:
+class Values:
     """The per-thread dictionaries of one local object, and how to make a new one."""
 
     __slots__ = ("arguments", "by_thread", "key")
@@ -34,7 +34,7 @@ class _Values:
         self.key = object()
 
 
-def _dictionary(self: Any, values: _Values) -> dict[str, Any]:
+def _dictionary(self: Any, values: Values) -> dict[str, Any]:
     """The attributes of ``self`` in the calling task or thread; made on first use."""
     execution = current.execution
     if execution is not None and real_get_ident() == current.thread and execution.current.index:
@@ -52,7 +52,7 @@ def _dictionary(self: Any, values: _Values) -> dict[str, Any]:
         return found
 
 
-def _initialise(self: Any, values: _Values) -> None:
+def _initialise(self: Any, values: Values) -> None:
     cls = type(self)
     if cls.__init__ is not object.__init__:
         arguments, keywords = values.arguments
@@ -76,7 +76,7 @@ class local:  # noqa: N801  (the name that the program sees)
         if (args or kwargs) and cls.__init__ is object.__init__:
             raise TypeError("Initialization arguments are not supported")
         self = object.__new__(cls)
-        object.__setattr__(self, "_bohrbug_values", _Values((args, kwargs)))
+        object.__setattr__(self, "_bohrbug_values", Values((args, kwargs)))
         # The first dictionary belongs to the creating thread, whose __init__ Python calls.
         values = object.__getattribute__(self, "_bohrbug_values")
         execution = current.execution

@@ -1,0 +1,72 @@
+"""Options and marker of the pytest plugin; the rest is loaded only with ``--bohrbug``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bohrbug.settings import OPTIONS
+
+if TYPE_CHECKING:
+    import pytest
+
+MARKER = (
+    "bohrbug(strategy=..., executions=..., ...): options for exploring this test with --bohrbug; "
+    "their names are those of bohrbug.explore"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of the command line and of the ini file."""
+    group = parser.getgroup("bohrbug", "exploring interleavings (Bohrbug)")
+    group.addoption(
+        "--bohrbug",
+        action="store_true",
+        help="explore each test: execute it under one interleaving after another",
+    )
+    group.addoption(
+        "--bohrbug-replay",
+        metavar="FILE",
+        help="replay the failure in a reproduction file, and run no other test",
+    )
+    group.addoption(
+        "--bohrbug-times",
+        metavar="N",
+        type=int,
+        default=1,
+        help="with --bohrbug-replay: replay so many times",
+    )
+    for option in OPTIONS:
+        name = f"bohrbug_{option.name}"
+        if option.type is bool:
+            group.addoption(
+                f"--bohrbug-{option.flag}",
+                dest=name,
+                action="store_const",
+                const="true",
+                help=option.help,
+            )
+            group.addoption(
+                f"--bohrbug-no-{option.flag}",
+                dest=name,
+                action="store_const",
+                const="false",
+                help=f"Not: {option.help}",
+            )
+        else:
+            group.addoption(
+                f"--bohrbug-{option.flag}",
+                dest=name,
+                metavar=option.metavar,
+                action="append" if option.type is tuple else "store",
+                help=option.help,
+            )
+        parser.addini(name, option.help)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take control early, before test modules are imported; or do nothing."""
+    config.addinivalue_line("markers", MARKER)
+    if config.getoption("bohrbug") or config.getoption("bohrbug_replay"):
+        from bohrbug.pytest_plugin.plugin import register
+
+        register(config)

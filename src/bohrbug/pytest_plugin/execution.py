@@ -1,0 +1,109 @@
+"""One execution of a pytest item: its setup, call and teardown, afresh each time."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bohrbug.pytest_plugin import internals
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.task import TaskKilled
+
+
+class ItemExecution:
+    """A test in the sense of the explorer: calling it executes a pytest item.
+
+    Fixtures of the scope ``function`` are set up and torn down in each execution; wider
+    ones are set up once, outside control.
+
+    Parameters:
+        item: to execute.
+
+    Attributes:
+        phase: of the last execution that failed: ``setup``, ``call`` or ``teardown``.
+        sections: captured output of the last execution that failed, or of the last one.
+        skipped: what the last execution raised to be skipped, if it did.
+        passed: executions that were not skipped.
+        error: the exception of the last execution that failed in the main thread.
+        exit: ``pytest.exit`` was called.
+    """
+
+    def __init__(self, item: pytest.Function) -> None:
+        self.item = item
+        self.phase = "call"
+        self.skipped: BaseException | None = None
+        self.passed = 0
+        self.error: BaseException | None = None
+        self.exit: BaseException | None = None
+        self._kept = list(internals.sections_of(item))
+        self._failing_sections: internals.Sections | None = None
+
+    @property
+    def sections(self) -> internals.Sections:
+        """Captured output to show."""
+        if self._failing_sections is not None:
+            return self._failing_sections
+        return list(internals.sections_of(self.item))
+
+    def __call__(self) -> None:
+        """Execute the item once."""
+        item = self.item
+        internals.renew(item)
+        internals.sections_of(item)[:] = self._kept
+        self.skipped = None
+        phase = "setup"
+        try:
+            item.ihook.pytest_runtest_setup(item=item)
+            phase = "call"
+            item.ihook.pytest_runtest_call(item=item)
+            error = internals.unittest_error(item)
+            if error is not None:
+                raise error
+        except BaseException as error:
+            self._end_early(error, phase)
+        self._tear_down()
+        if self.skipped is None:
+            self.passed += 1
+
+    def _end_early(self, error: BaseException, phase: str) -> None:
+        """The test did not come to its end: it is skipped, or the execution has failed."""
+        if isinstance(error, internals.SKIPPING):
+            self.skipped = error
+            return
+        if isinstance(error, pytest.exit.Exception):
+            self.exit = error
+            self._tear_down()
+            raise error
+        self._failed(error, phase)
+        internals.finalize(self.item)
+        self._remove_folder()
+        raise error
+
+    def _failed(self, error: BaseException, phase: str) -> None:
+        """From here on the execution only unwinds: nothing that it does can change its outcome."""
+        execution = controlled()
+        if execution is not None:
+            execution.fail_with_exception(execution.root, error)
+        self.phase = phase
+        self.error = None if isinstance(error, TaskKilled) else error
+        self._failing_sections = list(internals.sections_of(self.item))
+
+    def _tear_down(self) -> None:
+        item = self.item
+        try:
+            # As if the next item were a neighbour: wider-scoped fixtures stay.
+            item.ihook.pytest_runtest_teardown(item=item, nextitem=item.parent)
+        except BaseException as error:
+            self._failed(error, "teardown")
+            internals.finalize(item)
+            raise
+        finally:
+            self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        """The next execution gets a temporary folder of the same name."""
+        folder = (self.item.funcargs or {}).get("tmp_path")
+        if isinstance(folder, Path):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,114 @@
+"""Everything that pytest keeps to itself and that the plugin needs, in one place.
+
+Works with pytest 8 and 9. What is used here is also used by pytest-rerunfailures and others, and so
+tends to stay: ``Function._initrequest``, ``Session._setupstate`` and ``Item._report_sections``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import unittest
+
+import pytest
+from _pytest._code.code import (
+    ExceptionChainRepr,
+    ReprEntryNative,
+    ReprFileLocation,
+    ReprTraceback,
+)
+from _pytest.runner import check_interactive_exception
+from _pytest.unittest import TestCaseFunction
+
+Sections = list[tuple[str, str, str]]
+
+SKIPPING: tuple[type[BaseException], ...] = (
+    pytest.skip.Exception,
+    pytest.xfail.Exception,
+    unittest.SkipTest,
+)
+"""What a test raises to say that it is to be skipped, or is known to fail."""
+
+
+def renew(item: pytest.Function) -> None:
+    """Make an item as it was before it ran: no fixture values, no instance."""
+    item._initrequest()
+    item.__dict__.pop("_instance", None)
+    item._obj = None  # type: ignore[attr-defined]
+    if isinstance(item, TestCaseFunction):
+        item._excinfo = None
+
+
+def set_up_collectors(item: pytest.Function) -> None:
+    """Set up the module, class and whatever else is around an item, but not the item."""
+    assert item.parent is not None
+    item.session._setupstate.setup(item.parent)
+
+
+def tear_down_collectors(item: pytest.Function, nextitem: pytest.Item | None) -> None:
+    """Tear down what the next item does not need: modules, classes, fixtures of wider scopes."""
+    item.session._setupstate.teardown_exact(nextitem)
+
+
+def forget(item: pytest.Function) -> None:
+    """What pytest does at the end of an item, so that fixture values can go away."""
+    item._request = False  # type: ignore[assignment]
+    item.funcargs = None  # type: ignore[assignment]
+
+
+def unittest_error(item: pytest.Function) -> BaseException | None:
+    """The exception that a ``unittest.TestCase`` caught, if it caught one."""
+    if isinstance(item, TestCaseFunction) and item._excinfo:
+        found = item._excinfo[0].value
+        item._excinfo = None
+        return found
+    return None
+
+
+def finalize(item: pytest.Function) -> None:
+    """Run what is left of an item's finalizers, each of them, whatever they raise.
+
+    For executions that a monitor has ended: every wait raises an exception that
+    pytest would not go on after.
+    """
+    stack = item.session._setupstate.stack
+    if item not in stack:
+        return
+    finalizers, _ = stack[item]
+    while finalizers:
+        finalizer = finalizers.pop()
+        try:
+            finalizer()
+        except BaseException as error:  # noqa: BLE001
+            # It can't be completed, since the threads that it waits for have been stopped.
+            _ = error
+    del stack[item]
+
+
+def sections_of(item: pytest.Item) -> Sections:
+    """Captured output, in pytest's own form; the list itself."""
+    return item._report_sections
+
+
+def is_async(item: pytest.Function) -> bool:
+    """Whether the test is a coroutine function, or made one by a plugin for these."""
+    function = getattr(item.function, "__func__", item.function)
+    function = inspect.unwrap(function)
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
+def is_hypothesis_test(item: pytest.Function) -> bool:
+    """Whether each execution would draw other examples."""
+    return bool(getattr(item.function, "is_hypothesis_test", False))
+
+
+def report_representation(text: str, path: str, line: int, message: str) -> ExceptionChainRepr:
+    """A text in the form in which pytest, pytest-xdist and JUnit files want failures."""
+    location = ReprFileLocation(path, line, message)
+    traceback = ReprTraceback([ReprEntryNative([text])], None, style="native")
+    return ExceptionChainRepr([(traceback, location, None)])
+
+
+def interact(item: pytest.Item, call: pytest.CallInfo[object], report: pytest.TestReport) -> None:
+    """``pytest --pdb``, if it was given and there is something to look at."""
+    if check_interactive_exception(call, report):
+        item.ihook.pytest_exception_interact(node=item, call=call, report=report)

@@ -1,0 +1,69 @@
+"""From ``pyproject.toml``, ini file, command line and marker to the options of one test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.settings import OPTIONS, SettingsError, checked, read_pyproject
+
+_MARKER = "@pytest.mark.bohrbug"
+
+
+def session_settings(config: pytest.Config) -> dict[str, Any]:
+    """What holds for all tests: the command line wins over the ini file, that over the table.
+
+    Raises:
+        pytest.UsageError: a setting makes no sense.
+    """
+    try:
+        settings = read_pyproject(_pyproject(config))
+        for option in OPTIONS:
+            name = f"bohrbug_{option.name}"
+            text = config.getini(name)
+            if text:
+                settings[option.name] = option.parse(text, name)
+            given = config.getoption(name)
+            if given is not None:
+                text = " ".join(given) if isinstance(given, list) else given
+                settings[option.name] = option.parse(text, f"--bohrbug-{option.flag}")
+        ExploreOptions(**settings)
+    except ValueError as error:
+        raise pytest.UsageError(f"bohrbug: {error}") from error
+    return settings
+
+
+def _pyproject(config: pytest.Config) -> Path | None:
+    path = config.rootpath / "pyproject.toml"
+    return path if path.is_file() else None
+
+
+def options_of(item: pytest.Item, settings: dict[str, Any]) -> ExploreOptions:
+    """The options of one test; its markers win, the nearest first.
+
+    Raises:
+        pytest.UsageError: a marker makes no sense.
+    """
+    merged = dict(settings)
+    for marker in reversed(list(item.iter_markers("bohrbug"))):
+        where = f"{item.nodeid}: {_MARKER}"
+        if marker.args:
+            raise pytest.UsageError(f"{where} takes named options only, not {marker.args[0]!r}")
+        named = dict(marker.kwargs)
+        # An invariant is a function: only a marker can give one.
+        invariant = named.pop("invariant", None)
+        try:
+            merged.update(checked(named, where))
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from error
+        if invariant is not None:
+            if not callable(invariant):
+                raise pytest.UsageError(f"{where}: invariant must be a function")
+            merged["invariant"] = invariant
+    try:
+        return ExploreOptions(**merged)
+    except ValueError as error:
+        raise pytest.UsageError(f"{item.nodeid}: {error}") from error

@@ -1,0 +1,85 @@
+"""What the terminal shows: verdicts beside the tests, and a section at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.report.verdict import one_line_verdict
+from bohrbug.report.wording import plural, seconds_in_words
+
+ATTRIBUTE = "bohrbug"
+"""Attribute of test reports; plain data, so that pytest-xdist can pass it on."""
+
+
+def report_data(result: Result) -> dict[str, Any]:
+    """What the summary needs to know of a result."""
+    return {
+        "verdict": result.verdict.kind.value,
+        "line": one_line_verdict(result),
+        "executions": result.executions,
+        "seconds": result.seconds,
+        "races": [race.label for race in result.races],
+        "caveats": list(result.verdict.caveats),
+        "tasks": result.tasks,
+    }
+
+
+@dataclass(slots=True)
+class Summary:
+    """Adds up the results of a session."""
+
+    tests: int = 0
+    concurrent: int = 0
+    executions: int = 0
+    seconds: float = 0.0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    caveats: Counter[str] = field(default_factory=Counter)
+    races: Counter[str] = field(default_factory=Counter)
+    plain: Counter[str] = field(default_factory=Counter)
+
+    def add(self, data: dict[str, Any]) -> None:
+        """Take note of one report."""
+        if "plain" in data:
+            self.plain[data["plain"]] += 1
+            return
+        self.tests += 1
+        self.concurrent += data["tasks"] > 1
+        self.executions += data["executions"]
+        self.seconds += data["seconds"]
+        self.verdicts[data["verdict"]] += 1
+        self.caveats.update(data["caveats"])
+        self.races.update(data["races"])
+
+    def write(self, reporter: pytest.TerminalReporter) -> None:
+        """Print the section."""
+        if not self.tests and not self.plain:
+            return
+        reporter.section("Bohrbug")
+        reporter.line(
+            f"{plural(self.tests, 'test')} explored, {self.concurrent:,} of them with several "
+            f"tasks: {plural(self.executions, 'execution')} in {seconds_in_words(self.seconds)}"
+        )
+        kinds = [kind.value for kind in VerdictKind if self.verdicts[kind.value]]
+        if kinds:
+            counts = ", ".join(f"{kind}: {self.verdicts[kind]:,}" for kind in kinds)
+            reporter.line(f"verdicts: {counts}")
+        for reason, count in self.plain.items():
+            reporter.line(f"not explored: {plural(count, 'test')}, {reason}")
+        self._list(reporter, "not controlled, or not certain", self.caveats)
+        self._list(reporter, "data races seen", self.races)
+
+    def _list(self, reporter: pytest.TerminalReporter, title: str, found: Counter[str]) -> None:
+        if not found:
+            return
+        shown = found.most_common(5)
+        reporter.line(f"{title}:")
+        for what, count in shown:
+            tests = f" ({plural(count, 'test')})" if count > 1 else ""
+            reporter.line(f"  {what}{tests}")
+        if len(found) > len(shown):
+            reporter.line(f"  and {len(found) - len(shown):,} more")
