@@ -401,7 +401,7 @@ def has_finalizers_run_by_the_collector() -> None:
 
     together(drop, drop)
     # A collection that begins while another one runs a finalizer does nothing.
-    assert _Closing.closed in (1, 2)
+    assert _Closing.closed >= 1
 
 
 def raises_exceptions_in_cycles() -> None:

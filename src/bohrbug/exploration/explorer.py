@@ -162,7 +162,7 @@ class Explorer:
             if executed is None or self._done():
                 return True
             trace, new_points = executed
-            if self.result.tasks <= 1:
+            if self.result.tasks <= 1 and not trace.arities:
                 return False
             if self.options.level == Level.SYNC.value:
                 return True
@@ -335,6 +335,8 @@ class Explorer:
         smallest = minimise(failure.trace, self._replay)
         plan = Plan(tuple(smallest.choices))
         if smallest is not failure.trace and self._reproduces(plan, signature):
+            # From here on the strict plan counts, not the lenient one that led to it.
+            smallest.plan = plan
             failure.trace = smallest
             failure.plan = plan
             failure.outcome = smallest.outcome

@@ -135,7 +135,12 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
             repeating=repeating,
         )
     tasks = sorted({trace.tasks[i] for i in repeating}, key=_order)
-    words = f"task {', '.join(tasks)} repeats the same steps" if tasks else "no end in sight"
+    if not tasks:
+        words = "no end in sight"
+    elif len(tasks) == 1:
+        words = f"task {tasks[0]} repeats the same steps"
+    else:
+        words = f"tasks {', '.join(tasks)} repeat the same steps"
     return Outcome(
         OutcomeKind.LIVELOCK,
         f"not finished after {steps:,} steps: {words}",

@@ -49,6 +49,17 @@ def place_of(frame: Any) -> Any:
     return (frame.f_code, frame.f_lasti)
 
 
+def outside_internal_modules(frame: Any) -> Any:
+    """The innermost frame, from ``frame`` outwards, of code that is no internal module's."""
+    innermost = frame
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name not in INTERNAL_MODULES and not name.startswith("bohrbug.runtime."):
+            return frame
+        frame = frame.f_back
+    return innermost
+
+
 def _registering(cls: type, type_name: str) -> None:
     """Let objects of ``cls`` get their deterministic id when the program makes them."""
     original = cls.__init__  # type: ignore[misc]
@@ -58,6 +69,9 @@ def _registering(cls: type, type_name: str) -> None:
         execution = current.execution
         if execution is not None and real_get_ident() == current.thread:
             frame = _getframe(1)
+            if type_name == "Future":
+                # Made by an executor on behalf of who submits.
+                frame = outside_internal_modules(frame)
             if frame.f_globals.get("__name__") not in INTERNAL_MODULES:
                 task = execution.current
                 execution.resources.register(self, task, type_name, place_of(frame))
@@ -198,6 +212,9 @@ _event_is_set = _Event.is_set
 _registering(_Event, "Event")
 
 
+_timer_cancel_code = threading.Timer.cancel.__code__
+
+
 @patches.method(_Event, "set")
 def _set(self: Any) -> None:
     execution = controlled()
@@ -215,6 +232,8 @@ def _set(self: Any) -> None:
             task.inside -= 1
         execution.end_prelude(task)
         return
+    if frame.f_code is _timer_cancel_code:
+        frame = frame.f_back
     if not is_quiet(execution, frame):
         execution.perform(SET, execution.resources.of(self, "Event"), place_of(frame))
     task.inside += 1

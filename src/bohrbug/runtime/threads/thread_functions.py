@@ -7,6 +7,7 @@ The Python code of :class:`threading.Thread` runs as it is; what it asks of
 from __future__ import annotations
 
 import _thread
+import concurrent.futures.thread
 import itertools
 import sys
 import threading
@@ -34,6 +35,7 @@ real_start_new_thread = _thread.start_new_thread
 real_get_native_id = _thread.get_native_id
 real_count: Callable[[], int] = _thread._count
 _Thread = threading.Thread
+_Executor: Any = concurrent.futures.thread.ThreadPoolExecutor
 
 instrument_callable: Callable[[Any], Any] = lambda function: function  # noqa: E731
 """Makes a C function that is the target of a thread visible; set by the runtime."""
@@ -391,22 +393,23 @@ for _function, _original in (
 
 
 class ThreadNames:
-    """Default names of threads, which count up, begin alike in every execution."""
+    """Default names of threads and of executors' workers begin alike in every execution."""
 
     def __init__(self) -> None:
-        self._first = 0
         self._counter: Any = None
+        self._executor_counter: Any = None
 
     def begin(self) -> None:
         """Before an execution."""
         self._counter = threading._counter  # type: ignore[attr-defined]
-        if not self._first:
-            self._first = self._counter()
-        threading._counter = itertools.count(self._first).__next__  # type: ignore[attr-defined]
+        threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]
+        self._executor_counter = _Executor._counter
+        _Executor._counter = itertools.count().__next__
 
     def end(self) -> None:
         """After an execution."""
         threading._counter = self._counter  # type: ignore[attr-defined]
+        _Executor._counter = self._executor_counter
 
 
 patches.add(threading, "_make_invoke_excepthook", make_invoke_excepthook)

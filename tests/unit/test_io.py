@@ -1,0 +1,352 @@
+"""Sockets, pipes and ``select`` under control."""
+
+from __future__ import annotations
+
+import os
+import select
+import selectors
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.operation import EXTERNAL
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan, Priorities, UniformRandom
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.execution import Settings
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.runtime import Level
+
+PLANS = (
+    Plan(),
+    *(Plan((), UniformRandom(seed)) for seed in range(10)),
+    *(Plan((), Priorities(seed, 3, 50)) for seed in range(3)),
+)
+
+
+def execute(
+    function: Callable[[], object],
+    plans: tuple[Plan, ...] = PLANS,
+    settings: Settings | None = None,
+    level: Level = Level.SYNC,
+) -> list[Trace]:
+    """The traces of some plans."""
+    with threads_subject(function, settings or Settings(), level, Scope()) as runtime:
+        return [runtime.execute(plan).trace for plan in plans]
+
+
+def assert_passes(function: Callable[[], object], plans: tuple[Plan, ...] = PLANS) -> list[Trace]:
+    """Every execution passes."""
+    traces = execute(function, plans)
+    for trace in traces:
+        outcome = trace.outcome
+        assert outcome.kind is OutcomeKind.PASSED, f"{outcome.message}\n{outcome.traceback}"
+    return traces
+
+
+def together(*functions: Callable[[], object]) -> None:
+    """Run functions in threads and wait for them."""
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_who_sends_first_depends_on_the_schedule() -> None:
+    """Calls on sockets are scheduling points: all orders of two senders are found."""
+    orders = set()
+
+    def test() -> None:
+        left, right = socket.socketpair()
+        together(lambda: left.send(b"a"), lambda: left.send(b"b"))
+        orders.add(right.recv(2))
+        left.close()
+        right.close()
+
+    traces = assert_passes(test)
+    assert orders == {b"ab", b"ba"}
+    assert any(operation.kind is EXTERNAL for operation in traces[0].operations)
+
+
+def test_more_than_fits_is_sent_piece_by_piece() -> None:
+    """A blocking send of much data and its receiver take turns."""
+
+    def test() -> None:
+        left, right = socket.socketpair()
+        size = 2_000_000
+        received = [0]
+
+        def receive() -> None:
+            while received[0] < size:
+                received[0] += len(right.recv(65_536))
+
+        thread = threading.Thread(target=receive)
+        thread.start()
+        assert left.send(b"x" * 1_000_000) == 1_000_000
+        left.sendall(b"x" * 1_000_000)
+        thread.join()
+        left.close()
+        right.close()
+
+    assert_passes(test, PLANS[:4])
+
+
+def test_same_ids_in_every_schedule() -> None:
+    """A connection is one resource, whoever uses it first."""
+    made = set()
+
+    def test() -> None:
+        left, right = socket.socketpair()
+        together(lambda: left.send(b"a"), lambda: right.recv(1))
+        left.close()
+        right.close()
+
+    for trace in assert_passes(test):
+        made.add(frozenset(o.resource for o in trace.operations if o.kind is EXTERNAL))
+    assert len(made) == 1
+
+
+def test_receiving_happens_after_sending() -> None:
+    """What is handed over through a socket is no data race."""
+
+    class Box:
+        value = 0
+
+    def test() -> None:
+        box = Box()
+        left, right = socket.socketpair()
+
+        def give() -> None:
+            box.value = 1
+            left.send(b"!")
+
+        def take() -> None:
+            right.recv(1)
+            assert box.value == 1
+
+        together(give, take)
+        left.close()
+        right.close()
+
+    for trace in execute(test, level=Level.RACY):
+        assert trace.outcome.kind is OutcomeKind.PASSED
+        assert not trace.races
+
+
+def test_two_tasks_that_wait_for_each_other_are_a_deadlock() -> None:
+    """Both ends are within the process: nobody else can send anything."""
+
+    def test() -> None:
+        left, right = socket.socketpair()
+        together(lambda: left.recv(1), lambda: right.recv(1))
+
+    for trace in execute(test, PLANS[:3]):
+        assert trace.outcome.kind is OutcomeKind.DEADLOCK
+
+
+def test_waiting_for_another_process_in_vain_is_no_deadlock() -> None:
+    """It is outside our control, and said to be."""
+
+    def test() -> None:
+        process = subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE)
+        try:
+            assert process.stdout is not None
+            process.stdout.read()
+        finally:
+            process.kill()
+            process.wait()
+
+    [trace] = execute(test, PLANS[:1], Settings(external_patience=0.05))
+    assert trace.outcome.kind is OutcomeKind.HANG
+    assert "outside our control" in trace.outcome.message
+
+
+def test_timeouts_of_sockets_are_virtual() -> None:
+    """And fire only when nobody can run who might send."""
+
+    def test() -> None:
+        left, right = socket.socketpair()
+        left.settimeout(10_000)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            left.recv(1)
+        assert time.monotonic() - began >= 10_000
+        thread = threading.Thread(target=right.sendall, args=(b"late",))
+        thread.start()
+        assert left.recv(4) == b"late"
+        thread.join()
+        left.close()
+        right.close()
+
+    assert_passes(test)
+
+
+def test_connection_within_the_process() -> None:
+    """A server and a client as tasks, through the loopback interface."""
+
+    def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+
+            def serve() -> None:
+                connection, _ = server.accept()
+                with connection, connection.makefile("rwb") as stream:
+                    stream.write(stream.readline().upper())
+
+            def ask() -> None:
+                with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                    connection.sendall(b"hello\n")
+                    assert connection.recv(100) == b"HELLO\n"
+
+            together(serve, ask)
+
+    assert_passes(test)
+
+
+def test_refused_connection() -> None:
+    """The error is the one that a real thread gets."""
+
+    def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+    assert_passes(test, PLANS[:3])
+
+
+def test_nonblocking_socket_does_not_wait() -> None:
+    """And a task that asks again and again lets others run."""
+
+    def test() -> None:
+        left, right = socket.socketpair()
+        left.setblocking(False)
+        received = []
+
+        def poll() -> None:
+            while not received:
+                try:
+                    received.append(left.recv(1))
+                except BlockingIOError:
+                    continue
+
+        together(poll, lambda: right.send(b"x"))
+        left.close()
+        right.close()
+
+    assert_passes(test)
+
+
+def test_pipe() -> None:
+    """Reading and writing more than fits, through numbers and file objects."""
+
+    def test() -> None:
+        reading, writing = os.pipe()
+        received = []
+
+        def read() -> None:
+            with os.fdopen(reading, "rb") as stream:
+                received.append(stream.read())
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        assert os.write(writing, b"a" * 150_000) == 150_000
+        with os.fdopen(writing, "w") as stream:
+            stream.write("end")
+        thread.join()
+        assert received == [b"a" * 150_000 + b"end"]
+
+    assert_passes(test)
+
+
+def wait_with_select(files: list[int], timeout: float) -> list[int]:
+    """``select.select``."""
+    return select.select(files, [], [], timeout)[0]
+
+
+def wait_with_poll(files: list[int], timeout: float) -> list[int]:
+    """``select.poll``."""
+    poll = select.poll()
+    for file in files:
+        poll.register(file, select.POLLIN)
+    return [file for file, _ in poll.poll(timeout * 1_000)]
+
+
+def wait_with_selector(files: list[int], timeout: float) -> list[int]:
+    """``selectors``."""
+    with selectors.DefaultSelector() as selector:
+        for file in files:
+            selector.register(file, selectors.EVENT_READ)
+        return [key.fd for key, _ in selector.select(timeout)]
+
+
+def wait_with_epoll(files: list[int], timeout: float) -> list[int]:
+    """``select.epoll``."""
+    with select.epoll() as epoll:
+        for file in files:
+            epoll.register(file, select.EPOLLIN)
+        return [file for file, _ in epoll.poll(timeout)]
+
+
+WAITS = [wait_with_select, wait_with_poll, wait_with_selector]
+if hasattr(select, "epoll"):
+    WAITS.append(wait_with_epoll)
+
+
+@pytest.mark.parametrize("wait", WAITS, ids=lambda wait: wait.__name__)
+def test_waiting_for_several(wait: Callable[[list[int], float], list[int]]) -> None:
+    """All of them come, in any order; nothing comes after the (virtual) timeout."""
+
+    def test() -> None:
+        pipes = [os.pipe() for _ in range(2)]
+        came: list[bytes] = []
+
+        def receive() -> None:
+            while len(came) < 2:
+                for file in wait([reading for reading, _ in pipes], 1_000):
+                    came.append(os.read(file, 1))
+
+        together(receive, lambda: os.write(pipes[0][1], b"0"), lambda: os.write(pipes[1][1], b"1"))
+        assert sorted(came) == [b"0", b"1"]
+        assert wait([pipes[0][0]], 5_000) == []
+        assert wait([pipes[0][0]], 0) == []
+        for pipe in pipes:
+            for end in pipe:
+                os.close(end)
+
+    assert_passes(test)
+
+
+def test_time_waits_for_a_child() -> None:
+    """A long virtual sleep of another task does not outrun a child that needs real time."""
+    ends = []
+
+    def test() -> None:
+        ended: list[str] = []
+
+        def child() -> None:
+            subprocess.run(["sleep", "0.05"], check=True, timeout=60)
+            ended.append("child")
+
+        def sleeper() -> None:
+            time.sleep(0.5)
+            ended.append("sleeper")
+
+        together(child, sleeper)
+        ends.append(ended)
+
+    assert_passes(test, PLANS[:1])
+    assert ends == [["child", "sleeper"]]
+
+
+def test_everything_is_put_back() -> None:
+    """After an exploration the real functions are in place."""
+    before = (select.select, select.poll, os.read, os.fork, dict(vars(socket.socket)))
+    execute(lambda: None, PLANS[:1])
+    assert (select.select, select.poll, os.read, os.fork, dict(vars(socket.socket))) == before

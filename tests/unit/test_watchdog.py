@@ -1,0 +1,144 @@
+"""The watchdog: an execution that makes no progress ends with a clear message."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.watchdog import Hang, Watchdog
+from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.execution import Execution, Settings
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.runtime import Level
+
+_flag = False
+
+
+def outcome_of(
+    function: Callable[[], object], watchdog: Watchdog, monkeypatch: pytest.MonkeyPatch
+) -> Outcome:
+    """How a watched execution ends whose one thread runs a function."""
+
+    def test() -> None:
+        thread = threading.Thread(target=function, name="worker")
+        thread.start()
+        thread.join()
+
+    run = Execution.run
+
+    def watched_run(self: Execution, root: Callable[[], object]) -> Trace:
+        watchdog.watch(self)
+        try:
+            return run(self, root)
+        finally:
+            watchdog.release()
+
+    with monkeypatch.context() as patch, watchdog:
+        patch.setattr(Execution, "run", watched_run)
+        with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
+            return runtime.execute(Plan()).trace.outcome
+
+
+def test_spinning_task_ends_as_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says which task hangs where; the stacks of all tasks are there."""
+
+    def spin() -> None:
+        while not _flag:
+            pass
+
+    outcome = outcome_of(spin, Watchdog(0.1), monkeypatch)
+    assert outcome.kind is OutcomeKind.HANG
+    assert outcome.task == "0.1"
+    assert outcome.message.startswith(f"task 0.1 (worker) has run for 0.1 s at {__file__}:")
+    assert "without reaching a scheduling point" in outcome.message
+    assert "task 0 (MainThread) is about to join" in outcome.traceback
+    assert not outcome.is_failure
+
+
+def test_task_that_catches_everything_is_told_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And help is called, once."""
+    caught = []
+    messages: list[str] = []
+
+    def spin() -> None:
+        while len(caught) < 2:
+            try:
+                while not _flag:
+                    pass
+            except Hang as hang:
+                caught.append(hang)
+
+    outcome = outcome_of(spin, Watchdog(0.1, messages.append), monkeypatch)
+    assert outcome.kind is OutcomeKind.HANG
+    assert len(caught) == 2
+    assert len(messages) == 1
+    assert "could not be stopped" in messages[0]
+
+
+def test_task_blocked_in_c_calls_for_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be raised there; the callback could end the process."""
+    messages: list[str] = []
+
+    def block() -> None:
+        ctypes.CDLL(None).usleep(400_000)
+
+    outcome = outcome_of(block, Watchdog(0.1, messages.append), monkeypatch)
+    assert outcome.kind is OutcomeKind.HANG
+    assert len(messages) == 1
+    assert "task 0.1 (worker)" in messages[0]
+
+
+def test_next_execution_is_not_harmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same watchdog can watch on after a hang."""
+
+    def spin() -> None:
+        while not _flag:
+            pass
+
+    watchdog = Watchdog(0.1)
+    assert outcome_of(spin, watchdog, monkeypatch).kind is OutcomeKind.HANG
+    for _ in range(20):
+        assert outcome_of(lambda: None, watchdog, monkeypatch).kind is OutcomeKind.PASSED
+
+
+def test_paused_watchdog_lets_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person may look at a task for longer than that."""
+    watchdog = Watchdog(0.05)
+    watchdog.pause()
+
+    def block() -> None:
+        ctypes.CDLL(None).usleep(200_000)
+
+    assert outcome_of(block, watchdog, monkeypatch).kind is OutcomeKind.PASSED
+    watchdog.resume()
+
+
+def test_debugger_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame of pdb on the stack says that a person looks."""
+    namespace: dict[str, object] = {"__name__": "pdb", "ctypes": ctypes}
+    exec("def interact():\n    ctypes.CDLL(None).usleep(300_000)\n", namespace)
+    interact = namespace["interact"]
+    assert callable(interact)
+    outcome = outcome_of(lambda: interact(), Watchdog(0.05), monkeypatch)
+    assert outcome.kind is OutcomeKind.PASSED
+
+
+def test_stopping_twice_and_starting_again() -> None:
+    """Both are allowed."""
+    watchdog = Watchdog(0.05)
+    watchdog.stop()
+    watchdog.start()
+    watchdog.start()
+    watchdog.stop()
+    watchdog.stop()
+    with watchdog:
+        assert watchdog._running.locked()
+    assert not watchdog._running.locked()
