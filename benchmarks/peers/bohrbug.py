@@ -36,6 +36,8 @@ def explore(program: Program, strategy: str, executions: int, seed: int, seconds
     result = bohrbug.explore(
         program.run,
         executions=executions,
+        seconds=None,
+        seed=seed,
         keep_going=True,
         **_strategy_option(strategy),
     )
@@ -44,6 +46,6 @@ def explore(program: Program, strategy: str, executions: int, seed: int, seconds
 
 def judge(program: Program, strategy: str, seconds: float) -> Judgement:
     """Explore the test with the budget that a user has by default."""
-    result = bohrbug.explore(program.test, **_strategy_option(strategy))
+    result = bohrbug.explore(program.test, seconds=seconds, **_strategy_option(strategy))
     detail = result.failures[0].outcome.kind.value if result.failures else ""
     return Judgement(FINDINGS[result.verdict.kind.value], result.executions, detail)

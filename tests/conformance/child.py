@@ -55,7 +55,7 @@ class Report:
 def load(module_name: str) -> types.ModuleType:
     """Import a test module; the tests of ``ThreadPool`` have to be assembled."""
     if module_name == "test._test_multiprocessing":
-        import test._test_multiprocessing as source  # noqa: PLC0415
+        import test._test_multiprocessing as source
 
         module = types.ModuleType("multiprocessing_threads")
         source.install_tests_in_module_dict(vars(module), "spawn")
@@ -114,12 +114,12 @@ def run_natively(case: Any) -> tuple[str, str]:
 
 def run_controlled(case: Any, seed: int) -> tuple[str, str]:
     """Run one test in an execution with a random schedule; verdict and detail."""
-    from bohrbug.exploration.subject import threads_subject  # noqa: PLC0415
-    from bohrbug.model.outcome import OutcomeKind  # noqa: PLC0415
-    from bohrbug.model.plan import Plan, UniformRandom  # noqa: PLC0415
-    from bohrbug.runtime.threads.execution import Settings  # noqa: PLC0415
-    from bohrbug.runtime.threads.rewrite.scope import Scope  # noqa: PLC0415
-    from bohrbug.runtime.threads.runtime import Level  # noqa: PLC0415
+    from bohrbug.exploration.subject import threads_subject
+    from bohrbug.model.outcome import OutcomeKind
+    from bohrbug.model.plan import Plan, UniformRandom
+    from bohrbug.runtime.threads.execution import Settings
+    from bohrbug.runtime.threads.rewrite.scope import Scope
+    from bohrbug.runtime.threads.runtime import Level
 
     verdicts: list[tuple[str, str]] = []
 
@@ -149,7 +149,7 @@ def main(arguments: list[str]) -> None:
     names = sys.stdin.read().split("\n")
     names = [name for name in names if name]
     if mode in ("installed", "restored"):
-        from bohrbug.runtime.threads.installation import installation  # noqa: PLC0415
+        from bohrbug.runtime.threads.installation import installation
 
         installation.install()
         if mode == "restored":

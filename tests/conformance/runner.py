@@ -24,8 +24,8 @@ from typing import IO
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from child import Report  # noqa: E402
-from left_out import reason_for  # noqa: E402
+from child import Report
+from left_out import reason_for
 
 CHILD = Path(__file__).with_name("child.py")
 
@@ -77,6 +77,8 @@ def names_of(module: str) -> list[str]:
     """The names of all tests of a module."""
     process = _start([module, "native"])
     out, _ = process.communicate("")
+    if process.returncode:
+        raise RuntimeError(f"{module} can't be loaded, see the error above")
     return list(json.loads(out))
 
 
@@ -113,9 +115,13 @@ def run(module: str, mode: str, names: Iterable[str], seeds: Sequence[int] = ())
         name, seed = running
         deaths += 1
         if deaths > MOST_DEATHS:
-            reports.extend(Report(other, "hung", "not run", seed=seed) for other in left[left.index(name):])
+            reports.extend(
+                Report(other, "hung", "not run", seed=seed) for other in left[left.index(name) :]
+            )
             break
-        reports.append(Report(name, "hung", f"exit status {process.returncode}\n{stacks}", seed=seed))
+        reports.append(
+            Report(name, "hung", f"exit status {process.returncode}\n{stacks}", seed=seed)
+        )
         left = left[left.index(name) + 1 :]
     return reports
 

@@ -52,10 +52,10 @@ def test_spinning_task_ends_as_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
         while not _flag:
             pass
 
-    outcome = outcome_of(spin, Watchdog(0.1), monkeypatch)
+    outcome = outcome_of(spin, Watchdog(0.4), monkeypatch)
     assert outcome.kind is OutcomeKind.HANG
     assert outcome.task == "0.1"
-    assert outcome.message.startswith(f"task 0.1 (worker) has run for 0.1 s at {__file__}:")
+    assert outcome.message.startswith(f"task 0.1 (worker) has run for 0.4 s at {__file__}:")
     assert "without reaching a scheduling point" in outcome.message
     assert "task 0 (MainThread) is about to join" in outcome.traceback
     assert not outcome.is_failure
@@ -76,7 +76,7 @@ def test_task_that_catches_everything_is_told_again(
             except Hang as hang:
                 caught.append(hang)
 
-    outcome = outcome_of(spin, Watchdog(0.1, messages.append), monkeypatch)
+    outcome = outcome_of(spin, Watchdog(0.4, messages.append), monkeypatch)
     assert outcome.kind is OutcomeKind.HANG
     assert len(caught) == 2
     assert len(messages) == 1
@@ -88,9 +88,9 @@ def test_task_blocked_in_c_calls_for_help(monkeypatch: pytest.MonkeyPatch) -> No
     messages: list[str] = []
 
     def block() -> None:
-        ctypes.CDLL(None).usleep(400_000)
+        ctypes.CDLL(None).usleep(2_000_000)
 
-    outcome = outcome_of(block, Watchdog(0.1, messages.append), monkeypatch)
+    outcome = outcome_of(block, Watchdog(0.4, messages.append), monkeypatch)
     assert outcome.kind is OutcomeKind.HANG
     assert len(messages) == 1
     assert "task 0.1 (worker)" in messages[0]
@@ -103,7 +103,7 @@ def test_next_execution_is_not_harmed(monkeypatch: pytest.MonkeyPatch) -> None:
         while not _flag:
             pass
 
-    watchdog = Watchdog(0.1)
+    watchdog = Watchdog(0.4)
     assert outcome_of(spin, watchdog, monkeypatch).kind is OutcomeKind.HANG
     for _ in range(20):
         assert outcome_of(lambda: None, watchdog, monkeypatch).kind is OutcomeKind.PASSED

@@ -250,8 +250,9 @@ def replay_command(file: Path, with_pdb: bool, times: int, verbose: bool) -> Non
 
 def replay_words(reproduction: Reproduction, replayed: Replay) -> str:
     """One line, or two, about what a replay gave."""
-    message = reproduction.failure.outcome.message
     plural = "replay" if replayed.times == 1 else "replays"
+    outcome = reproduction.failure.outcome if replayed.reproduced else replayed.trace.outcome
+    message = outcome.message or outcome.kind.value
     words = f"reproduced in {replayed.reproduced:,} of {replayed.times:,} {plural}: {message}"
     if replayed.difference is not None:
         words += f"\nthe first replay that differs: {replayed.difference}"
@@ -319,6 +320,8 @@ def _replay_with_pytest(
         f"--bohrbug-replay={path}",
         f"--bohrbug-times={times}",
         "--no-header",
+        # The command line has imported the package before pytest could.
+        "-Wignore::pytest.PytestAssertRewriteWarning",
         *(["-s"] if verbose else []),
         *(["--pdb"] if with_pdb else []),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bohrbug.runtime.threads.execution import Settings
+from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level
 
 TIMEOUTS = ("early", "late")
@@ -64,6 +65,8 @@ class ExploreOptions:
         _check("timeouts", self.timeouts, TIMEOUTS)
         _check("interpreter", self.interpreter, INTERPRETERS)
         _check("races", self.races, RACES)
+        # Raises if one of the changes names nothing.
+        Scope(self.scope)
         if self.executions < 1:
             raise ValueError(f"executions must be at least 1, not {self.executions}")
         if self.seconds is not None and self.seconds <= 0:

@@ -67,6 +67,20 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take control early, before test modules are imported; or do nothing."""
     config.addinivalue_line("markers", MARKER)
     if config.getoption("bohrbug") or config.getoption("bohrbug_replay"):
+        _leave_our_asserts_alone(config)
         from bohrbug.pytest_plugin.plugin import register
 
         register(config)
+
+
+def _leave_our_asserts_alone(config: pytest.Config) -> None:
+    """Take back that pytest rewrites the assertions of plugins: there are a hundred modules."""
+    hook = config.pluginmanager.rewrite_hook
+    for names in (
+        getattr(hook, "_must_rewrite", None),
+        getattr(hook, "_marked_for_rewrite_cache", None),
+    ):
+        if isinstance(names, set):
+            names.discard("bohrbug")
+        elif isinstance(names, dict):
+            names.clear()

@@ -37,6 +37,7 @@ class ItemExecution:
         self.passed = 0
         self.error: BaseException | None = None
         self.exit: BaseException | None = None
+        self._notes = internals.notes_of(item)
         self._kept = list(internals.sections_of(item))
         self._failing_sections: internals.Sections | None = None
 
@@ -50,7 +51,7 @@ class ItemExecution:
     def __call__(self) -> None:
         """Execute the item once."""
         item = self.item
-        internals.renew(item)
+        internals.renew(item, self._notes)
         internals.sections_of(item)[:] = self._kept
         self.skipped = None
         phase = "setup"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import unittest
+from typing import Any
 
 import pytest
 from _pytest._code.code import (
@@ -29,13 +30,18 @@ SKIPPING: tuple[type[BaseException], ...] = (
 """What a test raises to say that it is to be skipped, or is known to fail."""
 
 
-def renew(item: pytest.Function) -> None:
-    """Make an item as it was before it ran: no fixture values, no instance."""
+def notes_of(item: pytest.Item) -> dict[Any, Any]:
+    """A copy of what plugins have noted of an item."""
+    return dict(item.stash._storage)
+
+
+def renew(item: pytest.Function, notes: dict[Any, Any]) -> None:
+    """Make an item as it was before it ran: no fixture values, no instance, the notes of then."""
+    item.stash._storage = dict(notes)
     item._initrequest()
     item.__dict__.pop("_instance", None)
     item._obj = None  # type: ignore[attr-defined]
-    if isinstance(item, TestCaseFunction):
-        item._excinfo = None
+    item.__dict__.pop("_excinfo", None)
 
 
 def set_up_collectors(item: pytest.Function) -> None:
@@ -59,7 +65,7 @@ def unittest_error(item: pytest.Function) -> BaseException | None:
     """The exception that a ``unittest.TestCase`` caught, if it caught one."""
     if isinstance(item, TestCaseFunction) and item._excinfo:
         found = item._excinfo[0].value
-        item._excinfo = None
+        del item._excinfo
         return found
     return None
 

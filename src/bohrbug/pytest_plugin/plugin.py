@@ -28,6 +28,7 @@ from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
 from bohrbug.pytest_plugin import hooks, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
+from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks, tell_coverage
 from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary, report_data
@@ -67,6 +68,7 @@ def register(config: pytest.Config) -> None:
     plugin = BohrbugPlugin(config, settings, reproduction)
     config.pluginmanager.add_hookspecs(hooks)
     config.pluginmanager.register(plugin, "bohrbug-exploring")
+    tell_coverage()
     installation.install()
     config.add_cleanup(installation.restore)
 
@@ -149,9 +151,7 @@ class BohrbugPlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Any:
         """Explore an item instead of running it once."""
-        if self._config.getoption("setuponly", False) or self._config.getoption(
-            "setupshow", False
-        ):
+        if self._config.getoption("setuponly", False) or self._config.getoption("setupshow", False):
             return None
         if self._why_plain(item) is not None or not isinstance(item, pytest.Function):
             return None
@@ -297,7 +297,7 @@ class _Protocol:
         item, execution, plugin = self._item, self._execution, self._plugin
         progress = SessionProgress(item.config)
         explorer = Explorer(execution, item.nodeid, plugin.options_for(item), progress)
-        with AlarmGuard(explorer.stop) as alarm:
+        with AlarmGuard(explorer.stop) as alarm, one_tracer_for_all_tasks():
             result = explorer.explore()
         progress.close()
         if execution.exit is not None:
@@ -406,9 +406,10 @@ class _Protocol:
         if config.getoption("usepdb", False):
             debugger = ReplayDebugger(reproduction.failure, self._uncaptured)
         try:
-            replayed = replay(
-                reproduction, self._execution, config.getoption("bohrbug_times"), debugger
-            )
+            with one_tracer_for_all_tasks():
+                replayed = replay(
+                    reproduction, self._execution, config.getoption("bohrbug_times"), debugger
+                )
         finally:
             if debugger is not None:
                 debugger.close()
@@ -461,9 +462,7 @@ class _Protocol:
         assert isinstance(report, pytest.TestReport)
         return report
 
-    def _log(
-        self, report: pytest.TestReport, call: pytest.CallInfo[object] | None = None
-    ) -> None:
+    def _log(self, report: pytest.TestReport, call: pytest.CallInfo[object] | None = None) -> None:
         self._item.ihook.pytest_runtest_logreport(report=report)
         if call is not None and self._plugin.reproduction is None:
             internals.interact(self._item, call, report)

@@ -165,9 +165,10 @@ class Adoption:
             state = (holder.func, holder.args, holder.keywords, vars(holder))
             function = self._replacements.get(id(holder.func), holder.func)
             arguments = tuple(self._replacements.get(id(a), a) for a in holder.args)
-            holder.__setstate__((function, arguments, *state[2:]))
+            set_state: Callable[[Any], object] = holder.__setstate__  # type: ignore[attr-defined]
+            set_state((function, arguments, *state[2:]))
             if any(id(value) in self._undone for value in (holder.func, *state[1], state[0])):
-                self._undo.append(functools.partial(holder.__setstate__, state))
+                self._undo.append(functools.partial(set_state, state))
         elif not isinstance(holder, type | types.ModuleType):
             self._in_attributes(holder)
 

@@ -248,6 +248,9 @@ class Execution:
             for hook in self._end_hooks:
                 hook(self)
             self.wait_for_the_rest(self._only_daemons_left)
+        elif len(self.alive) > 1:
+            # Daemon threads may get further before the test ends, or not.
+            self.perform(END, self.resources.state_named("0", "thread 0", "Thread"), None)
         self.root.ended = True
 
     def wait_for_the_rest(self, ready: Callable[[], bool]) -> None:

@@ -16,9 +16,9 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-
 from bohrbug.runtime.threads import (
     futures,
+    hashing,
     imports,
     queues,
     synchronizers,
@@ -61,6 +61,7 @@ _ALL: tuple[Patches, ...] = (
     thread_state.patches,
     timing.patches,
     futures.patches,
+    hashing.patches,
     imports.patches,
 )
 if os.name == "posix":

@@ -522,6 +522,8 @@ def _connect_under_control(execution: Execution, self: Any, address: Any, frame:
     result = [error]
 
     def ready() -> bool:
+        if result[0] not in _IN_PROGRESS:
+            return True
         if result[0] == errno.EAGAIN:
             # A local socket whose listener has a full queue: it can only be tried again.
             result[0] = _try_to_connect(self, address)

@@ -210,7 +210,7 @@ class _Lock:
         raise TypeError(f"cannot pickle '_thread.{type(self).__name__}' object")
 
 
-class lock(_Lock):  # noqa: N801  (the name that reprs and errors of CPython show)
+class lock(_Lock):
     """Stands for ``_thread.lock``."""
 
     __slots__ = ()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import _queue
 import queue
 import sys
 import types
 from collections.abc import Callable
 from sys import _getframe
 from typing import Any
-
-import _queue
 
 from bohrbug.model.operation import GET, INSPECT, PUT, SHUTDOWN, TASK_DONE, WAIT
 from bohrbug.runtime.threads.control import (

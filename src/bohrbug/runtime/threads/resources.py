@@ -116,6 +116,10 @@ class ResourceTable:
         self._by_identity[id(obj)] = (state, weakref.ref(obj))
         return state
 
+    def share(self, part: object, state: ResourceState) -> None:
+        """Operations on ``part`` are operations on the resource that it belongs to."""
+        self._by_identity[id(part)] = (state, weakref.ref(part))
+
     def outside(self, obj: object, type: str) -> ResourceState:
         """A new state for an object whose making was not seen in this execution."""
         known = self._names.get(id(obj))

@@ -249,7 +249,7 @@ class ThreadsRuntime:
     def __enter__(self) -> ThreadsRuntime:
         installation.install()
         self._collected = gc.isenabled()
-        gc.collect()
+        # What exists now is not looked at again by the collections between executions.
         gc.freeze()
         gc.disable()
         thread_functions.instrument_callable = hooks.instrumented_callable
@@ -283,7 +283,8 @@ class ThreadsRuntime:
             if self.level is not Level.SYNC and self.executions in DISCOVERIES:
                 with Discovery() as discovery:
                     executed = self._run(plan, self.settings, learn)
-                self._rewrite(discovery.codes)
+                if executed.tasks > 1:
+                    self._rewrite(discovery.codes)
                 return executed
         return self._run(plan, self.settings, learn)
 

@@ -86,6 +86,23 @@ def _registering(cls: type, type_name: str) -> None:
         original(self, *args, **kwargs)
 
 
+_THREADING = vars(threading)
+
+
+def outermost(frame: Any) -> Any:
+    """The frame of the program that called into ``threading``, or ``frame`` itself."""
+    caller = frame
+    while caller.f_globals is _THREADING or caller.f_globals is _OURS:
+        if caller.f_back is None:
+            return frame
+        caller = caller.f_back
+    # Directly above may be what starts the task, when a primitive is a thread's target.
+    return frame if caller.f_globals["__name__"].startswith("bohrbug.") else caller
+
+
+_OURS = globals()
+
+
 def _adopt_own_lock(condition: Any, execution: Execution, place: Any) -> None:
     """A lock that a condition made for itself is used by the program, through it."""
     lock = condition._lock
@@ -130,10 +147,14 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
         raise RuntimeError("cannot wait on un-acquired lock")
     frame = _getframe(1)
     state = execution.resources.of(self, "Condition")
-    place = place_of(frame)
     task = execution.current
-    if not is_quiet(execution, frame):
-        execution.perform(WAIT, state, place)
+    if frame.f_globals is _THREADING:
+        # Within wait_for() or a barrier.
+        place = place_of(outermost(frame))
+    else:
+        place = place_of(frame)
+        if not is_quiet(execution, frame):
+            execution.perform(WAIT, state, place)
     waiter = real_allocate_lock()
     waiter.acquire()
     self._waiters.append(waiter)
@@ -187,7 +208,7 @@ def _notify(self: Any, n: int = 1) -> None:
     if execution is None:
         _condition_notify(self, n)
         return
-    frame = _getframe(1)
+    frame: Any = _getframe(1)
     task = execution.current
     if frame.f_code is _notify_all_code:
         frame = frame.f_back
@@ -221,7 +242,7 @@ def _set(self: Any) -> None:
     if execution is None:
         _event_set(self)
         return
-    frame = _getframe(1)
+    frame: Any = _getframe(1)
     task = execution.current
     if task.prelude_of is not None:
         # A new thread tells its starter that it runs.
@@ -291,7 +312,7 @@ def _event_wait_(self: Any, timeout: float | None = None) -> bool:
     execution.perform(
         WAIT,
         execution.resources.of(self, "Event"),
-        place_of(frame),
+        place_of(outermost(frame)),
         lambda: self._flag,
         timeout,
     )
@@ -354,7 +375,7 @@ def _wrap_semaphore_release(cls: Any) -> None:
         if execution is None:
             original(self, n)
             return
-        frame = _getframe(1)
+        frame: Any = _getframe(1)
         if frame.f_code is _semaphore_exit_code:
             frame = frame.f_back
         task = execution.current
@@ -389,11 +410,28 @@ def _wrap_barrier(name: str, kind: Any) -> None:
         if execution is None:
             return original(self, *args, **kwargs)
         frame = _getframe(1)
+        state = execution.resources.of(self, "Barrier")
+        execution.resources.share(self._cond, state)
         if not is_quiet(execution, frame):
-            execution.perform(kind, execution.resources.of(self, "Barrier"), place_of(frame))
+            execution.perform(kind, state, place_of(frame))
         return original(self, *args, **kwargs)
 
 
 _wrap_barrier("wait", WAIT)
 _wrap_barrier("reset", CLEAR)
 _wrap_barrier("abort", SET)
+
+# -- Timer -----------------------------------------------------------------------------
+
+_Timer = threading.Timer
+_timer_init = _Timer.__init__
+
+
+@patches.method(_Timer, "__init__")
+def _init_timer(self: Any, *args: Any, **kwargs: Any) -> None:
+    _timer_init(self, *args, **kwargs)
+    execution = controlled()
+    if execution is not None:
+        # What a timer waits for and what cancels it is its event.
+        place = place_of(outermost(_getframe(1)))
+        execution.resources.register(self.finished, execution.current, "Timer", place)

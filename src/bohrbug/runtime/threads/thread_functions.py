@@ -87,7 +87,7 @@ def _spawn(execution: Execution, function: Any, args: Any, kwargs: Any) -> Task:
                 execution.fail_with_exception(execution.current, error)
             else:
                 # The program expects it.
-                sys.unraisablehook(_Unraisable(error, function))
+                sys.unraisablehook(_Unraisable(error, function))  # type: ignore[arg-type]
 
     task = execution.spawn(body, place, name, target, daemon, _new_ident(execution))
     if thread is not None:
@@ -194,7 +194,8 @@ class ThreadHandle:
     def is_done(self) -> bool:
         """Whether the thread is gone."""
         if self._task is not None:
-            return self._done
+            # Tasks live only in an execution; a forked child is outside of it.
+            return self._done or current.execution is None
         return self._done or self._real.is_done()
 
     def _set_done(self) -> None:

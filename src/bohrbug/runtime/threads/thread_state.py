@@ -8,9 +8,9 @@ asyncio loop by exchanging it at each switch.
 from __future__ import annotations
 
 import _thread
+import gc
 import sys
 import threading
-import weakref
 from typing import Any
 
 from bohrbug.runtime.threads.control import current, real_get_ident
@@ -67,7 +67,7 @@ def _find(self: Any, name: str) -> tuple[bool, Any]:
     return False, None
 
 
-class local:  # noqa: N801  (the name that the program sees)
+class local:
     """Stands for ``threading.local``: one dictionary of attributes per task."""
 
     __slots__ = ("__weakref__", "_bohrbug_values")
@@ -156,6 +156,21 @@ def wrap_local(real: Any) -> Any:
     return wrapper
 
 
+def _arguments_of(real: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a real local was made with; only the collector can see it, after the type."""
+    referents = gc.get_referents(real)
+    after = referents[referents.index(type(real)) + 1 :] if type(real) in referents else []
+    arguments: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}
+    if after and isinstance(after[0], tuple):
+        arguments = after[0]
+        if len(after) > 1 and isinstance(after[1], dict) and all(
+            isinstance(key, str) for key in after[1]
+        ):
+            keywords = after[1]
+    return arguments, keywords
+
+
 class LocalSubclasses:
     """Classes that derive from the real ``local``: their instances get task dictionaries too.
 
@@ -186,14 +201,8 @@ class LocalSubclasses:
             entry = store.get(key)
             if entry is None:
                 entry = store[key] = {}
-                try:
-                    type(self).__init__(self)
-                except TypeError:
-                    # Its __init__ wants arguments that were given before we came.
-                    execution.trace.uncontrolled.note(
-                        f"values of the thread-local {type(self).__qualname__} could not be "
-                        "initialised in a new thread"
-                    )
+                arguments, keywords = _arguments_of(self)
+                type(self).__init__(self, *arguments, **keywords)
             return entry
 
         def __getattribute__(self: Any, name: str) -> Any:  # noqa: N807

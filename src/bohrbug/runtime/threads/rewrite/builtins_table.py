@@ -11,6 +11,7 @@ import _ctypes
 import _heapq
 import _io
 import _operator
+import _weakref
 import array
 import builtins
 import collections
@@ -437,6 +438,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_bisect, "insort insort_left insort_right", WRITE)
     enter(_operator, "length_hint truth not_", READ)
     enter(_operator, "countOf indexOf", CONSUME)
+    enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
     enter(_operator, "getitem", READ_ITEM)
     enter(_operator, "setitem", SET_ITEM)
     enter(_operator, "delitem", DELETE_ITEM)

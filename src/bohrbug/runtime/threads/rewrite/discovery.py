@@ -77,7 +77,7 @@ class Discovery:
         def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
             if event == "call":
                 self._found[id(frame.f_code)] = frame.f_code
-            if self._earlier_profiler is not None:
+            if callable(self._earlier_profiler):  # one written in C, such as cProfile, is not
                 self._earlier_profiler(frame, event, argument)
 
         def __exit__(

@@ -20,6 +20,7 @@ What is told, and as what:
 
 from __future__ import annotations
 
+import collections
 import functools
 import gc
 import sys
@@ -27,6 +28,7 @@ import weakref
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
+    CodeType,
     FunctionType,
     MethodType,
     ModuleType,
@@ -93,7 +95,8 @@ _breaker: Callable[[], None] = _ignore
 
 def set_sink(sink: AccessSink | None) -> None:
     """Tell accesses to ``sink`` from now on; ``None`` for nobody."""
-    global _active, _attribute, _item, _whole, _breaker
+    global _active, _attribute, _item, _whole, _breaker, _expected
+    _expected = None
     if sink is None:
         _active = False
         _attribute = _item = _whole = _breaker = _ignore
@@ -276,6 +279,57 @@ def write_cell(cell: Any, place: Place) -> None:
         _whole(cell, True, place)
 
 
+# --- Functions that C code calls halfway ---------------------------------------------------------
+
+# The code object of a function that C code is expected to enter between looking at a variable and
+# storing it, and how to tell of it: ``lru_cache`` and the factory of a ``defaultdict`` store what
+# the function returns.
+_expected: tuple[CodeType, Callable[[Place], None]] | None = None
+
+
+def enter(place: Place) -> None:
+    """A function begins; told only if C code calls it in the middle of an access."""
+    if _expected is not None:
+        _enter(place)
+
+
+def _enter(place: Place) -> None:
+    global _expected
+    assert _expected is not None
+    code, tell = _expected
+    _expected = None
+    # The frames of this function and of the hook lie above the one that begins.
+    if sys._getframe(2).f_code is code:
+        tell(place)
+
+
+def _expect_computation(cache: Any) -> None:
+    """The function of an ``lru_cache`` will be entered, unless its result is known."""
+    global _expected
+    function = cache.__dict__.get("__wrapped__")
+    if type(function) is FunctionType:
+        # Weak: when the result is known, this stays for a while.
+        reference = weakref.ref(cache)
+
+        def tell(place: Place) -> None:
+            owner = reference()
+            if owner is not None:
+                _whole(owner, True, place)
+
+        _expected = (function.__code__, tell)
+
+
+def _expect_factory(owner: Any, key: Any) -> None:
+    """The factory of a ``defaultdict`` will be entered, as the key is missing."""
+    global _expected
+    factory = _factory_of(owner)
+    if type(factory) is FunctionType:
+        _expected = (factory.__code__, lambda place: _tell_item(owner, key, True, place))
+
+
+_factory_of: Callable[[Any], Any] = vars(collections.defaultdict)["default_factory"].__get__
+
+
 # --- Hooks of subscripts and operators -----------------------------------------------------------
 
 _GETITEM = table.GETITEM
@@ -332,6 +386,9 @@ def _subscript(owner: Any, key: Any, family: object, is_write: bool, place: Plac
         is_plain = table.is_plain_key(key)
         missing = is_plain and not is_write and not dict.__contains__(owner, key)
         _tell_item(owner, key, is_write or missing, place)
+        # Another task may have stored it in the meantime.
+        if missing and not dict.__contains__(owner, key):
+            _expect_factory(owner, key)
     else:
         _tell_whole(owner, is_write, place)
 
@@ -555,6 +612,7 @@ def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
             _call(inner, callable_.args + arguments, place)
     elif class_ is table.LruCacheWrapper:
         _whole(callable_, True, place)
+        _expect_computation(callable_)
     elif arguments:
         _getter(callable_, arguments[0], place)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Mapping
-from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -25,6 +25,8 @@ from bohrbug.runtime.threads.rewrite.place import Place
 
 EXTRA_STACK = 8
 """The deepest hook call: hook, NULL, callable, three arguments, place, and one to spare."""
+
+_CO_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 _BOUND_ONCE = (FunctionType, BuiltinFunctionType, type, ModuleType)
 
@@ -253,6 +255,12 @@ class _Rewriting:
                 name for name in code.co_cellvars if name not in stored and name in parameters
             )
         self.is_function = bool(code.co_flags & CO_OPTIMIZED)
+        # Calling it runs its body at once, and other code than its own frame's can call it.
+        self.is_entered = (
+            self.is_function
+            and not code.co_flags & _CO_SUSPENDS
+            and (code.co_name[0] != "<" or code.co_name == "<lambda>")
+        )
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
     def run(self) -> CodeType:
@@ -277,6 +285,8 @@ class _Rewriting:
                 handler(self, index, instruction, stack)
             if self.breakers:
                 self._break(index, instruction)
+            if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
+                self._enter(index, instruction)
         return splice(
             self.code, self.instructions, self.splices, tuple(self.constants), EXTRA_STACK
         )
@@ -328,6 +338,11 @@ class _Rewriting:
             for instruction in self.instructions
             if instruction.opcode == store
         )
+
+    def _enter(self, index: int, instruction: Instruction) -> None:
+        self.is_entered = False
+        # Not behind it, where it would make the line of the "def" one that is executed.
+        self.put(index + 1, before=self.call(hooks.enter, (), self.place(instruction)))
 
     def _break(self, index: int, instruction: Instruction) -> None:
         opcode = instruction.opcode

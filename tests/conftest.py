@@ -1,0 +1,22 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src"
+
+
+@pytest.fixture(scope="session")
+def environment() -> dict[str, str]:
+    """Environment of child processes: this checkout is found, and no settings of the user's."""
+    settings = ("PYTEST_", "BOHRBUG_", "COV_", "COVERAGE_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(settings)}
+    kept["PYTHONPATH"] = str(SOURCE)
+    kept["PYTHONIOENCODING"] = "utf-8"
+    kept["COLUMNS"] = "100"
+    return kept

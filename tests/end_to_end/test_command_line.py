@@ -1,0 +1,302 @@
+"""``bohrbug`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from .conftest import SECONDS, Ended, Folder
+from .programs import DEADLOCK, LOCKED, LOST_UPDATE
+
+SCRIPT = LOST_UPDATE + "\nif __name__ == '__main__':\n    test_add()\n"
+
+
+def test_a_failing_script_is_found_reported_and_replayed(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+
+    found = folder.bohrbug("run", "counter.py")
+
+    assert found.code == 1, found.err
+    assert "AssertionError" in found.out
+    assert "It fails when task" in found.out
+    assert "the counter says 1" in found.out
+    path = folder.reproduction()
+    assert f"bohrbug replay {path.relative_to(folder.path)}" in found.out
+
+    replayed = folder.bohrbug("replay", str(path), "--times", "100")
+    assert replayed.code == 1, replayed.err
+    assert "reproduced in 100 of 100 replays: AssertionError" in replayed.out
+
+
+def test_a_script_is_executed_as_python_does(folder: Folder) -> None:
+    folder.write("helper.py", "def double(n):\n    return 2 * n\n")
+    folder.write(
+        "script.py",
+        """
+        import os, sys, helper
+        assert __name__ == "__main__"
+        assert sys.argv == ["script.py", "one", "--bound", "two"], sys.argv
+        assert os.path.basename(__file__) == "script.py"
+        assert sys.modules["__main__"].__dict__ is globals()
+        assert "left over" not in globals()
+        globals()["left over"] = True
+        assert helper.double(2) == 4
+        sys.exit(0)
+        """,
+    )
+    done = folder.bohrbug("run", "script.py", "one", "--bound", "two")
+    assert done.code == 0, done.out + done.err
+    assert "Holds" in done.out
+
+
+def test_each_execution_of_a_script_begins_afresh(folder: Folder) -> None:
+    folder.write(
+        "script.py",
+        """
+        import threading
+        seen = []
+        lock = threading.Lock()
+        def work():
+            with lock:
+                seen.append(1)
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        assert len(seen) == 2, seen
+        """,
+    )
+    done = folder.bohrbug("run", "--json", "script.py")
+    assert done.code == 0, done.out
+    assert json.loads(done.out)["executions"] > 2
+
+
+def test_an_exit_code_is_a_failure(folder: Folder) -> None:
+    folder.write("script.py", "import sys\nsys.exit(3)\n")
+    done = folder.bohrbug("run", "script.py")
+    assert done.code == 1
+    assert "SystemExit: 3" in done.out
+
+
+def test_a_function_is_found_by_its_name(folder: Folder) -> None:
+    folder.write("locks.py", DEADLOCK)
+    found = folder.bohrbug("run", "locks:test_both_orders")
+    assert found.code == 1
+    assert "wait for each other" in found.out
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1
+    assert "reproduced in 1 of 1 replay" in replayed.out
+
+
+def test_a_test_that_holds(folder: Folder) -> None:
+    folder.write("locks.py", LOCKED)
+    done = folder.bohrbug("run", "--strategy", "dfs", "locks:test_add")
+    assert done.code == 0, done.out
+    assert "Holds" in done.out
+    assert not folder.reproductions()
+
+
+def test_json_output_is_the_only_output(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+    done = folder.bohrbug("run", "--json", "counter.py")
+    result = json.loads(done.out)
+    assert done.code == result["exit_code"] == 1
+    assert result["format"] == "bohrbug-result"
+    assert result["verdict"]["kind"] == "failed"
+    (failure,) = result["failures"]
+    assert failure["kind"] == "assertion"
+    assert failure["preemptions"] == 1
+    assert failure["confirmed"] >= 1
+    assert failure["reproduction"] == str(folder.reproduction().relative_to(folder.path))
+    assert result["races"][0]["label"].endswith("value")
+
+
+def test_explain_executes_nothing(folder: Folder) -> None:
+    script = folder.write("counter.py", SCRIPT)
+    folder.bohrbug("run", "counter.py")
+    script.write_text("raise RuntimeError('executed')\n", encoding="utf-8")
+    done = folder.bohrbug("explain", str(folder.reproduction()))
+    assert done.code == 0, done.err
+    assert "Schedule" in done.out
+    assert "AssertionError" in done.out
+
+
+def test_a_replay_of_a_program_that_was_mended_passes(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+    folder.bohrbug("run", "counter.py")
+    folder.write("counter.py", SCRIPT.replace("== 2", "in (1, 2)"))
+    done = folder.bohrbug("replay", str(folder.reproduction()))
+    assert done.code == 0, done.out
+    assert "reproduced in 0 of 1 replay: passed" in done.out
+
+
+def test_a_replay_that_differs_says_where(folder: Folder) -> None:
+    folder.write("locks.py", DEADLOCK)
+    folder.bohrbug("run", "locks:test_both_orders")
+    folder.write("locks.py", DEADLOCK.replace(", threading.Thread(target=other)", ""))
+    done = folder.bohrbug("replay", str(folder.reproduction()))
+    assert done.code == 3, done.out
+    assert "reproduced in 0 of 1 replay" in done.out
+    assert "the first replay that differs: step" in done.out
+
+
+def test_pdb_stops_at_the_preemption_and_at_the_failure(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+    folder.bohrbug("run", "counter.py")
+    path = str(folder.reproduction())
+    done = folder.bohrbug("replay", path, "--pdb", stdin="p value\nc\np counter.value\nc\n")
+    assert "is preempted here" in done.out
+    assert "-> self.value = value + 1" in done.out
+    assert "(bohrbug pdb) 0" in done.out
+    assert "failed: AssertionError" in done.out
+    assert "(bohrbug pdb) 1" in done.out
+    assert "reproduced in 1 of 1 replay" in done.out
+    assert done.code == 1
+
+
+def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+    folder.bohrbug("run", "counter.py")
+    commands = "p self.value\nimport threading\nwith threading.Lock(): pass\n\ns\nn\nn\nc\nc\n"
+    done = folder.bohrbug(
+        "replay", str(folder.reproduction()), "--pdb", "--times", "3", stdin=commands + "c\n" * 20
+    )
+    assert "reproduced in 3 of 3 replays" in done.out, done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "missing.py"], "missing.py is neither a script that exists"),
+        (["run", "missing:function"], "can't import missing"),
+        (["run", "json:missing"], "module 'json' has no function 'missing'"),
+        (["run", "json:__name__"], "is no function"),
+        (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
+        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, dfs"),
+        (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
+        (["run", "--scope", "+", "json:loads"], "names no module"),
+        (["run", "--no-such", "json:loads"], "No such option"),
+        (["replay", "missing.json"], "missing.json: No such file"),
+        (["explain", "missing.json"], "missing.json: No such file"),
+    ],
+)
+def test_a_command_that_makes_no_sense(folder: Folder, arguments: list[str], message: str) -> None:
+    done = folder.bohrbug(*arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_script_that_is_not_python(folder: Folder) -> None:
+    folder.write("broken.py", "def (:\n")
+    done = folder.bohrbug("run", "broken.py")
+    assert done.code == 2
+    assert "broken.py can't be compiled" in done.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is no reproduction file of Bohrbug"),
+        ('{"format": "bohrbug-reproduction", "version": 99}', "has version 99"),
+        ('{"format": "bohrbug-reproduction", "version": 1}', "is damaged"),
+    ],
+)
+def test_a_file_that_is_no_reproduction(folder: Folder, content: str, message: str) -> None:
+    path = folder.write("file.json", content)
+    done = folder.bohrbug("replay", str(path))
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_settings_in_pyproject(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+    folder.write("pyproject.toml", "[tool.bohrbug]\nexecutions = 3\nstrategy = 'random'\n")
+    assert json.loads(folder.bohrbug("run", "--json", "counter.py").out)["executions"] <= 3
+    done = folder.bohrbug("run", "--json", "--strategy", "dfs", "counter.py")
+    assert json.loads(done.out)["executions"] <= 3
+
+    folder.write("pyproject.toml", "[tool.bohrbug]\nexekutions = 3\n")
+    done = folder.bohrbug("run", "counter.py")
+    assert done.code == 2
+    assert "there is no option 'exekutions'" in done.err
+
+    folder.write("pyproject.toml", "[tool.bohrbug]\nexecutions = 'three'\n")
+    done = folder.bohrbug("run", "counter.py")
+    assert done.code == 2
+    assert "executions must be a whole number, not 'three'" in done.err
+
+
+def test_colour_only_where_it_is_wanted(folder: Folder) -> None:
+    folder.write("counter.py", SCRIPT)
+    assert "\x1b[" not in folder.bohrbug("run", "counter.py").out
+    assert "\x1b[" in folder.bohrbug("run", "counter.py", FORCE_COLOR="1").out
+    assert "\x1b[3" not in folder.bohrbug("run", "counter.py", FORCE_COLOR="1", NO_COLOR="1").out
+
+
+def test_help_and_version(folder: Folder) -> None:
+    shown = folder.bohrbug("run", "--help").out
+    assert "Exit codes:" in shown
+    assert "--strategy" in shown
+    assert folder.bohrbug("--version").out.startswith("bohrbug, version ")
+
+
+SIGNALS = """
+import pathlib
+def signal(name):
+    pathlib.Path(name).touch()
+"""
+
+
+def interrupt(folder: Folder, command: list[str], when: str) -> Ended:
+    """Start a command, send Ctrl-C as soon as the test has made a file, and wait for its end."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        cwd=folder.path,
+        env=folder.environment,
+    )
+    try:
+        while process.poll() is None and not (folder.path / when).exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+    return Ended(process.returncode, out, err)
+
+
+ENDLESS = ("--strategy", "random", "--executions", "100000000", "--seconds", "none")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a child process")
+def test_an_interrupt_keeps_what_was_found(folder: Folder) -> None:
+    folder.write("signals.py", SIGNALS)
+    told = "if counter.value != 2:\n        import signals; signals.signal('failed')\n    assert"
+    folder.write("counter.py", SCRIPT.replace("assert", told))
+    command = folder.command("run", "--keep-going", *ENDLESS, "counter.py")
+    done = interrupt(folder, command, "failed")
+    assert done.code == 1, done.out + done.err
+    assert "AssertionError" in done.out
+    assert "(interrupted)" in done.out
+    assert "To explore again, from the start: bohrbug run --keep-going" in done.out
+    assert not done.err
+    assert folder.reproduction().is_file()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a child process")
+def test_an_interrupt_before_anything_is_found_is_inconclusive(folder: Folder) -> None:
+    folder.write("signals.py", SIGNALS)
+    folder.write(
+        "locks.py", LOCKED.replace("assert", "import signals; signals.signal('ran'); assert")
+    )
+    done = interrupt(folder, folder.command("run", *ENDLESS, "locks:test_add"), "ran")
+    assert done.code == 3, done.out + done.err
+    assert "Inconclusive" in done.out

@@ -1,0 +1,89 @@
+"""``pytest --bohrbug`` beside other plugins."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from .conftest import Folder
+from .programs import LOCKED, LOST_UPDATE
+
+BUSY = """
+def test_busy():
+    while True:
+        pass
+"""
+
+
+def test_xdist(folder: Folder) -> None:
+    folder.write("test_a.py", LOST_UPDATE)
+    folder.write("test_b.py", LOCKED)
+    done = folder.pytest("--bohrbug", "-n", "2", "-v")
+    assert "1 failed, 1 passed" in done.out, done.out
+    assert "It fails when task" in done.out
+    assert "2 tests explored, 2 of them with several tasks" in done.out
+    assert "PASSED (holds" in done.out
+    path = folder.reproduction()
+    assert f"bohrbug replay {path.relative_to(folder.path)}" in done.out
+    assert "FAILED test_a.py::test_add - Assert" in done.out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pytest-timeout has no signals there")
+def test_timeout_with_a_signal(folder: Folder) -> None:
+    folder.write("test_busy.py", BUSY + LOCKED)
+    done = folder.pytest("--bohrbug", "--timeout=2", "--timeout-method=signal")
+    assert "1 failed, 1 passed" in done.out, done.out
+    assert "Timeout (>2.0s) from pytest-timeout" in done.out
+
+
+def test_an_exploration_ends_before_its_timeout(folder: Folder) -> None:
+    folder.write("test_locks.py", LOCKED)
+    done = folder.pytest(
+        "--bohrbug",
+        "--bohrbug-strategy=random",
+        "--bohrbug-executions=100000000",
+        "--bohrbug-seconds=none",
+        "--timeout=3",
+    )
+    assert "1 passed" in done.out, done.out
+
+
+def test_coverage(folder: Folder) -> None:
+    folder.write(
+        "shop.py",
+        """
+        import threading
+
+        def sell(stock):
+            lock = threading.Lock()
+            def take():
+                with lock:
+                    if stock:
+                        stock.pop()
+                    else:
+                        stock.append("never")
+            threads = [threading.Thread(target=take) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return stock
+        """,
+    )
+    folder.write("test_shop.py", "import shop\ndef test_it(): assert shop.sell([1, 2, 3]) == [1]\n")
+    arguments = ("--cov=shop", "--cov-report=term-missing", "-p", "pytest_cov")
+    plain = folder.pytest(*arguments)
+    explored = folder.pytest("--bohrbug", *arguments)
+    assert explored.code == 0, explored.out
+    wanted = [line for line in plain.lines if line.startswith("shop.py")]
+    assert wanted
+    assert wanted == [line for line in explored.lines if line.startswith("shop.py")]
+
+
+def test_junit(folder: Folder) -> None:
+    folder.write("test_a.py", LOST_UPDATE)
+    folder.pytest("--bohrbug", "--junit-xml=junit.xml")
+    xml = (folder.path / "junit.xml").read_text(encoding="utf-8")
+    assert 'name="bohrbug" value="failed: ' in xml
+    assert "It fails when task" in xml

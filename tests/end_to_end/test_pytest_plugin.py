@@ -1,0 +1,582 @@
+"""``pytest --bohrbug`` as it is typed."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from .conftest import Folder
+from .programs import DEADLOCK, LOCKED, LOST_UPDATE
+
+
+def test_a_failure_is_reported_and_replayed_in_a_new_process(folder: Folder) -> None:
+    folder.write("test_counter.py", LOST_UPDATE)
+
+    assert folder.pytest("-q").code == 0, "without the option it is an ordinary test"
+    found = folder.pytest("--bohrbug")
+
+    assert found.code == 1, found.out
+    assert "It fails when task" in found.out
+    assert "the counter says 1" in found.out
+    assert "verdicts: failed: 1" in found.out
+    assert re.search(r"FAILED test_counter.py::test_add - Assert", found.out)
+    path = folder.reproduction().relative_to(folder.path)
+    assert f"bohrbug replay {path}" in found.out
+
+    replayed = folder.pytest(f"--bohrbug-replay={path}", "--bohrbug-times=100")
+    assert replayed.code == 1, replayed.out
+    assert "reproduced in 100 of 100 replays" in replayed.out
+    assert "1 failed" in replayed.out
+
+
+def test_the_replay_command_works_for_tests(folder: Folder) -> None:
+    folder.write("test_counter.py", LOST_UPDATE + "\ndef test_other(): pass\n")
+    folder.pytest("--bohrbug")
+    path = str(folder.reproduction())
+    replayed = folder.bohrbug("replay", path)
+    assert replayed.code == 1, replayed.out + replayed.err
+    assert "reproduced in 1 of 1 replays" in replayed.out
+    with_pdb = folder.bohrbug("replay", path, "--pdb", stdin="p value\nc\nc\n")
+    assert "-> self.value = value + 1" in with_pdb.out, with_pdb.out
+    assert "(bohrbug pdb) 0" in with_pdb.out
+    assert "reproduced in 1 of 1 replays" in with_pdb.out
+    explained = folder.bohrbug("explain", path)
+    assert explained.code == 0
+    assert "test_counter.py::test_add" in explained.out
+
+
+def test_a_deadlock(folder: Folder) -> None:
+    folder.write("test_locks.py", DEADLOCK)
+    found = folder.pytest("--bohrbug")
+    assert found.code == 1
+    assert "wait for each other" in found.out
+    path = folder.reproduction()
+    replayed = folder.pytest(f"--bohrbug-replay={path}", "--bohrbug-times=10")
+    assert "reproduced in 10 of 10 replays" in replayed.out
+
+
+def test_a_test_that_holds_says_so(folder: Folder) -> None:
+    folder.write("test_locks.py", LOCKED + "\ndef test_alone(): pass\n")
+    done = folder.pytest("--bohrbug", "--bohrbug-strategy=dfs", "-v")
+    assert done.code == 0, done.out
+    assert re.search(r"test_add PASSED \(holds: all schedules", done.out)
+    assert "test_alone PASSED (holds: one schedule: the test starts no second task" in done.out
+    assert "2 tests explored, 1 of them with several tasks" in done.out
+    assert "verdicts: holds: 2" in done.out
+    assert not folder.reproductions()
+
+
+def test_fixtures_of_functions_are_set_up_for_each_execution(folder: Folder) -> None:
+    folder.write(
+        "test_fixtures.py",
+        """
+        import threading
+        import pytest
+
+        log = []
+
+        @pytest.fixture(scope="session")
+        def once():
+            log.append("session")
+            return []
+
+        @pytest.fixture(scope="module", autouse=True)
+        def module():
+            log.append("module")
+            yield
+            assert log.count("session") == log.count("module") == 1
+            assert log.count("setup") == log.count("teardown") == log.count("test") > 5
+
+        @pytest.fixture
+        def fresh(once):
+            log.append("setup")
+            value = []
+            yield value
+            log.append("teardown")
+
+        def test_fresh(fresh, tmp_path, monkeypatch, capsys, request):
+            log.append("test")
+            assert fresh == []
+            assert not list(tmp_path.iterdir())
+            (tmp_path / "file").write_text("text")
+            import os
+            assert "FRESH" not in os.environ
+            monkeypatch.setenv("FRESH", "1")
+            print("printed")
+            assert capsys.readouterr().out == "printed\\n"
+            def work():
+                fresh.append(1)
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            assert len(fresh) == 2
+        """,
+    )
+    done = folder.pytest("--bohrbug", "--bohrbug-executions=50", "-v")
+    assert done.code == 0, done.out
+    assert "1 passed" in done.out
+
+
+def test_threads_of_fixtures_are_controlled_and_leaks_found(folder: Folder) -> None:
+    folder.write(
+        "test_server.py",
+        """
+        import queue, threading
+        import pytest
+
+        @pytest.fixture
+        def server():
+            requests = queue.Queue()
+            def serve():
+                while requests.get() is not None:
+                    pass
+            thread = threading.Thread(target=serve)
+            thread.start()
+            yield requests
+            requests.put(None)
+            thread.join()
+
+        def test_server(server):
+            server.put(1)
+
+        def test_leak():
+            threading.Thread(target=threading.Event().wait).start()
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-v")
+    assert done.code == 1, done.out
+    assert "test_server PASSED (holds" in done.out
+    assert "after the test has ended, task 0.1 waits for ever" in done.out
+    assert "1 failed, 1 passed" in done.out
+
+
+def test_classes_parameters_and_unittest(folder: Folder) -> None:
+    folder.write(
+        "test_kinds.py",
+        """
+        import threading, unittest
+        import pytest
+
+        def in_two_threads(function):
+            threads = [threading.Thread(target=function) for _ in range(2)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+
+        class TestClass:
+            values = None
+            def setup_method(self):
+                assert self.values is None
+                self.values = []
+            def test_method(self):
+                in_two_threads(lambda: self.values.append(1))
+                assert len(self.values) == 2
+
+        @pytest.mark.parametrize("times", [1, 2])
+        def test_parameter(times):
+            done = []
+            in_two_threads(lambda: done.extend([1] * times))
+            assert len(done) == 2 * times
+
+        class OldFashioned(unittest.TestCase):
+            classes = []
+            @classmethod
+            def setUpClass(cls):
+                cls.classes.append(1)
+            def setUp(self):
+                self.value = 0
+                assert len(self.classes) == 1
+            def add(self):
+                value = self.value
+                self.value = value + 1
+            def test_lost(self):
+                in_two_threads(self.add)
+                self.assertEqual(self.value, 2)
+            def test_kept(self):
+                lock = threading.Lock()
+                def add():
+                    with lock: self.add()
+                in_two_threads(add)
+                self.assertEqual(self.value, 2)
+            @unittest.skip("not now")
+            def test_skipped(self): raise RuntimeError
+            @unittest.expectedFailure
+            def test_expected(self):
+                in_two_threads(self.add)
+                self.assertEqual(self.value, 2)
+            def test_deadlock(self):
+                threading.Lock().acquire()
+                lock = threading.Lock()
+                lock.acquire()
+                in_two_threads(lock.acquire)
+        """,
+    )
+    done = folder.pytest("--bohrbug", "--bohrbug-executions=200", "-v", "-rs")
+    # An unexpected success is a failure for unittest, here as without exploring.
+    assert "3 failed, 4 passed, 1 skipped" in done.out, done.out
+    assert "FAILED test_kinds.py::OldFashioned::test_lost - AssertionError" in done.out
+    assert "FAILED test_kinds.py::OldFashioned::test_deadlock" in done.out
+    assert "not now" in done.out
+    lost = next(path for path in folder.reproductions() if "test_lost" in path.name)
+    replayed = folder.pytest(f"--bohrbug-replay={lost}", "--bohrbug-times=20")
+    assert "reproduced in 20 of 20 replays" in replayed.out, replayed.out
+
+
+def test_skips_and_expected_failures(folder: Folder) -> None:
+    folder.write(
+        "test_outcomes.py",
+        """
+        import threading
+        import pytest
+
+        @pytest.mark.skip(reason="marked")
+        def test_marked(): raise RuntimeError
+
+        def test_inside(): pytest.skip("inside")
+
+        @pytest.fixture
+        def skipping(): pytest.skip("in a fixture")
+
+        def test_in_fixture(skipping): raise RuntimeError
+
+        def test_import(): pytest.importorskip("there_is_no_such_module")
+
+        @pytest.mark.xfail(raises=ZeroDivisionError)
+        def test_expected(): 1 / 0
+
+        @pytest.mark.xfail(raises=ZeroDivisionError)
+        def test_other_than_expected(): raise ValueError
+
+        @pytest.mark.xfail(strict=True)
+        def test_unexpected_pass(): pass
+
+        @pytest.mark.xfail(run=False, reason="not run")
+        def test_not_run(): raise RuntimeError
+
+        def test_imperative(): pytest.xfail("known")
+
+        def test_raises():
+            with pytest.raises(ValueError, match="expected"):
+                raise ValueError("expected")
+
+        def test_warns():
+            with pytest.warns(UserWarning):
+                import warnings
+                warnings.warn("careful")
+        """,
+    )
+    plain = folder.pytest("-q")
+    explored = folder.pytest("-q", "--bohrbug")
+    counts = re.findall(r"\d+ (?:failed|passed|skipped|xfailed|xpassed|error)", plain.lines[-1])
+    assert counts
+    assert re.findall(r"\d+ (?:failed|passed|skipped|xfailed|error)", explored.lines[-1]) == counts
+    assert "2 failed" in explored.out
+
+
+def test_fixtures_that_fail_are_errors(folder: Folder) -> None:
+    folder.write(
+        "test_errors.py",
+        """
+        import pytest
+
+        @pytest.fixture
+        def broken(): raise RuntimeError("in the setup")
+
+        @pytest.fixture
+        def leaving():
+            yield
+            raise RuntimeError("in the teardown")
+
+        @pytest.fixture(scope="module")
+        def wide(): raise RuntimeError("in a wide setup")
+
+        def test_setup(broken): pass
+        def test_teardown(leaving): pass
+        def test_wide(wide): pass
+        def test_missing(no_such_fixture): pass
+        def test_plain(): assert [1, 2] == [1, 3]
+        """,
+    )
+    done = folder.pytest("--bohrbug")
+    assert "1 failed, 1 passed, 4 errors" in done.out, done.out
+    assert "ERROR at setup of test_setup" in done.out
+    assert "ERROR at teardown of test_teardown" in done.out
+    assert "fixture 'no_such_fixture' not found" in done.out
+    assert "At index 1 diff: 2 != 3" in done.out, "an ordinary failure is shown as always"
+    assert not folder.reproductions()
+
+
+def test_setup_of_modules_and_classes_runs_once(folder: Folder) -> None:
+    folder.write(
+        "test_once.py",
+        """
+        import threading
+        calls = []
+        def setup_module(): calls.append("module")
+        def teardown_module(): assert calls == ["module", "class", "class is over"], calls
+        class TestIt:
+            def setup_class(cls): calls.append("class")
+            def teardown_class(cls): calls.append("class is over")
+            def test_one(self):
+                thread = threading.Thread(target=int); thread.start(); thread.join()
+            def test_two(self): pass
+        """,
+    )
+    done = folder.pytest("--bohrbug")
+    assert "2 passed" in done.out, done.out
+
+
+def test_what_is_not_explored_is_said(folder: Folder) -> None:
+    folder.write(
+        "test_others.py",
+        '''
+        """
+        >>> 1 + 1
+        2
+        """
+        from hypothesis import given, strategies
+
+        async def test_coroutine(): pass
+
+        @given(strategies.integers())
+        def test_drawn(number): assert number == number
+        ''',
+    )
+    done = folder.pytest("--bohrbug", "--doctest-modules", "-rs")
+    assert "2 passed, 1 skipped" in done.out, done.out
+    assert "async tests are not explored yet" in done.out
+    assert "not explored: 1 test, DoctestItem is no Python function" in done.out
+    assert "not explored: 1 test, hypothesis draws other examples" in done.out
+
+
+def test_markers(folder: Folder) -> None:
+    folder.write(
+        "test_marked.py",
+        LOST_UPDATE.replace(
+            "def test_add", "import pytest\n@pytest.mark.bohrbug(executions=1)\ndef test_add"
+        )
+        + "\ndef test_unmarked(): pass\n",
+    )
+    done = folder.pytest("--bohrbug", "--bohrbug-executions=100", "--strict-markers")
+    assert done.code == 0, "one execution, without preemptions, finds nothing"
+    done = folder.pytest("--bohrbug", "-m", "bohrbug")
+    assert "1 deselected" in done.out
+    assert folder.pytest("--strict-markers", "-q").code == 0
+    assert "bohrbug(strategy=..., executions=..., ...)" in folder.pytest("--markers").out
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("bohrbug(exekutions=1)", "there is no option 'exekutions'"),
+        ("bohrbug(executions='many')", "executions must be a whole number, not 'many'"),
+        ("bohrbug(strategy='luck')", "strategy must be one of auto, dfs"),
+        ("bohrbug(executions=0)", "executions must be at least 1, not 0"),
+        ("bohrbug(5)", "takes named options only"),
+        ("bohrbug(invariant=5)", "invariant must be a function"),
+    ],
+)
+def test_a_marker_that_makes_no_sense(folder: Folder, marker: str, message: str) -> None:
+    folder.write("test_it.py", f"import pytest\n@pytest.mark.{marker}\ndef test_it(): pass\n")
+    done = folder.pytest("--bohrbug")
+    assert done.code == 4, done.out
+    assert message in done.err
+    assert "test_it.py::test_it" in done.err
+
+
+def test_an_invariant_in_a_marker(folder: Folder) -> None:
+    folder.write(
+        "test_invariant.py",
+        """
+        import threading
+        import pytest
+        values = []
+        @pytest.fixture(autouse=True)
+        def clean(): values.clear()
+        @pytest.mark.bohrbug(invariant=lambda: len(values) < 2)
+        def test_it():
+            threads = [threading.Thread(target=values.append, args=(n,)) for n in range(2)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+        """,
+    )
+    done = folder.pytest("--bohrbug")
+    assert done.code == 1, done.out
+    assert "invariant" in done.out
+
+
+def test_options_by_their_ranks(folder: Folder) -> None:
+    folder.write("test_it.py", LOST_UPDATE)
+    folder.write(
+        "pyproject.toml",
+        """
+        [tool.bohrbug]
+        executions = 1
+        [tool.pytest.ini_options]
+        """,
+    )
+    assert folder.pytest("--bohrbug").code == 0, "the table"
+    assert folder.pytest("--bohrbug", "-o", "bohrbug_executions=100").code == 1, "the ini file"
+    done = folder.pytest("--bohrbug", "-o", "bohrbug_executions=100", "--bohrbug-executions=1")
+    assert done.code == 0, "the command line"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--bohrbug", "--bohrbug-bound=many"], "--bohrbug-bound must be a whole number"),
+        (["--bohrbug", "--bohrbug-strategy=luck"], "--bohrbug-strategy must be one of"),
+        (["--bohrbug", "-o", "bohrbug_seed=x"], "bohrbug_seed must be a whole number"),
+        (["--bohrbug-replay=missing.json"], "missing.json: No such file"),
+    ],
+)
+def test_an_option_that_makes_no_sense(folder: Folder, arguments: list[str], message: str) -> None:
+    folder.write("test_it.py", "def test_it(): pass\n")
+    done = folder.pytest(*arguments)
+    assert done.code == 4, done.out
+    assert message in done.err
+
+
+def test_exceptions_in_threads_and_logging(folder: Folder) -> None:
+    folder.write(
+        "test_threads.py",
+        """
+        import logging, threading
+        def test_raises_in_a_thread():
+            def work():
+                logging.getLogger("shop").warning("nobody is there")
+                raise LookupError("gone")
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        def test_logs(caplog):
+            def work(): logging.getLogger("shop").warning("hello")
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            assert [record.message for record in caplog.records] == ["hello"] * 2
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-W", "error")
+    assert "LookupError: gone" in done.out
+    assert "1 failed, 1 passed" in done.out, done.out
+    assert "nobody is there" in done.out
+    assert "TaskKilled" not in done.out + done.err
+
+
+def test_keep_going_reports_all_failures(folder: Folder) -> None:
+    folder.write(
+        "test_two.py",
+        """
+        import threading
+        def test_two():
+            values = []
+            def work(name):
+                values.append(name)
+                if values == ["b", "a"]: raise KeyError("backwards")
+            def other():
+                if values == ["a"]: raise ValueError("between")
+                work("b")
+            threads = [threading.Thread(target=work, args="a"), threading.Thread(target=other)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+        """,
+    )
+    done = folder.pytest("--bohrbug", "--bohrbug-keep-going")
+    assert "KeyError" in done.out, done.out
+    assert "ValueError" in done.out
+    assert len(folder.reproductions()) == 2
+
+
+def test_colour(folder: Folder) -> None:
+    folder.write("test_counter.py", LOST_UPDATE)
+    assert "\x1b[" not in folder.pytest("--bohrbug").out
+    assert "\x1b[" in folder.pytest("--bohrbug", "--color=yes").out
+    assert "\x1b[" not in folder.pytest("--bohrbug", NO_COLOR="1").out
+
+
+def test_output_that_is_not_captured(folder: Folder) -> None:
+    folder.write("test_counter.py", LOST_UPDATE)
+    for capture in ("no", "sys", "tee-sys"):
+        done = folder.pytest("--bohrbug", f"--capture={capture}")
+        assert done.code == 1
+        assert "the counter says 1" in done.out
+
+
+def test_exit_and_stop_after_the_first_failure(folder: Folder) -> None:
+    folder.write("test_a.py", LOST_UPDATE)
+    folder.write("test_b.py", "import pytest\ndef test_exit(): pytest.exit('enough', 7)\n")
+    assert "stopping after 1 failures" in folder.pytest("--bohrbug", "-x").out
+    assert folder.pytest("--bohrbug", "test_b.py").code == 7
+
+
+def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
+    folder.write(
+        "test_modules.py",
+        """
+        import sys, threading, _thread
+        def test_modules():
+            loaded = {"greenlet", "bytecode", "rich", "click"} & set(sys.modules)
+            assert not loaded
+            ours = {name for name in sys.modules if name.startswith("bohrbug")}
+            assert ours <= {"bohrbug", "bohrbug.pytest_plugin", "bohrbug.settings"}
+            assert type(threading.Lock()) is _thread.LockType
+            assert _thread.LockType.__module__ == "_thread"
+        """,
+    )
+    done = folder.pytest("-p", "no:hypothesispytest", "-p", "no:xdist")
+    assert done.code == 0, done.out
+
+
+def test_control_is_taken_before_test_modules_are_imported(folder: Folder) -> None:
+    folder.write(
+        "test_early.py",
+        """
+        import threading
+        from threading import Lock
+        lock = Lock()
+        event = threading.Event()
+        value = 0
+        def test_early():
+            global value
+            value = 0
+            def add():
+                global value
+                with lock:
+                    old = value
+                    value = old + 1
+            threads = [threading.Thread(target=add) for _ in range(2)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            assert value == 2
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-v")
+    assert "PASSED (" in done.out, done.out
+    assert "not controlled" not in done.out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a child process")
+def test_an_interrupt_ends_the_session_and_keeps_findings(folder: Folder) -> None:
+    from .test_command_line import SIGNALS, interrupt
+
+    folder.write("signals.py", SIGNALS)
+    folder.write("test_a.py", LOST_UPDATE)
+    folder.write(
+        "test_b.py", LOCKED.replace("assert", "import signals; signals.signal('ran'); assert")
+    )
+    folder.write("test_c.py", "def test_never(): raise RuntimeError('executed')\n")
+    command = folder.pytest_command(
+        "--bohrbug",
+        "--bohrbug-strategy=random",
+        "--bohrbug-executions=100000000",
+        "--bohrbug-seconds=none",
+    )
+    done = interrupt(folder, command, "ran")
+    assert done.code == 2, done.out
+    assert "KeyboardInterrupt" in done.out
+    assert "It fails when task" in done.out
+    assert "1 failed" in done.out
+    assert "executed" not in done.out
+    assert folder.reproduction().is_file()

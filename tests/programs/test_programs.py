@@ -1,0 +1,60 @@
+"""The whole tool, with its default options, on small programs: broken ones and correct ones."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+
+import pytest
+
+import bohrbug
+from bohrbug import VerdictKind
+from bohrbug.report.text import failure_text
+
+from . import broken, correct
+
+Program = Callable[[], None]
+
+
+def _programs(module: types.ModuleType) -> list[Program]:
+    return [
+        value
+        for name, value in vars(module).items()
+        if isinstance(value, types.FunctionType)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]
+
+
+def _name(program: Program) -> str:
+    return program.__name__
+
+
+# Executions of a livelock are long until the exploration has learnt how long others are.
+_BROKEN_BUDGET = {"executions": 300, "max_steps": 20_000}
+_CORRECT_BUDGET = {"executions": 60, "max_steps": 20_000}
+
+
+@pytest.mark.parametrize("program", _programs(broken), ids=_name)
+def test_a_broken_program_fails(program: Program) -> None:
+    result = bohrbug.explore(program, **_BROKEN_BUDGET)
+    assert result.failures, result.verdict
+    assert result.verdict.kind is VerdictKind.FAILED
+    failure = result.failures[0]
+    assert failure.confirmed
+    report = failure_text(failure)
+    assert failure.outcome.message.split("\n")[0].split()[0] in report
+
+
+@pytest.mark.parametrize("program", _programs(correct), ids=_name)
+def test_a_correct_program_does_not_fail(program: Program) -> None:
+    result = bohrbug.explore(program, **_CORRECT_BUDGET)
+    report = failure_text(result.failures[0]) if result.failures else ""
+    assert not result.failures, report
+    assert result.verdict.kind in (
+        VerdictKind.HOLDS,
+        VerdictKind.HOLDS_WITHIN_BOUND,
+        VerdictKind.NO_FAILURE_FOUND,
+    ), result.verdict
+    # Neither divergence nor anything uncontrolled is to be excused.
+    assert not result.verdict.caveats, result.verdict
