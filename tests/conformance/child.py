@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import importlib
 import io
 import json
@@ -172,6 +173,8 @@ def main(arguments: list[str]) -> None:
                 else:
                     verdict, detail = run_natively(tests[name])
             faulthandler.cancel_dump_traceback_later()
+            # Taking control looks at every object there is.
+            gc.collect()
             seconds = round(time.perf_counter() - started, 3)
             report = Report(name, verdict, detail[-6000:], seconds, seed)
             print(json.dumps(asdict(report)), file=out)

@@ -56,6 +56,7 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         "ThreadTests.test_tstate_lock": HANDSHAKE,
         "ThreadTests.test_is_alive_after_fork": FORK,
         "ThreadJoinOnShutdown.test_clear_threads_states_after_fork": FORK,
+        "ThreadJoinOnShutdown.test_reinit_tls_after_fork": FORK,
     },
     "test.test_queue": {
         "*SimpleQueueTest.test_many_threads_nonblock": (

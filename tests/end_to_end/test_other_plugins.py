@@ -32,7 +32,10 @@ def test_xdist(folder: Folder) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="pytest-timeout has no signals there")
 def test_timeout_with_a_signal(folder: Folder) -> None:
     folder.write("test_busy.py", BUSY + LOCKED)
-    done = folder.pytest("--bohrbug", "--timeout=2", "--timeout-method=signal")
+    # The watchdog would be the first to end it.
+    done = folder.pytest(
+        "--bohrbug", "--bohrbug-hang-seconds=0", "--timeout=2", "--timeout-method=signal"
+    )
     assert "1 failed, 1 passed" in done.out, done.out
     assert "Timeout (>2.0s) from pytest-timeout" in done.out
 

@@ -64,7 +64,9 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def execute(function: Callable[[], object], level: Level, plans: tuple[Plan, ...] = PLANS) -> list[Trace]:
+def execute(
+    function: Callable[[], object], level: Level, plans: tuple[Plan, ...] = PLANS
+) -> list[Trace]:
     """The traces of some plans."""
     with threads_subject(function, Settings(), level, Scope()) as runtime:
         return [runtime.execute(plan).trace for plan in plans]
@@ -484,7 +486,7 @@ def talks_through_a_socket_pair() -> None:
 
 def serves_http() -> None:
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802  (the name that the library calls)
+        def do_GET(self) -> None:
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b"found")

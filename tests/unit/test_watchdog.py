@@ -69,14 +69,17 @@ def test_task_that_catches_everything_is_told_again(
     messages: list[str] = []
 
     def spin() -> None:
+        while not _flag:
+            pass
+
+    def spin_on() -> None:
         while len(caught) < 2:
             try:
-                while not _flag:
-                    pass
+                spin()
             except Hang as hang:
                 caught.append(hang)
 
-    outcome = outcome_of(spin, Watchdog(0.4, messages.append), monkeypatch)
+    outcome = outcome_of(spin_on, Watchdog(0.4, messages.append), monkeypatch)
     assert outcome.kind is OutcomeKind.HANG
     assert len(caught) == 2
     assert len(messages) == 1

@@ -278,7 +278,9 @@ class Explorer:
                     race=race,
                     stack=race.second.stack,
                 )
-                self._signatures[key] = self._failure(replace_outcome(trace, outcome), CONFIRMATIONS)
+                self._signatures[key] = self._failure(
+                    replace_outcome(trace, outcome), CONFIRMATIONS
+                )
                 self.result.failures.append(self._signatures[key])
 
     def _note_failure(self, trace: Trace) -> None:

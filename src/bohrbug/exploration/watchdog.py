@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.runtime.threads.execution import Execution
@@ -33,7 +33,9 @@ LOOKS = 20
 NUDGE = 0.2
 """Seconds without a step after which a task that may spin is made to yield."""
 
-DEBUGGERS = frozenset({"bdb", "pdb", "cmd", "code", "pydevd", "_pydevd_bundle", "debugpy", "IPython"})
+DEBUGGERS = frozenset(
+    {"bdb", "pdb", "cmd", "code", "pydevd", "_pydevd_bundle", "debugpy", "IPython"}
+)
 """Modules with a frame on the stack while a person looks at the program."""
 
 
@@ -84,7 +86,7 @@ class Watchdog:
             self._ended.acquire()
             self._ended.release()
 
-    def __enter__(self) -> Watchdog:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -148,7 +150,7 @@ class Watchdog:
                 if _is_debugged(execution):
                     continue
                 if not message:
-                    message, asked_for_help = self._end(execution), False
+                    message, asked_for_help = self._end(execution, patience), False
                 elif not asked_for_help:
                     asked_for_help = True
                     self._call_for_help(execution, message)
@@ -156,11 +158,11 @@ class Watchdog:
                     self._raise(execution)
         self._running.release()
 
-    def _end(self, execution: Execution) -> str:
+    def _end(self, execution: Execution, seconds: float) -> str:
         """End an execution as a hang, by an exception in its thread; the message."""
         task = execution.current
         frames = _frames_of(task, execution)
-        message = describe(task, frames, self._seconds, execution)
+        message = describe(task, frames, seconds, execution)
         with self._raising:
             if self._watched is not execution:
                 return ""
@@ -183,13 +185,20 @@ class Watchdog:
                 _raise_in(execution.root.ident, Hang)
 
     def _take_back(self) -> None:
-        """An exception that was not delivered before the execution ended must not be later."""
+        """An exception that was not delivered before the execution ended must not be later.
+
+        It is delivered here.  Taking it back with ``NULL`` would leave the interpreter's
+        request to look for it in place: on Python 3.11 every call of a function would then
+        loop for ever as soon as a profile or trace function is set.
+        """
         try:
             with self._raising:
-                _raise_in(self._raised_in, None)
-                self._raised_in = 0
+                ident, self._raised_in = self._raised_in, 0
+                _raise_in(ident, Hang)
+                while True:
+                    pass
         except Hang:
-            self._raised_in = 0
+            return
 
     def _call_for_help(self, execution: Execution, message: str) -> None:
         text = f"bohrbug: {message}; it could not be stopped\n" + "\n".join(stacks(execution))
@@ -202,11 +211,9 @@ class Watchdog:
         self._raise(execution)
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an exception in another thread at its next instruction; ``None`` takes it back."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
-    )
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise an exception in another thread at its next instruction."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def _frame_of(task: Task, execution: Execution) -> FrameType | None:
@@ -231,9 +238,7 @@ def _is_debugged(execution: Execution) -> bool:
     return False
 
 
-def describe(
-    task: Task, frames: tuple[Frame, ...], seconds: float, execution: Execution
-) -> str:
+def describe(task: Task, frames: tuple[Frame, ...], seconds: float, execution: Execution) -> str:
     """One sentence on which task hangs where.
 
     Parameters:
@@ -263,7 +268,8 @@ def stacks(execution: Execution) -> Iterator[str]:
         yield f"task {task.id} ({task.name}) {state}:"
         frames = _frames_of(task, execution)
         for frame in frames:
-            yield f'  File "{frame.site.filename}", line {frame.site.line}, in {frame.site.function}'
+            site = frame.site
+            yield f'  File "{site.filename}", line {site.line}, in {site.function}'
         if not frames:
             yield "  no frame of the program"
     for ident, frame_of_thread in sys._current_frames().items():

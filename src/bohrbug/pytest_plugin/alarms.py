@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 _GRACE = 2.0
 """Seconds that the exploration has to end after the alarm; then the handler is called at once."""
@@ -28,7 +28,7 @@ class AlarmGuard:
         self._guarding = False
         self.rang = False
 
-    def __enter__(self) -> AlarmGuard:
+    def __enter__(self) -> Self:
         if hasattr(signal, "SIGALRM"):
             self._handler = signal.getsignal(signal.SIGALRM)
             if callable(self._handler):

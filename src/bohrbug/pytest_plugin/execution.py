@@ -62,7 +62,7 @@ class ItemExecution:
             error = internals.unittest_error(item)
             if error is not None:
                 raise error
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001
             self._end_early(error, phase)
         self._tear_down()
         if self.skipped is None:

@@ -47,7 +47,7 @@ def renew(item: pytest.Function, notes: dict[Any, Any]) -> None:
 def set_up_collectors(item: pytest.Function) -> None:
     """Set up the module, class and whatever else is around an item, but not the item."""
     assert item.parent is not None
-    item.session._setupstate.setup(item.parent)
+    item.session._setupstate.setup(item.parent)  # type: ignore[arg-type]
 
 
 def tear_down_collectors(item: pytest.Function, nextitem: pytest.Item | None) -> None:

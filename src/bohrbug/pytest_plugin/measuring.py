@@ -26,8 +26,8 @@ def tell_coverage() -> None:
     if tracers is None or not hasattr(collector, "concur_id_func"):
         warnings.warn(
             pytest.PytestWarning(
-                "this coverage.py is not known to Bohrbug: set concurrency = ['thread', 'greenlet'] "
-                "in its settings, or lines may be missing"
+                "this coverage.py is not known to Bohrbug: set concurrency = "
+                "['thread', 'greenlet'] in its settings, or lines may be missing"
             ),
             stacklevel=2,
         )
@@ -52,7 +52,7 @@ def one_tracer_for_all_tasks() -> Generator[None]:
     if hook is None or sys.gettrace() is None:
         yield
         return
-    threading.settrace(None)  # type: ignore[arg-type]
+    threading.settrace(None)
     try:
         yield
     finally:

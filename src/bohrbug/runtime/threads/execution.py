@@ -60,6 +60,9 @@ SPIN_READS = 50
 TIME_SLICE = 2_000
 """Steps that a task does in a row before it is taken to yield, as any real scheduler would."""
 
+IN_C = frozenset({"Lock", "RLock", "SimpleQueue", "choice"})
+"""Types of resources whose operations the interpreter does in one go, without a look at the GIL."""
+
 _PROGRESS = frozenset(
     {RELEASE, SET, CLEAR, NOTIFY, PUT, TASK_DONE, RESOLVE, SHUTDOWN, WRITE, END, SPAWN}
 )
@@ -191,6 +194,7 @@ class Execution:
         # Steps that begin with a preemption which such a build could not make.
         self.beyond_gil: list[int] = []
         self._watch_breakers = settings.watch_breakers
+        self._minds_gil = settings.gil or settings.watch_breakers
         self.sink: Any = None
         # Real seconds without a step that are not taken for a hang yet.
         self.patience = float("inf")
@@ -459,6 +463,9 @@ class Execution:
             if ready is None or ready():
                 return True
             raise TaskKilled
+        if self._minds_gil and state.type not in IN_C:
+            # A method written in Python: its entry is where such a build can switch threads.
+            task.breakable = True
         if ready is None:
             if self.atomic or (self.gil and not task.breakable and not kind.is_yield):
                 if self.detector is not None:

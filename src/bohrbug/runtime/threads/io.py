@@ -30,7 +30,7 @@ import sys
 from collections.abc import Callable, Iterable
 from enum import Enum
 from sys import _getframe
-from typing import Any
+from typing import Any, Self
 
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.control import controlled
@@ -72,6 +72,7 @@ class Function:
         self.__closure__ = getattr(function, "__closure__", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the replacement."""
         return self._function(*args, **kwargs)
 
 
@@ -330,7 +331,11 @@ def _point(execution: Execution, descriptor: int, place: Any) -> ResourceState:
 
 
 def _await_descriptor(
-    execution: Execution, descriptor: Callable[[], int], mask: int, timeout: float | None, place: Any
+    execution: Execution,
+    descriptor: Callable[[], int],
+    mask: int,
+    timeout: float | None,
+    place: Any,
 ) -> bool:
     """Wait until a file descriptor is ready."""
     first = descriptor()
@@ -439,6 +444,7 @@ _sendall = _Socket.sendall
 
 @patches.method(_Socket, "send")
 def send(self: Any, data: Any, flags: int = 0, /) -> int:
+    """As ``socket.send``."""
     execution = controlled()
     timeout = self.gettimeout()
     if execution is not None and timeout is None and not flags & _DONT_WAIT and self.fileno() >= 0:
@@ -450,6 +456,7 @@ def send(self: Any, data: Any, flags: int = 0, /) -> int:
 
 @patches.method(_Socket, "sendall")
 def sendall(self: Any, data: Any, flags: int = 0, /) -> None:
+    """As ``socket.sendall``."""
     execution = controlled()
     timeout = self.gettimeout()
     if execution is None or timeout == 0 or flags & _DONT_WAIT or self.fileno() < 0:
@@ -483,6 +490,7 @@ _close = _Socket.close
 
 @patches.method(_Socket, "accept")
 def accept(self: Any) -> Any:
+    """As ``socket.accept``."""
     _prepare(self, _getframe(1), READABLE)
     execution = controlled()
     if execution is None:
@@ -555,12 +563,9 @@ def _adopt_connection(execution: Execution, self: Any, place: Any) -> None:
             execution.effect(listening, True)
 
 
-def _address_text(address: Any) -> str:
-    return f"{address[0]}:{address[1]}" if isinstance(address, tuple) else str(address)
-
-
 @patches.method(_Socket, "connect")
 def connect(self: Any, address: Any, /) -> None:
+    """As ``socket.connect``."""
     execution = controlled()
     if execution is None or self.gettimeout() == 0 or self.fileno() < 0:
         if execution is not None and self.fileno() >= 0:
@@ -574,6 +579,7 @@ def connect(self: Any, address: Any, /) -> None:
 
 @patches.method(_Socket, "connect_ex")
 def connect_ex(self: Any, address: Any, /) -> int:
+    """As ``socket.connect_ex``."""
     execution = controlled()
     if execution is None or self.gettimeout() == 0 or self.fileno() < 0:
         return int(_connect_ex(self, address))
@@ -585,6 +591,7 @@ def connect_ex(self: Any, address: Any, /) -> int:
 
 @patches.method(_Socket, "listen")
 def listen(self: Any, *args: Any) -> None:
+    """As ``socket.listen``."""
     _listen(self, *args)
     execution = controlled()
     if execution is not None:
@@ -596,6 +603,7 @@ def listen(self: Any, *args: Any) -> None:
 
 @patches.method(_Socket, "bind")
 def bind(self: Any, address: Any, /) -> None:
+    """As ``socket.bind``."""
     _bind(self, address)
     execution = controlled()
     if execution is not None and self.type == socket.SOCK_DGRAM:
@@ -605,6 +613,7 @@ def bind(self: Any, address: Any, /) -> None:
 
 @patches.method(_Socket, "shutdown")
 def shutdown(self: Any, how: int, /) -> None:
+    """As ``socket.shutdown``."""
     execution = controlled()
     if execution is not None and self.fileno() >= 0:
         _point(execution, self.fileno(), place_of(_getframe(1)))
@@ -613,6 +622,7 @@ def shutdown(self: Any, how: int, /) -> None:
 
 @patches.method(_Socket, "close")
 def close(self: Any) -> None:
+    """As ``socket.close``."""
     execution = controlled()
     if execution is not None and self.fileno() >= 0 and not self._closed:
         _point(execution, self.fileno(), place_of(_getframe(1)))
@@ -714,7 +724,7 @@ def close_descriptor(descriptor: Any, /) -> None:
 class PipeFile(io.FileIO):
     """A raw file on a pipe or socket that waits as a task; files in C can't be patched."""
 
-    def readinto(self, buffer: Any, /) -> int | None:  # type: ignore[override]
+    def readinto(self, buffer: Any, /) -> int | None:
         """As ``FileIO.readinto``."""
         execution = controlled()
         if execution is not None and not self.closed and _may_block(self.fileno()):
@@ -732,7 +742,7 @@ class PipeFile(io.FileIO):
 
     def readall(self) -> bytes:
         """As ``FileIO.readall``."""
-        pieces = []
+        pieces: list[bytes] = []
         while True:
             piece = self.read(65_536)
             if not piece:
@@ -904,7 +914,7 @@ def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
     return found or ([], [], [])
 
 
-class poll:  # noqa: N801  (the name that the program sees)
+class poll:
     """Stands for the object that ``select.poll`` makes."""
 
     def __init__(self) -> None:
@@ -942,7 +952,7 @@ class poll:  # noqa: N801  (the name that the program sees)
 patches.add(select, "poll", poll)
 
 
-class epoll:  # noqa: N801  (the name that the program sees)
+class epoll:
     """Stands for ``select.epoll``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -959,11 +969,11 @@ class epoll:  # noqa: N801  (the name that the program sees)
         self._numbers = set()
         return self
 
-    def __enter__(self) -> epoll:
+    def __enter__(self) -> Self:
         self._real.__enter__()
         return self
 
-    def __exit__(self, *exc_info: Any) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._real.__exit__(*exc_info)
 
     def __getattr__(self, name: str) -> Any:

@@ -158,8 +158,7 @@ class Outside:
                         ready = task.ready
                         if ready is not None and ready():
                             execution.trace.uncontrolled.note(
-                                "waited for something outside our control "
-                                f"({task.waits_for.label})"
+                                f"waited for something outside our control ({task.waits_for.label})"
                             )
                             return True
             finally:

@@ -256,6 +256,7 @@ class Deferring:
         self.handler = handler
 
     def __call__(self, number: int, frame: Any) -> Any:
+        """Handle the signal now, or when the root task runs next."""
         execution = control.current.execution
         if (
             execution is None
@@ -345,9 +346,10 @@ class _Signals(IOPatches):
         """Put back what is still there."""
         super().restore()
         while self._exchanged:
-            number, deferring = self._exchanged.pop()
-            if _real_getsignal(number) is deferring:
-                _real_signal(number, deferring.handler)
+            changed, ours = self._exchanged.pop()
+            handler = ours.handler
+            if _real_getsignal(changed) is ours:
+                _real_signal(changed, handler)
 
 
 signal_patches = _Signals()

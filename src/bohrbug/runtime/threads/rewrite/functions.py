@@ -54,10 +54,13 @@ class Rewriter:
         wanted = {id(code): code for code in codes if id(code) not in self._originals}
         if not wanted:
             return 0
+        everywhere = _all_functions()
         functions = [
-            function for function in _functions_with(wanted) if self.scope.includes(function)
+            function
+            for function in everywhere
+            if id(function.__code__) in wanted and self.scope.includes(function)
         ]
-        self._make_views([function.__globals__ for function in functions])
+        self._make_views([function.__globals__ for function in functions], everywhere)
         return sum(self.install_function(function) for function in functions)
 
     def install_function(self, function: FunctionType) -> bool:
@@ -121,8 +124,9 @@ class Rewriter:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
         made = {id(code): code for view in self._views.values() for _, code in view.made.values()}
-        for function in _functions_with(made):
-            function.__code__ = self.original(function.__code__)
+        for function in _all_functions():
+            if id(function.__code__) in made:
+                function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
         builtins_table.forget_classes()
@@ -132,18 +136,22 @@ class Rewriter:
             self._make_views([namespace])
         return self._views[id(namespace)]
 
-    def _make_views(self, namespaces: Iterable[dict[str, Any]]) -> None:
+    def _make_views(
+        self, namespaces: Iterable[dict[str, Any]], everywhere: list[FunctionType] | None = None
+    ) -> None:
         """Find out which globals the functions of some modules store.
 
-        Asking the collector takes as long for many modules as for one.
+        Parameters:
+            namespaces: of the modules.
+            everywhere: all functions there are, if the caller has them already.
         """
         fresh = {id(each): each for each in namespaces if id(each) not in self._views}
         if not fresh:
             return
         names: dict[int, set[str]] = {key: set() for key in fresh}
         seen: set[int] = set()
-        for function in gc.get_referrers(*fresh.values()):
-            if type(function) is FunctionType and id(function.__globals__) in fresh:
+        for function in _all_functions() if everywhere is None else everywhere:
+            if id(function.__globals__) in fresh:
                 code = self.original(function.__code__)
                 if id(code) not in seen:
                     seen.add(id(code))
@@ -152,10 +160,9 @@ class Rewriter:
             self._views[key] = GlobalsView(namespace, frozenset(names[key]))
 
 
-def _functions_with(codes: dict[int, CodeType]) -> list[FunctionType]:
-    """All function objects that have one of these code objects (by identity)."""
-    return [
-        referrer
-        for referrer in gc.get_referrers(*codes.values())
-        if type(referrer) is FunctionType and id(referrer.__code__) in codes
-    ]
+def _all_functions() -> list[FunctionType]:
+    """All function objects that the collector knows of.
+
+    Asking it for the referrers of some code objects takes time in proportion to their number.
+    """
+    return [found for found in gc.get_objects() if type(found) is FunctionType]

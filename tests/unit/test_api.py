@@ -1,0 +1,258 @@
+"""``bohrbug.explore``, ``explored`` and ``choose``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.replaying import replay
+from bohrbug.exploration.reproduction import read_reproduction
+from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.model.outcome import OutcomeKind
+
+
+def in_threads(*functions: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.value = 0
+        self.lock = threading.Lock()
+
+    def add(self) -> None:
+        value = self.value
+        self.value = value + 1
+
+    def add_locked(self) -> None:
+        with self.lock:
+            self.add()
+
+
+def lost_update() -> None:
+    counter = Counter()
+    in_threads(counter.add, counter.add)
+    assert counter.value == 2
+
+
+def locked() -> None:
+    counter = Counter()
+    in_threads(counter.add_locked, counter.add_locked)
+    assert counter.value == 2
+
+
+def alone() -> None:
+    assert Counter().value == 0
+
+
+def test_a_failure_is_confirmed_and_minimised() -> None:
+    result = bohrbug.explore(lost_update)
+    assert result.failed
+    assert result.test == "lost_update"
+    assert result.verdict.kind is VerdictKind.FAILED
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.ASSERTION
+    assert failure.confirmed >= 1
+    assert len(failure.trace.preemptions()) == 1
+    assert failure.essential == tuple(failure.trace.preemptions())
+    assert failure.reproduction is None
+
+
+def test_the_kinds_of_verdicts() -> None:
+    def kind(function: Callable[[], object], **options: object) -> VerdictKind:
+        return bohrbug.explore(function, **options).verdict.kind
+
+    assert kind(alone) is VerdictKind.HOLDS
+    assert kind(locked, strategy="dfs") is VerdictKind.HOLDS
+    assert kind(locked, strategy="ipb", bound=1) is VerdictKind.HOLDS_WITHIN_BOUND
+    assert kind(locked, strategy="random", executions=5) is VerdictKind.NO_FAILURE_FOUND
+    assert kind(lost_update) is VerdictKind.FAILED
+
+
+def test_what_was_covered_is_said() -> None:
+    result = bohrbug.explore(locked, strategy="ipb", bound=1)
+    assert any("at most 1 preemption" in sentence for sentence in result.verdict.covered)
+    assert result.executions > 1
+    assert result.points > 5
+    assert result.tasks == 3
+
+
+def test_the_budget_is_kept() -> None:
+    assert bohrbug.explore(locked, strategy="random", executions=7).executions == 7
+
+
+def test_the_same_seed_gives_the_same_exploration() -> None:
+    def figures(seed: int) -> tuple[object, ...]:
+        result = bohrbug.explore(lost_update, strategy="random", seed=seed, executions=200)
+        return result.executions, [failure.trace.choices for failure in result.failures]
+
+    assert figures(1) == figures(1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "luck"}, "strategy must be one of"),
+        ({"level": "none"}, "level must be one of"),
+        ({"timeouts": "never"}, "timeouts must be one of"),
+        ({"interpreter": "pypy"}, "interpreter must be one of"),
+        ({"races": "maybe"}, "races must be one of"),
+        ({"executions": 0}, "executions must be at least 1"),
+        ({"seconds": 0.0}, "seconds must be positive"),
+        ({"bound": -1}, "bound must not be negative"),
+        ({"depth": 0}, "depth must be at least 1"),
+        ({"scope": ("+",)}, "names no module"),
+    ],
+)
+def test_an_option_that_makes_no_sense(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        bohrbug.explore(alone, **options)
+    with pytest.raises(ValueError, match=message):
+        bohrbug.explored(**options)
+
+
+def test_what_can_not_be_explored() -> None:
+    with pytest.raises(TypeError, match="needs a function"):
+        bohrbug.explore(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        bohrbug.explore(alone, exekutions=5)
+
+    async def coroutine() -> None: ...
+
+    with pytest.raises(TypeError, match="coroutine"):
+        bohrbug.explore(coroutine)
+
+
+def test_explored_raises_with_the_report() -> None:
+    @bohrbug.explored(executions=100)
+    def add(times: int) -> None:
+        """Adds."""
+        counter = Counter()
+        in_threads(*[counter.add] * times)
+        assert counter.value == times
+
+    assert add.__doc__ == "Adds."
+    with pytest.raises(bohrbug.BohrbugFailure, match="It fails when task") as caught:
+        add(2)
+    assert caught.value.result.failed
+    assert isinstance(add(1), Result)
+
+
+def test_choose_tries_all_values() -> None:
+    seen: set[tuple[int, int]] = set()
+
+    def choosing() -> None:
+        seen.add((bohrbug.choose(2), bohrbug.choose(3)))
+        in_threads(lambda: None)
+
+    bohrbug.explore(choosing, strategy="dfs")
+    assert seen == {(a, b) for a in range(2) for b in range(3)}
+
+
+def test_choose_outside_an_exploration() -> None:
+    assert bohrbug.choose(5) == 0
+    with pytest.raises(ValueError, match="at least one value"):
+        bohrbug.choose(0)
+
+
+def test_races_are_reported_or_fail_or_are_ignored() -> None:
+    def racing() -> None:
+        counter = Counter()
+        in_threads(counter.add, counter.add)
+
+    reported = bohrbug.explore(racing)
+    assert not reported.failures
+    assert {race.label for race in reported.races} == {"Counter.value"}
+    failed = bohrbug.explore(racing, races="fail")
+    assert failed.failures[0].outcome.kind is OutcomeKind.RACE
+    assert not bohrbug.explore(racing, races="ignore").races
+
+
+def test_keep_going_finds_more_than_one_failure() -> None:
+    def two_ways() -> None:
+        order: list[str] = []
+        in_threads(lambda: order.append("a"), lambda: order.append("b"))
+        if order == ["b", "a"]:
+            raise KeyError("backwards")
+        raise ValueError("forwards")
+
+    assert len(bohrbug.explore(two_ways).failures) == 1
+    names = {f.outcome.exception for f in bohrbug.explore(two_ways, keep_going=True).failures}
+    assert names == {"KeyError", "ValueError"}
+
+
+def test_an_invariant_of_the_user() -> None:
+    counter = Counter()
+
+    def test() -> None:
+        counter.value = 0
+        in_threads(counter.add, counter.add)
+
+    result = bohrbug.explore(test, invariant=lambda: counter.value < 2)
+    assert result.failures[0].outcome.kind is OutcomeKind.INVARIANT
+
+
+def test_a_reproduction_is_written_and_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = bohrbug.explore(lost_update, write=True)
+    path = result.failures[0].reproduction
+    assert path is not None
+    read = read_reproduction(path)
+    assert read.test == "lost_update"
+    assert read.target["name"].endswith(":lost_update")
+    assert read.failure.plan == result.failures[0].plan
+    assert read.failure.trace.choices == result.failures[0].trace.choices
+    replayed = replay(read, lost_update, times=100)
+    assert replayed.reproduced == 100
+    assert replayed.difference is None
+
+
+def test_progress_is_told() -> None:
+    told: list[int] = []
+
+    class Progress:
+        def update(
+            self,
+            executions: int,
+            budget: int,
+            elapsed: float,
+            failures: int,
+            races: int,
+            words: str,
+        ) -> None:
+            told.append(executions)
+
+    bohrbug.explore(locked, strategy="random", executions=2_000, progress=Progress())
+    assert told == sorted(told)
+    assert told
+
+
+def test_locks_and_time_are_as_before_afterwards() -> None:
+    before = threading.Lock, threading.Thread.start
+    bohrbug.explore(locked)
+    assert (threading.Lock, threading.Thread.start) == before
+
+
+def test_options_have_the_names_of_the_settings() -> None:
+    from dataclasses import fields
+
+    from bohrbug.search.registry import STRATEGIES
+    from bohrbug.settings import BY_NAME, OPTIONS
+
+    names = [field.name for field in fields(ExploreOptions) if field.name != "invariant"]
+    assert [option.name for option in OPTIONS] == names
+    assert set(BY_NAME["strategy"].choices) == set(STRATEGIES) - {"replay"}
+    for option in OPTIONS:
+        for choice in option.choices:
+            ExploreOptions(**{option.name: choice})

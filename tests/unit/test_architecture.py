@@ -1,0 +1,95 @@
+"""Imports only go downwards."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent.parent / "src" / "bohrbug"
+
+LAYERS = (
+    ("cli", "pytest_plugin", "debugger", "api", "__main__"),
+    ("report",),
+    ("exploration",),
+    ("search",),
+    ("monitors",),
+    ("runtime",),
+    ("model",),
+)
+"""From top to bottom; a module may import from its own layer and from those below it."""
+
+EVERYWHERE = ("settings",)
+"""Imports nothing of ours, so that all may import it."""
+
+# The top of the package loads what it offers on first use.
+ALLOWED_ABOVE = {"__init__"}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(dotted: str) -> str:
+    """``report`` for ``bohrbug.report.text``."""
+    parts = dotted.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def layer_of(part: str) -> int | None:
+    for number, layer in enumerate(LAYERS):
+        if part in layer:
+            return number
+    return None
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            module = node.module or ""
+            if module == "bohrbug":
+                yield from ((node.lineno, f"bohrbug.{name.name}") for name in node.names)
+            else:
+                yield node.lineno, module
+
+
+def dotted_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
+def test_imports_go_downwards(path: Path) -> None:
+    part = part_of(dotted_name(path))
+    if part in ALLOWED_ABOVE:
+        return
+    own = layer_of(part)
+    assert own is not None or part in EVERYWHERE, f"{part} belongs to no layer"
+    for line, imported in imports_of(path):
+        if not imported.startswith("bohrbug.") or part_of(imported).startswith("__version"):
+            continue
+        target = part_of(imported)
+        if target in EVERYWHERE:
+            continue
+        assert part not in EVERYWHERE, f"{path}:{line} imports {imported}"
+        layer = layer_of(target)
+        assert layer is not None, f"{path}:{line} imports {imported}, of no layer"
+        assert own is not None and own <= layer, f"{path}:{line} imports {imported} from above"
+
+
+def test_the_model_needs_nothing_but_python() -> None:
+    for path in sorted((PACKAGE / "model").glob("*.py")):
+        for line, imported in imports_of(path):
+            top = imported.partition(".")[0]
+            assert top not in {"greenlet", "bytecode", "click", "rich", "pytest"}, f"{path}:{line}"
+
+
+def test_only_one_module_knows_the_insides_of_pytest() -> None:
+    for path in MODULES:
+        if path.name == "internals.py":
+            continue
+        for line, imported in imports_of(path):
+            assert not imported.startswith("_pytest"), f"{path}:{line}"
