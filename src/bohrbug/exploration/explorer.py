@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 from bohrbug.exploration.minimise import early_timeouts, minimise
@@ -27,6 +27,9 @@ from bohrbug.search.registry import Options, strategy_named
 
 CONFIRMATIONS = 3
 """Replays that must fail alike before a failure is reported."""
+
+LONG = 50_000
+"""Steps of an execution beyond which it is confirmed once and not minimised."""
 
 ATTEMPTS = 5
 """How often the confirmation of the same failure is tried, in different executions."""
@@ -257,7 +260,7 @@ class Explorer:
         """A livelock is an execution far longer than any that ended (CHESS: "abnormally")."""
         if length > self._longest_passed:
             self._longest_passed = length
-            limit = min(self.options.max_steps, max(20_000, 20 * length))
+            limit = max(20_000, 20 * length)
             self.runtime.settings = replace(self.runtime.settings, max_steps=limit)
 
     # -- failures --------------------------------------------------------------------
@@ -278,10 +281,22 @@ class Explorer:
                     race=race,
                     stack=race.second.stack,
                 )
-                self._signatures[key] = self._failure(
-                    replace_outcome(trace, outcome), CONFIRMATIONS
-                )
-                self.result.failures.append(self._signatures[key])
+                confirmed = self._confirm_race(trace, race)
+                if confirmed:
+                    failure = self._failure(replace_outcome(trace, outcome), confirmed)
+                    self._signatures[key] = failure
+                    self.result.failures.append(failure)
+
+    def _confirm_race(self, trace: Trace, race: Race) -> int:
+        """Replays, all of which must show the race again; 0 if one did not."""
+        plan = Plan(tuple(trace.choices))
+        for _ in range(CONFIRMATIONS):
+            replayed = self.runtime.execute(plan, learn=False, watch=True).trace
+            if replayed.divergence is not None or not any(
+                other.label == race.label for other in replayed.races
+            ):
+                return 0
+        return CONFIRMATIONS
 
     def _note_failure(self, trace: Trace) -> None:
         signature = trace.outcome.signature()
@@ -292,15 +307,17 @@ class Explorer:
         if self._unconfirmed.get(signature, 0) >= ATTEMPTS:
             return
         plan = Plan(tuple(trace.choices))
-        for _ in range(CONFIRMATIONS):
+        # A livelock is long: what it needs is seen once more, not three times.
+        confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
+        for _ in range(confirmations):
             if not self._reproduces(plan, signature):
                 self._unconfirmed[signature] = self._unconfirmed.get(signature, 0) + 1
                 return
-        failure = self._failure(trace, CONFIRMATIONS)
+        failure = self._failure(trace, confirmations)
         self._signatures[signature] = failure
         self._unconfirmed.pop(signature, None)
         self.result.failures.append(failure)
-        if self.options.minimise and not self._interrupted:
+        if self.options.minimise and not self._interrupted and len(trace) <= LONG:
             self._minimise(failure)
 
     def _replay(self, plan: Plan) -> Trace:
@@ -396,4 +413,5 @@ class Explorer:
 
 def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:
     """The same trace with another outcome."""
-    return replace(trace, outcome=outcome)
+    columns = {field.name: getattr(trace, field.name) for field in fields(Trace)}
+    return Trace(**{**columns, "outcome": outcome})

@@ -53,7 +53,7 @@ class ExploreOptions:
     races: str = "report"
     keep_going: bool = False
     minimise: bool = True
-    max_steps: int = 1_000_000
+    max_steps: int = 300_000
     hang_seconds: float = 10.0
     invariant: Callable[[], object] | None = None
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from bohrbug.exploration.explorer import replace_outcome
 from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.result import Failure
 from bohrbug.exploration.subject import ThreadExplainer, threads_subject
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
@@ -16,7 +18,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
 from bohrbug.runtime.threads.task import Task
 
 
@@ -94,7 +96,7 @@ def replay(
                 runtime.keep_only_wanted_points()
             watched.active = True
             for _ in range(times):
-                trace = runtime.execute(expected.plan, learn=False).trace
+                trace = _replayed(runtime, expected)
                 same = trace.outcome.signature() == expected.outcome.signature()
                 if same and trace.divergence is None:
                     reproduced += 1
@@ -123,6 +125,17 @@ class _Watched(ThreadExplainer):
         if self.active and self._debugger is not None:
             self._debugger.failed(execution, task, error)
         return super().exception(execution, task, error)
+
+
+def _replayed(runtime: ThreadsRuntime, expected: Failure) -> Trace:
+    """One replay; a data race that was reported as a failure has to be looked for."""
+    race = expected.outcome.race
+    if race is None:
+        return runtime.execute(expected.plan, learn=False).trace
+    trace = runtime.execute(expected.plan, learn=False, watch=True).trace
+    if not trace.outcome.is_failure and any(r.label == race.label for r in trace.races):
+        return replace_outcome(trace, expected.outcome)
+    return trace
 
 
 def difference_between(expected: Trace, found: Trace) -> str:

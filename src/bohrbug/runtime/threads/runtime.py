@@ -134,11 +134,18 @@ class _PointSink:
 class _SpinSink:
     """The sink for one access, after a long time without a scheduling point: a yield."""
 
-    __slots__ = ("_execution", "_usual")
+    __slots__ = ("_execution", "_nudges", "_usual")
 
     def __init__(self, execution: Execution, usual: Any) -> None:
         self._execution = execution
         self._usual = usual
+        self._nudges = 0
+
+    def nudge(self) -> None:
+        """Called in another thread; too often, and nobody changes what the task spins on."""
+        self._nudges += 1
+        if self._nudges <= MOST_NUDGES:
+            hooks.set_sink(self)
 
     def _yield(self, place: Any) -> None:
         hooks.set_sink(self._usual)
@@ -186,6 +193,9 @@ class Executed:
 
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
+
+MOST_NUDGES = 10
+"""Yields forced upon tasks that spin, in one execution; after these it hangs."""
 
 WATCHED_AT_FIRST = 40
 """Executions, since the last new racy place, in which all accesses are watched for races."""
@@ -267,13 +277,14 @@ class ThreadsRuntime:
 
     # -- executing ---------------------------------------------------------------
 
-    def execute(self, plan: Plan, learn: bool = True) -> Executed:
+    def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
         """Execute a plan.
 
         Parameters:
             plan: the plan.
             learn: whether functions and racy places that are found change
                 what is a scheduling point from the next execution on.
+            watch: look for data races even if ``learn`` is false.
         """
         if learn:
             self._rewrote = False
@@ -286,9 +297,11 @@ class ThreadsRuntime:
                 if executed.tasks > 1:
                     self._rewrite(discovery.codes)
                 return executed
-        return self._run(plan, self.settings, learn)
+        return self._run(plan, self.settings, learn, watch)
 
-    def _run(self, plan: Plan, settings: Settings, learn: bool) -> Executed:
+    def _run(
+        self, plan: Plan, settings: Settings, learn: bool, watch: bool = False
+    ) -> Executed:
         execution = Execution(
             plan,
             settings,
@@ -307,10 +320,12 @@ class ThreadsRuntime:
         variables = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
-            watched = settings.gil or settings.watch_breakers or self._is_watched(learn)
+            watched = (
+                watch or settings.gil or settings.watch_breakers or self._is_watched(learn)
+            )
             self._rewrite_all_or_points(watched)
             sink: _Sink | _PointSink
-            if watched and learn:
+            if watched and (learn or watch):
                 detector = self._make_detector(execution)
                 execution.detector = detector
                 sink = _Sink(execution, detector, variables, self.points)
@@ -319,7 +334,7 @@ class ThreadsRuntime:
 
             execution.sink = sink
             spinning = _SpinSink(execution, sink)
-            execution.nudge = lambda: hooks.set_sink(spinning)
+            execution.nudge = spinning.nudge
             if not self._codes:
                 # Nothing is rewritten yet: what spins now can't be seen, but found.
                 execution.patience = FIRST_PATIENCE
@@ -339,6 +354,7 @@ class ThreadsRuntime:
         new_points = 0
         if detector is not None:
             trace.races = detector.races(lambda index: execution.all_tasks[index].id)
+        if detector is not None and learn:
             places = detector.racy_places if self.level is Level.RACY else detector.shared_places
             # They count from the next execution on: this one can only be replayed without them.
             self._new_points = [place for place in places if place not in self.points]
@@ -403,12 +419,15 @@ class ThreadsRuntime:
 
     def _rewrite(self, codes: Iterable[CodeType]) -> None:
         known = {id(code) for code in self._codes}
-        fresh = [self._rewriter.original(code) for code in codes]
-        self._codes.extend(code for code in fresh if id(code) not in known)
+        originals = [self._rewriter.original(code) for code in codes]
+        fresh = [code for code in originals if id(code) not in known]
+        self._codes.extend(fresh)
+        if not fresh:
+            return
         gc.unfreeze()
         self._rewriter.keep(None)
         self._all_rewritten = True
-        self._rewrote = self._rewriter.install(self._codes) > 0
+        self._rewrote = self._rewriter.install(fresh) > 0
         gc.freeze()
         if self._wanted:
             self._add_wanted_points()
@@ -426,12 +445,13 @@ class ThreadsRuntime:
 
     def _add_wanted_points(self) -> None:
         self._with_points.clear()
-        for place in _places_of(self._rewriter):
+        for place in [*_places_of(self._rewriter), *hooks.CALLABLE_PLACES.values()]:
             if place_key(place) in self._wanted:
                 self.points.add(place)
 
     def keep_only_wanted_points(self) -> None:
         """Forget scheduling points that were found on the way and are not in the file."""
+        self._add_wanted_points()
         self.points = PlaceSet(
             place for place in self.points if place_key(place) in self._wanted
         )

@@ -767,6 +767,10 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
 }
 
 
+CALLABLE_PLACES: dict[str, Place] = {}
+"""The place of each C function that was passed on as a callable, by its name."""
+
+
 def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
     """A callable that tells its accesses when something else than rewritten code calls it.
 
@@ -783,5 +787,10 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
             _call(callable_, arguments, place)
         return callable_(*arguments, **keywords)
 
-    place = Place((run.__code__, 0))
+    name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
+    known = CALLABLE_PLACES.get(name)
+    if known is None:
+        code = run.__code__.replace(co_name=name, co_qualname=name)
+        known = CALLABLE_PLACES[name] = Place((code, 0))
+    place = known
     return run
