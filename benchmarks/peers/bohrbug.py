@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import metadata
 from typing import Any
 
-import bohrbug
-
-from peers import Batch, Finding, Judgement
 from programs import Program
+
+import bohrbug
+from peers import Batch, Finding, Judgement
 
 FINDINGS = {
     "holds": Finding.HOLDS,

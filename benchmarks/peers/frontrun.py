@@ -12,13 +12,13 @@ from importlib import metadata
 from typing import Any
 
 import frontrun  # type: ignore[import-not-found]
-
-from peers import Batch, Finding, Judgement
 from programs import Program
 from programs.lock_cycle import Table
 from programs.locked_increments import THREADS, LockedCounter
 from programs.lost_update import Counter
 from programs.producer_consumer import Exchange
+
+from peers import Batch, Finding, Judgement
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from importlib import metadata
 from time import perf_counter
 
 import interleave_test  # type: ignore[import-not-found]
+from programs import Program
 
 from peers import Batch, Finding, Judgement
-from programs import Program
 
 DEFAULT_ITERATIONS = 100
 PROBED_ITERATIONS = 30

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import platform
 
-from peers import Batch, Finding, Judgement
 from programs import Program
+
+from peers import Batch, Finding, Judgement
 
 JUDGED_EXECUTIONS = 1000
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from sys import _getframe
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 from bohrbug.exploration.explorer import Explorer, Progress
 from bohrbug.exploration.options import ExploreOptions
@@ -17,7 +17,6 @@ from bohrbug.exploration.result import Failure, Result
 from bohrbug.runtime.threads.control import controlled
 
 _Parameters = ParamSpec("_Parameters")
-_Returned = TypeVar("_Returned")
 
 
 class BohrbugFailure(AssertionError):
@@ -64,7 +63,7 @@ def explore(
         raise TypeError("explore() takes no coroutine function: wrap it in asyncio.run")
     explorer = Explorer(
         function,
-        name or getattr(function, "__qualname__", repr(function)),
+        name or str(getattr(function, "__qualname__", repr(function))),
         ExploreOptions(**options),
         progress,
     )

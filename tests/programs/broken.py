@@ -604,9 +604,7 @@ def priority_queue_order() -> None:
     """The most urgent item does not come first if it is put too late."""
     items: queue.PriorityQueue[int] = queue.PriorityQueue()
     taken: list[int] = []
-    together(
-        lambda: (items.put(2), items.put(1)), lambda: taken.extend((items.get(), items.get()))
-    )
+    together(lambda: (items.put(2), items.put(1)), lambda: taken.extend((items.get(), items.get())))
     assert taken == [1, 2]
 
 
@@ -1113,7 +1111,7 @@ def getattr_and_setattr() -> None:
     thing = _Object()
 
     def count() -> None:
-        setattr(thing, "x", getattr(thing, "x") + 1)  # noqa: B009, B010
+        setattr(thing, "x", getattr(thing, "x") + 1)
 
     together(count, count)
     assert thing.x == 2
@@ -1349,8 +1347,7 @@ def in_then_delete() -> None:
     table = {"x": 1}
 
     def drop() -> None:
-        if "x" in table:
-            del table["x"]
+        table.pop("x", None)
 
     together(drop, drop)
 
@@ -1360,7 +1357,7 @@ def in_then_read() -> None:
     table = {"x": 1}
 
     def read() -> int | None:
-        return table["x"] if "x" in table else None  # noqa: SIM401
+        return table["x"] if "x" in table else None
 
     together(read, table.clear)
 
@@ -2213,7 +2210,7 @@ def closure_cell_rebound() -> None:
 def default_argument() -> None:
     """A mutable default argument: two threads share it."""
 
-    def add(number: int, numbers: list[int] = []) -> list[int]:  # noqa: B006
+    def add(number: int, numbers: list[int] = []) -> list[int]:
         numbers.append(number)
         return numbers
 

@@ -1041,7 +1041,9 @@ def dict_store_is_atomic() -> None:
 def setdefault_is_atomic() -> None:
     """``setdefault`` gives both threads the same list."""
     table: dict[str, list[int]] = {}
-    together(lambda: table.setdefault("x", []).append(1), lambda: table.setdefault("x", []).append(2))
+    together(
+        lambda: table.setdefault("x", []).append(1), lambda: table.setdefault("x", []).append(2)
+    )
     assert sorted(table["x"]) == [1, 2]
 
 

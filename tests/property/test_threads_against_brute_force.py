@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import pytest
@@ -110,7 +110,7 @@ def brute_force(program: Program) -> set[Any]:
     ]
     outcomes: set[Any] = set()
 
-    @lru_cache(maxsize=None)
+    @cache
     def visit(
         positions: tuple[int, ...],
         variables: tuple[int, int],
@@ -238,9 +238,7 @@ def test_preemption_bounding_with_caching_finds_exactly_all_outcomes(program: Pr
         assert len(program) > 1
 
 
-@pytest.mark.parametrize(
-    ("threads", "sections", "orders"), [(2, 2, 6), (2, 3, 20), (3, 2, 90)]
-)
+@pytest.mark.parametrize(("threads", "sections", "orders"), [(2, 2, 6), (2, 3, 20), (3, 2, 90)])
 def test_all_orders_of_critical_sections_are_reached(
     threads: int, sections: int, orders: int
 ) -> None:

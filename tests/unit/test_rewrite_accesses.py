@@ -152,10 +152,10 @@ def test_the_hook_runs_before_the_value_is_loaded() -> None:
 
 def test_class_attribute_is_the_classes_and_perhaps_the_instances() -> None:
     def body(box: Any) -> None:
-        box.shared  # noqa: B018
+        box.shared
         Box.shared += 1
         box.shared = 3
-        box.shared  # noqa: B018
+        box.shared
 
     assert told(body, box=Box()) == [
         "read Box.shared",
@@ -173,7 +173,7 @@ def test_inherited_class_attribute_belongs_to_the_class_that_has_it() -> None:
         pass
 
     def body(child: Any) -> None:
-        Child.shared  # noqa: B018
+        Child.shared
 
     assert "read Box.shared" in told(body, child=Child())
 
@@ -225,7 +225,7 @@ def test_module_attribute_is_the_global() -> None:
 
     def body(module: Any) -> None:
         module.counter = module.counter + 1
-        module.Box  # noqa: B018
+        module.Box
 
     expected = ["read globals['counter']", "write globals['counter']"]
     assert told(body, module=module) == expected
@@ -237,7 +237,7 @@ def test_instance_dict_items_are_attributes() -> None:
         box.__dict__["value"] += 1
         names = box.__dict__
         names.get("value")
-        "value" in names  # noqa: B015
+        "value" in names
         len(names)
 
     assert told(body, box=Box()) == [
@@ -252,8 +252,8 @@ def test_instance_dict_items_are_attributes() -> None:
 
 def test_attribute_functions() -> None:
     def body(box: Any) -> None:
-        setattr(box, "value", 1)  # noqa: B010
-        getattr(box, "value")  # noqa: B009
+        setattr(box, "value", 1)
+        getattr(box, "value")
         hasattr(box, "value")
         object.__setattr__(box, "value", 2)
         object.__getattribute__(box, "value")
@@ -313,7 +313,7 @@ def test_thread_locals_and_immutable_owners_are_not_shared() -> None:
         local.value = 1
         local.value += 1
         text.upper()
-        number.real  # noqa: B018
+        number.real
         text[0]
 
     assert told(body, local=threading.local(), text="abc", number=3) == []
@@ -355,8 +355,8 @@ def test_functions_classes_and_builtins_are_bound_once() -> None:
     def body() -> None:
         Box()
         abs(1)
-        told  # noqa: B018
-        heapq  # noqa: B018
+        told
+        heapq
 
     assert told(body) == []
 
@@ -407,7 +407,7 @@ def test_list() -> None:
         items.append(3)
         items.pop()
         len(items)
-        3 in items  # noqa: B015
+        3 in items
         items.sort()
 
     assert told(body, items=[1, 2, 3]) == [
@@ -431,13 +431,13 @@ def test_dict() -> None:
         table["a"]
         table.get("b")
         table.setdefault("b", 2)
-        "a" in table  # noqa: B015
+        "a" in table
         table.pop("a")
         del table["b"]
         table.update({"c": 1})
         table.clear()
         dict(table)
-        {**table}  # noqa: B018
+        {**table}
 
     accesses = told(body, table={})
     # The dict display in the call of update is local; nothing hides that from a recorder.
@@ -487,7 +487,7 @@ def test_keys_with_python_code_are_not_touched() -> None:
 
 def test_dict_views() -> None:
     def body(table: Any) -> None:
-        for _ in table.keys():  # noqa: SIM118
+        for _ in table.keys():
             pass
         list(table.items())
 
@@ -497,7 +497,7 @@ def test_dict_views() -> None:
 def test_set() -> None:
     def body(members: Any) -> None:
         members.add(1)
-        1 in members  # noqa: B015
+        1 in members
         members.discard(1)
         members |= {2}
 
@@ -565,15 +565,15 @@ def test_truth(items: Any) -> None:
         while not items:
             pass
         bool(items)
-        items and None  # noqa: B018
-        None if items else 1  # noqa: B018
+        items and None
+        None if items else 1
 
     assert told(body, items=items) == ["read items"] * 5
 
 
 def test_comparison_operators_and_text() -> None:
     def body(left: Any, right: Any) -> None:
-        left == right  # noqa: B015
+        left == right
         left + right
         left += right
         f"{left}"
@@ -606,7 +606,7 @@ def test_loops_through_other_iterators() -> None:
     def body(items: Any) -> None:
         for _ in enumerate(items):
             pass
-        for _ in zip(items, map(str, items)):  # noqa: B905
+        for _ in zip(items, map(str, items)):
             pass
 
     accesses = told(body, items=[1])
@@ -618,7 +618,7 @@ def test_unpacking_and_stars() -> None:
     def body(items: Any, table: Any) -> None:
         _one, _two = items
         _first, *_rest = items
-        [*items]  # noqa: B018
+        [*items]
         print(*items, end="", file=io.StringIO())
         dict(**table)
 

@@ -318,9 +318,9 @@ def test_replacing_a_method_by_data_is_noticed(rewriter: Rewriter) -> None:
             return 1
 
     def function(changing: Any) -> None:
-        changing.value  # noqa: B018
+        changing.value
         Changing.value = 3  # type: ignore[assignment,method-assign]
-        changing.value  # noqa: B018
+        changing.value
 
     rewriter.install_function(function)  # type: ignore[arg-type]
     # The cell of the class three times; then the store, and both possible owners of the read.

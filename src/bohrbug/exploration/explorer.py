@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Protocol
 
 from bohrbug.exploration.minimise import early_timeouts, minimise
@@ -87,9 +88,8 @@ class Explorer:
         self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
         self._progress = progress
         self._on_stuck = on_stuck
-        self._function = function
         self.runtime: ThreadsRuntime = threads_subject(
-            self._test,
+            partial(_from_a_seed, function),
             options.settings(),
             Level(options.level),
             Scope(options.scope),
@@ -110,10 +110,6 @@ class Explorer:
         self._started = 0.0
         self._shown = 0.0
         self._longest_passed = 0
-
-    def _test(self) -> None:
-        _seed(0)
-        self._function()
 
     # -- the loop ------------------------------------------------------------------
 
@@ -233,7 +229,7 @@ class Explorer:
             for what, count in trace.uncontrolled.counts.items():
                 self._uncontrolled[what] = self._uncontrolled.get(what, 0) + count
         if trace.races and self.options.races != "ignore":
-            self._note_races(trace, plan)
+            self._note_races(trace)
         if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
             return trace, max(executed.new_points, 1)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
@@ -265,7 +261,7 @@ class Explorer:
 
     # -- failures --------------------------------------------------------------------
 
-    def _note_races(self, trace: Trace, plan: Plan) -> None:
+    def _note_races(self, trace: Trace) -> None:
         for race in trace.races:
             key = frozenset((race.first.operation.place, race.second.operation.place))
             known = self._races.get(key)
@@ -390,7 +386,7 @@ class Explorer:
         if threading.current_thread() is not threading.main_thread():
             return None
 
-        def interrupt(number: int, frame: Any) -> None:
+        def interrupt(*_: Any) -> None:
             if self._interrupted:
                 raise KeyboardInterrupt
             self.stop()
@@ -409,6 +405,15 @@ class Explorer:
     def _give_interrupts_back(self, handler: Any) -> None:
         if handler is not None:
             signal.signal(signal.SIGINT, handler)
+
+
+def _from_a_seed(function: Callable[[], object]) -> None:
+    """The test, with the same random numbers each time.
+
+    Not a method: the runtime, which calls it, then holds no explorer and dies with it at once.
+    """
+    _seed(0)
+    function()
 
 
 def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:

@@ -102,7 +102,5 @@ def early_timeouts(trace: Trace) -> tuple[int, ...]:
     return tuple(
         index
         for index, task in enumerate(trace.tasks)
-        if index not in trace.arities
-        and trace.enabled[index]
-        and task not in trace.enabled[index]
+        if index not in trace.arities and trace.enabled[index] and task not in trace.enabled[index]
     )

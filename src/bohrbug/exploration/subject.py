@@ -36,9 +36,7 @@ class ThreadExplainer:
             holders = holders_of(execution, task)
             blocked.append(_with_holders(described, holders))
         blocked.sort(key=lambda b: b.daemon)
-        outside = [
-            f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external
-        ]
+        outside = [f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external]
         return stuck_outcome(blocked, execution.root_is_exiting, outside)
 
     def step_limit(self, execution: Execution) -> Outcome:
@@ -61,13 +59,13 @@ def _with_holders(described: Any, holders: tuple[str, ...]) -> Any:
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
     """The tasks that hold what ``task`` waits for; a thread is held by itself until it ends."""
     wanted = task.waits_for
-    found = []
-    for other in execution.alive:
+
+    def holds(other: Task) -> bool:
         if other.state is wanted and other is not task:
-            found.append(other.id)
-        elif any(getattr(held, "_state", None) is wanted for held in other.holding):
-            found.append(other.id)
-    return tuple(found)
+            return True
+        return any(getattr(held, "_state", None) is wanted for held in other.holding)
+
+    return tuple(other.id for other in execution.alive if holds(other))
 
 
 class KnownRaces:

@@ -51,9 +51,7 @@ def verdict(
     if hung or result.interrupted or not result.executions:
         return Verdict(VerdictKind.INCONCLUSIVE, covered, limits)
     if strategy is None:
-        return Verdict(
-            VerdictKind.HOLDS, ("one schedule: the test starts no second task",), limits
-        )
+        return Verdict(VerdictKind.HOLDS, ("one schedule: the test starts no second task",), limits)
     if limits:
         return Verdict(VerdictKind.NO_FAILURE_FOUND, covered, limits)
     if strategy.complete:

@@ -16,9 +16,7 @@ def _site(code: CodeType, offset: int) -> Site:
         islice(code.co_positions(), offset // 2, None), (None, None, None, None)
     )
     line = start_line if start_line is not None else code.co_firstlineno
-    return Site(
-        code.co_filename, line, code.co_qualname, 0 if column is None else column + 1
-    )
+    return Site(code.co_filename, line, code.co_qualname, 0 if column is None else column + 1)
 
 
 def site_of(place: Any) -> Site | None:

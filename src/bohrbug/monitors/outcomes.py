@@ -35,7 +35,7 @@ def exception_outcome(
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception as broken:
+    except Exception as broken:  # noqa: BLE001  (the program's own __str__)
         text = f"<str() of the exception raised {type(broken).__name__}>"
     first_line = text.strip().split("\n", 1)[0]
     return Outcome(
@@ -58,7 +58,7 @@ def waiting_cycle(waits: Mapping[TaskId, Sequence[TaskId]]) -> tuple[TaskId, ...
         path: list[TaskId] = []
         position: dict[TaskId, int] = {}
         task = start
-        while task in waits and waits[task]:
+        while waits.get(task):
             if task in position:
                 cycle = path[position[task] :]
                 first = min(range(len(cycle)), key=lambda i: _order(cycle[i]))
@@ -101,8 +101,10 @@ def stuck_outcome(
         )
     number = len([b for b in blocked if not b.daemon])
     if cycle:
-        message = f"{len(cycle)} tasks wait for each other" if len(cycle) > 1 else (
-            f"task {cycle[0]} waits for itself"
+        message = (
+            f"{len(cycle)} tasks wait for each other"
+            if len(cycle) > 1
+            else (f"task {cycle[0]} waits for itself")
         )
     elif number == 1:
         message = f"task {blocked[0].task} waits for ever"
@@ -148,9 +150,7 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
     )
 
 
-def blocked_task(
-    task: TaskLike, stack: Callable[[TaskLike], tuple[Frame, ...]]
-) -> BlockedTask:
+def blocked_task(task: TaskLike, stack: Callable[[TaskLike], tuple[Frame, ...]]) -> BlockedTask:
     """Describe one waiting task."""
     assert task.pending is not None
     holders = []
@@ -161,9 +161,7 @@ def blocked_task(
         task.id,
         task.pending,
         tuple(holders),
-        tuple(
-            Held(resource_of(held), site_of(place)) for held, place in task.holding.items()
-        ),
+        tuple(Held(resource_of(held), site_of(place)) for held, place in task.holding.items()),
         stack(task),
         task.daemon,
         task.blocked_since,

@@ -9,6 +9,7 @@ import pytest
 
 from bohrbug.pytest_plugin import internals
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.task import TaskKilled
 
 
@@ -77,28 +78,50 @@ class ItemExecution:
             self.exit = error
             self._tear_down()
             raise error
-        self._failed(error, phase)
-        internals.finalize(self.item)
+        self._note(error, phase)
+        execution = controlled()
+        if execution is None or execution.aborting:
+            internals.finalize(self.item)
+        else:
+            self._clean_up(execution, error)
         self._remove_folder()
         raise error
 
-    def _failed(self, error: BaseException, phase: str) -> None:
-        """From here on the execution only unwinds: nothing that it does can change its outcome."""
-        execution = controlled()
-        if execution is not None:
-            execution.fail_with_exception(execution.root, error)
+    def _clean_up(self, execution: Execution, error: BaseException) -> None:
+        """The teardown after a failure: other tasks can still run, so that it can do its work.
+
+        Whatever it leads to, the failure before it is what the execution ends with.
+        """
+        outcome = execution._explainer.exception(execution, execution.root, error)
+        try:
+            self._hook_tear_down()
+        except BaseException as after:  # noqa: BLE001
+            # pytest would report it, too; of two failures the first one counts here.
+            _ = after
+            internals.finalize(self.item)
+        if execution.aborting:
+            execution.trace.outcome = outcome
+
+    def _note(self, error: BaseException, phase: str) -> None:
         self.phase = phase
         self.error = None if isinstance(error, TaskKilled) else error
         self._failing_sections = list(internals.sections_of(self.item))
 
-    def _tear_down(self) -> None:
+    def _hook_tear_down(self) -> None:
+        # As if the next item were a neighbour: wider-scoped fixtures stay.
         item = self.item
+        item.ihook.pytest_runtest_teardown(item=item, nextitem=item.parent)
+
+    def _tear_down(self) -> None:
         try:
-            # As if the next item were a neighbour: wider-scoped fixtures stay.
-            item.ihook.pytest_runtest_teardown(item=item, nextitem=item.parent)
+            self._hook_tear_down()
         except BaseException as error:
-            self._failed(error, "teardown")
-            internals.finalize(item)
+            self._note(error, "teardown")
+            execution = controlled()
+            if execution is not None:
+                # From here on the execution only unwinds: nothing changes its outcome.
+                execution.fail_with_exception(execution.root, error)
+            internals.finalize(self.item)
             raise
         finally:
             self._remove_folder()

@@ -40,7 +40,7 @@ def renew(item: pytest.Function, notes: dict[Any, Any]) -> None:
     item.stash._storage = dict(notes)
     item._initrequest()
     item.__dict__.pop("_instance", None)
-    item._obj = None  # type: ignore[attr-defined]
+    item._obj = None
     item.__dict__.pop("_excinfo", None)
 
 

@@ -265,8 +265,7 @@ class _Layout:
         beside = source + Text(" " * (aligned - source.cell_len + 2)) + words
         if len(lines) == 1 and beside.cell_len <= width:
             return [beside]
-        for line in paper.wrap(words, width - 2):
-            lines.append(Text("  ") + line)
+        lines.extend(Text("  ") + line for line in paper.wrap(words, width - 2))
         return lines
 
     def _source(self, source: Text, width: int) -> Sequence[Text]:

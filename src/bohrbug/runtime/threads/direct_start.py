@@ -19,9 +19,7 @@ from bohrbug.runtime.threads.task import Task
 _Thread = threading.Thread
 _HAS_HANDLES = sys.version_info >= (3, 13)
 _START_NAME = "_start_joinable_thread" if _HAS_HANDLES else "_start_new_thread"
-_ORIGINALS = tuple(
-    vars(_Thread)[name] for name in ("_bootstrap", "_bootstrap_inner", "_delete")
-)
+_ORIGINALS = tuple(vars(_Thread)[name] for name in ("_bootstrap", "_bootstrap_inner", "_delete"))
 
 
 def can_start_directly(thread: Any) -> bool:
@@ -30,11 +28,8 @@ def can_start_directly(thread: Any) -> bool:
     return (
         getattr(threading, _START_NAME).__module__ == "_thread"
         and not threading._trace_hook  # type: ignore[attr-defined]
-        and not threading._profile_hook  # type: ignore[attr-defined]
-        and (
-            cls is _Thread
-            or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS
-        )
+        and not threading._profile_hook  # type: ignore[attr-defined,unused-ignore]
+        and (cls is _Thread or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS)
     )
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,7 +35,6 @@ from bohrbug.model.operation import (
     YIELD,
     Kind,
     Operation,
-    Resource,
 )
 from bohrbug.model.outcome import (
     Divergence,
@@ -50,7 +50,7 @@ from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.recorded import RecordedTrace, recorded_trace
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
-from bohrbug.runtime.threads.task import Carrier, CarrierPool, Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import CarrierPool, Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
 
@@ -231,7 +231,7 @@ class Execution:
                 self._finish()
             except TaskKilled:
                 pass
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(self.root, error)
             self._kill_tasks()
@@ -350,7 +350,7 @@ class Execution:
                 pass
             except SystemExit:
                 pass
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(task, error)
             self.outside.end_child(None)
@@ -404,10 +404,8 @@ class Execution:
     def _end(self, task: Task) -> None:
         """The last operation of a task."""
         if not self.aborting:
-            try:
+            with suppress(TaskKilled):
                 self.perform(END, task.state, task.spawned)
-            except TaskKilled:
-                pass
         for hook in task.on_end:
             hook()
         task.on_end.clear()
@@ -491,7 +489,8 @@ class Execution:
         chosen = self._decide(task)
         if chosen is not task:
             self._switch(task, chosen)
-        if self.aborting:
+        over: bool = self.aborting  # may have changed while other tasks ran
+        if over:
             task.ready = None
             task.deadline = None
             raise TaskKilled
@@ -540,9 +539,7 @@ class Execution:
         task.waiting = False
         task.breakable = False
         if container is not None:
-            self.trace.effects.append(
-                (len(self._rows) - 1, task.id, container, kind.is_write)
-            )
+            self.trace.effects.append((len(self._rows) - 1, task.id, container, kind.is_write))
         if kind.is_write:
             if task.looks:
                 task.looks.clear()
@@ -776,7 +773,7 @@ class Execution:
         self.suspended += 1
         try:
             holds = self._invariant()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (an outcome, whatever it is)
             self.suspended -= 1
             self.abort(
                 Outcome(

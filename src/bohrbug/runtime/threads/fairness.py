@@ -40,9 +40,7 @@ class Fairness:
             self._below.setdefault(task, set()).update(waiting)
             self.active = True
 
-    def filter(
-        self, enabled: list[Task], timed: list[Task]
-    ) -> tuple[list[Task], list[Task]]:
+    def filter(self, enabled: list[Task], timed: list[Task]) -> tuple[list[Task], list[Task]]:
         """The options without the tasks that must wait for another enabled one."""
         below = self._below
         if not below:

@@ -136,6 +136,7 @@ _submit = _Executor.submit
 
 @patches.method(_Executor, "submit")
 def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Stands for ``ThreadPoolExecutor.submit``."""
     execution = controlled()
     if execution is None:
         return _submit(self, fn, *args, **kwargs)
@@ -162,6 +163,7 @@ _shutdown = _Executor.shutdown
 
 @patches.method(_Executor, "shutdown")
 def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    """Stands for ``ThreadPoolExecutor.shutdown``."""
     execution = controlled()
     if execution is None:
         _shutdown(self, wait, cancel_futures=cancel_futures)
@@ -254,8 +256,6 @@ def let_workers_end(execution: Execution) -> None:
     try:
         for work_queue in _workers(execution).values():
             work_queue._real.put(None)
-        execution.wait_for_the_rest(
-            lambda: not any(task in workers for task in execution.alive)
-        )
+        execution.wait_for_the_rest(lambda: not any(task in workers for task in execution.alive))
     finally:
         pool._shutdown = False

@@ -146,14 +146,18 @@ class Installation:
 
 
 def _functions_to_exchange() -> list[tuple[Any, Any]]:
-    """Real functions and types that modules may have imported by name, with what stands for them."""
+    """Functions and types that modules may have imported by name, with what stands for them."""
     pairs: list[tuple[Any, Any]] = []
     seen: set[int] = set()
     for patches in _ALL:
         for owner, name, replacement in patches._wanted:
             if isinstance(owner, types.ModuleType):
                 original = vars(owner).get(name)
-                if original is not None and original is not replacement and id(original) not in seen:
+                if (
+                    original is not None
+                    and original is not replacement
+                    and id(original) not in seen
+                ):
                     seen.add(id(original))
                     pairs.append((original, replacement))
     return pairs
@@ -161,4 +165,3 @@ def _functions_to_exchange() -> list[tuple[Any, Any]]:
 
 installation = Installation()
 """The one installation of this process."""
-

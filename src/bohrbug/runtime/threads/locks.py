@@ -331,8 +331,7 @@ class RLock(_Lock):
             return
         task = execution.current
         if not (
-            task.inside
-            or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
+            task.inside or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
         ):
             execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
         elif not self._internal:

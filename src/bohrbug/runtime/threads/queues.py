@@ -42,7 +42,7 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         return
     frame = _getframe(1)
     if frame.f_code is _put_nowait_code:
-        frame = frame.f_back
+        frame = frame.f_back or frame
     task = execution.current
     state = execution.resources.of(self, type(self).__name__)
     place = place_of(frame)
@@ -75,7 +75,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
         return _queue_get(self, block, timeout)
     frame = _getframe(1)
     if frame.f_code is _get_nowait_code:
-        frame = frame.f_back
+        frame = frame.f_back or frame
     task = execution.current
     state = execution.resources.of(self, type(self).__name__)
     place = place_of(frame)
@@ -87,9 +87,9 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     else:
 
         def ready() -> bool:
-            return (
-                self._qsize() > 0 or getattr(self, "is_shutdown", False)
-            ) and _mutex_is_free(self)
+            return (self._qsize() > 0 or getattr(self, "is_shutdown", False)) and _mutex_is_free(
+                self
+            )
 
         execution.perform(GET, state, place, ready, timeout)
         block = False
@@ -217,7 +217,7 @@ class SimpleQueue:
         self._inspect(_getframe(1))
         return int(self._real.qsize())
 
-    __class_getitem__ = classmethod(types.GenericAlias)
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
     def __reduce__(self) -> Any:
         raise TypeError("cannot pickle '_queue.SimpleQueue' object")
@@ -237,4 +237,3 @@ def wrap_simple_queue(real: Any) -> SimpleQueue:
 
 patches.add(queue, "SimpleQueue", SimpleQueue)
 patches.add(_queue, "SimpleQueue", SimpleQueue)
-

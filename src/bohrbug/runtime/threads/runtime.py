@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import CodeType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.plan import Plan
@@ -256,7 +256,7 @@ class ThreadsRuntime:
 
     # -- life --------------------------------------------------------------------
 
-    def __enter__(self) -> ThreadsRuntime:
+    def __enter__(self) -> Self:
         installation.install()
         self._collected = gc.isenabled()
         # What exists now is not looked at again by the collections between executions.
@@ -266,6 +266,9 @@ class ThreadsRuntime:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        self.execution = None
+        # Cheap, as all that is older is frozen; else it would pile up from test to test.
+        gc.collect()
         # Frozen objects are not found by the collector, which the rewriter asks for functions.
         gc.unfreeze()
         self._rewriter.restore()
@@ -299,9 +302,7 @@ class ThreadsRuntime:
                 return executed
         return self._run(plan, self.settings, learn, watch)
 
-    def _run(
-        self, plan: Plan, settings: Settings, learn: bool, watch: bool = False
-    ) -> Executed:
+    def _run(self, plan: Plan, settings: Settings, learn: bool, watch: bool = False) -> Executed:
         execution = Execution(
             plan,
             settings,
@@ -320,9 +321,7 @@ class ThreadsRuntime:
         variables = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
-            watched = (
-                watch or settings.gil or settings.watch_breakers or self._is_watched(learn)
-            )
+            watched = watch or settings.gil or settings.watch_breakers or self._is_watched(learn)
             self._rewrite_all_or_points(watched)
             sink: _Sink | _PointSink
             if watched and (learn or watch):
@@ -424,6 +423,7 @@ class ThreadsRuntime:
         self._codes.extend(fresh)
         if not fresh:
             return
+        gc.collect()
         gc.unfreeze()
         self._rewriter.keep(None)
         self._all_rewritten = True
@@ -440,7 +440,7 @@ class ThreadsRuntime:
 
     def want_points(self, keys: Iterable[PlaceKey]) -> None:
         """Make these places scheduling points as soon as their functions are rewritten."""
-        self._wanted.update(tuple(key) for key in keys)
+        self._wanted.update(keys)
         self._add_wanted_points()
 
     def _add_wanted_points(self) -> None:
@@ -452,9 +452,7 @@ class ThreadsRuntime:
     def keep_only_wanted_points(self) -> None:
         """Forget scheduling points that were found on the way and are not in the file."""
         self._add_wanted_points()
-        self.points = PlaceSet(
-            place for place in self.points if place_key(place) in self._wanted
-        )
+        self.points = PlaceSet(place for place in self.points if place_key(place) in self._wanted)
 
     def point_sites(self) -> list[Site]:
         """Where the data accesses that are scheduling points stand in the source."""
@@ -478,6 +476,7 @@ class ThreadsRuntime:
             The trace, and the steps that begin with a preemption beyond the GIL.
         """
         usual, points, wanted = self._rewriter, self.points, self._wanted
+        gc.collect()
         gc.unfreeze()
         usual.restore()
         self._rewriter = Rewriter(usual.scope, breakers=True)
@@ -487,9 +486,7 @@ class ThreadsRuntime:
             self._rewriter.install(self._codes)
             self._add_wanted_points()
             self._all_rewritten = True
-            executed = self._run(
-                plan, replace(self.settings, watch_breakers=True), learn=False
-            )
+            executed = self._run(plan, replace(self.settings, watch_breakers=True), learn=False)
         finally:
             self._rewriter.restore()
             self._rewriter, self.points, self._wanted = usual, points, wanted

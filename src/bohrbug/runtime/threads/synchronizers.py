@@ -39,9 +39,7 @@ patches = Patches()
 
 def is_quiet(execution: Execution, frame: Any) -> bool:
     """Whether an operation called from ``frame`` is no scheduling point of its own."""
-    return bool(
-        execution.current.inside or frame.f_globals.get("__name__") in INTERNAL_MODULES
-    )
+    return bool(execution.current.inside or frame.f_globals.get("__name__") in INTERNAL_MODULES)
 
 
 def place_of(frame: Any) -> Any:
@@ -380,9 +378,7 @@ def _wrap_semaphore_release(cls: Any) -> None:
             frame = frame.f_back
         task = execution.current
         if not is_quiet(execution, frame):
-            execution.perform(
-                RELEASE, execution.resources.of(self, "Semaphore"), place_of(frame)
-            )
+            execution.perform(RELEASE, execution.resources.of(self, "Semaphore"), place_of(frame))
         task.inside += 1
         try:
             original(self, n)

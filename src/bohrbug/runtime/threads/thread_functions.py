@@ -33,6 +33,10 @@ patches = Patches()
 
 real_start_new_thread = _thread.start_new_thread
 real_get_native_id = _thread.get_native_id
+# Which of these there are depends on the version of Python.
+_real_set_sentinel: Any = getattr(_thread, "_set_sentinel", None)
+_real_handle_type: Any = getattr(_thread, "_ThreadHandle", None)
+_real_start_joinable_thread: Any = getattr(_thread, "start_joinable_thread", None)
 real_count: Callable[[], int] = _thread._count
 _Thread = threading.Thread
 _Executor: Any = concurrent.futures.thread.ThreadPoolExecutor
@@ -82,7 +86,7 @@ def _spawn(execution: Execution, function: Any, args: Any, kwargs: Any) -> Task:
             function(*args, **kwargs)
         except (SystemExit, TaskKilled):
             raise
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  (as the interpreter does)
             if sys.unraisablehook is execution.unraisablehook_before:
                 execution.fail_with_exception(execution.current, error)
             else:
@@ -161,7 +165,7 @@ def _set_sentinel() -> Any:
     """Python 3.11 and 3.12: a lock that is released when the thread is gone."""
     execution = controlled()
     if execution is None:
-        return real_set_sentinel()  # type: ignore[name-defined]
+        return _real_set_sentinel()
     sentinel = wrap_lock(real_allocate_lock())
     sentinel._internal = True
 
@@ -182,7 +186,7 @@ class ThreadHandle:
     """
 
     def __init__(self) -> None:
-        self._real: Any = real_handle_type()
+        self._real: Any = _real_handle_type()
         self._task: Task | None = None
         self._done = False
 
@@ -238,7 +242,7 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
         handle = ThreadHandle()
     if execution is None:
         real = handle._real if isinstance(handle, ThreadHandle) else handle
-        real_start_joinable_thread(function, handle=real, daemon=daemon)
+        _real_start_joinable_thread(function, handle=real, daemon=daemon)
         return handle
     if not isinstance(handle, ThreadHandle):
         raise TypeError("'handle' must be a _ThreadHandle")
@@ -246,9 +250,7 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
         raise RuntimeError("thread already started")
     name, target, _, thread = _describe(function, None)
     frame = _caller_outside_threading()
-    task = execution.spawn(
-        function, place_of(frame), name, target, daemon, _new_ident(execution)
-    )
+    task = execution.spawn(function, place_of(frame), name, target, daemon, _new_ident(execution))
     handle._task = task
     task.on_end.append(handle._set_done)
     if thread is not None:
@@ -288,7 +290,7 @@ def _start(self: Any) -> None:
             execution.perform(SPAWN, state, place)
         if can_start_directly(self):
             ident = _new_ident(execution)
-            name, label, daemon, _ = _describe(self._bootstrap, None)
+            label = _describe(self._bootstrap, None)[1]
             start_directly(execution, self, place, ident, label, _join_handle_to_task)
             return
     task.inside += 1
@@ -304,7 +306,7 @@ def _task_of(execution: Execution, thread: Any) -> Task | None:
         return None
     index = ident - _FIRST_IDENT
     if 0 < index < len(execution.all_tasks):
-        task = execution.all_tasks[index]
+        task: Task = execution.all_tasks[index]
         # The ident may be one of an earlier execution.
         known = task.thread
         if known is thread or (task.ended and known is not None and known() is thread):
@@ -332,9 +334,7 @@ def _join(self: Any, timeout: float | None = None) -> None:
             if not joined.ended:
                 execution.observe(joined.state, place_of(frame))
     else:
-        execution.perform(
-            JOIN, joined.state, place_of(frame), lambda: joined.ended, timeout
-        )
+        execution.perform(JOIN, joined.state, place_of(frame), lambda: joined.ended, timeout)
     if joined.ended and joined.started_directly:
         # What the original would do now has been done at the end of the task.
         return
@@ -422,16 +422,12 @@ patches.add(_thread, "get_native_id", get_native_id)
 patches.add(threading, "get_ident", get_ident)
 patches.add(threading, "get_native_id", get_native_id)
 if sys.version_info >= (3, 13):
-    real_start_joinable_thread = _thread.start_joinable_thread
-    real_handle_type = _thread._ThreadHandle
     start_joinable_thread.__module__ = "_thread"
     patches.add(_thread, "start_joinable_thread", start_joinable_thread)
     patches.add(_thread, "_ThreadHandle", ThreadHandle)
     patches.add(threading, "_start_joinable_thread", start_joinable_thread)
     patches.add(threading, "_ThreadHandle", ThreadHandle)
 else:
-    real_set_sentinel = _thread._set_sentinel
     patches.add(_thread, "_set_sentinel", _set_sentinel)
     patches.add(threading, "_set_sentinel", _set_sentinel)
     patches.add(threading, "_start_new_thread", start_new_thread)
-

@@ -73,6 +73,7 @@ class local:
     __slots__ = ("__weakref__", "_bohrbug_values")
 
     def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
+        """As ``threading.local``: the arguments go to ``__init__`` in every thread."""
         if (args or kwargs) and cls.__init__ is object.__init__:
             raise TypeError("Initialization arguments are not supported")
         self = object.__new__(cls)
@@ -80,11 +81,7 @@ class local:
         # The first dictionary belongs to the creating thread, whose __init__ Python calls.
         values = object.__getattribute__(self, "_bohrbug_values")
         execution = current.execution
-        if (
-            execution is not None
-            and real_get_ident() == current.thread
-            and execution.current.index
-        ):
+        if execution is not None and real_get_ident() == current.thread and execution.current.index:
             execution.current.local_values[values.key] = {}
         else:
             values.by_thread.values = {}
@@ -164,8 +161,10 @@ def _arguments_of(real: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     keywords: dict[str, Any] = {}
     if after and isinstance(after[0], tuple):
         arguments = after[0]
-        if len(after) > 1 and isinstance(after[1], dict) and all(
-            isinstance(key, str) for key in after[1]
+        if (
+            len(after) > 1
+            and isinstance(after[1], dict)
+            and all(isinstance(key, str) for key in after[1])
         ):
             keywords = after[1]
     return arguments, keywords
@@ -254,7 +253,8 @@ class LocalSubclasses:
 
 
 def _all_subclasses(cls: type) -> list[Any]:
-    found = []
+    found: list[Any] = []
+    subclass: Any
     for subclass in type.__subclasses__(cls):
         found.append(subclass)
         found.extend(_all_subclasses(subclass))

@@ -446,7 +446,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "add mul or_ and_ sub xor concat eq ne lt le gt ge", BINARY)
     enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
     enter(functools, "reduce", NOTHING, 0)
-    # Counter.update and Counter(iterable)
+    # It does the work of Counter's constructor and of its update.
     enter(collections, "_count_elements", WRITE, 0)
     return effects
 
