@@ -212,7 +212,7 @@ def test_classes_parameters_and_unittest(folder: Folder) -> None:
                 in_two_threads(lock.acquire)
         """,
     )
-    done = folder.pytest("--bohrbug", "--bohrbug-executions=200", "-v", "-rs")
+    done = folder.pytest("--bohrbug", "--bohrbug-executions=200", "-v", "-ra")
     # An unexpected success is a failure for unittest, here as without exploring.
     assert "3 failed, 4 passed, 1 skipped" in done.out, done.out
     assert "FAILED test_kinds.py::OldFashioned::test_lost - AssertionError" in done.out

@@ -31,7 +31,7 @@ from bohrbug.model.outcome import (
     TaskInfo,
     Uncontrolled,
 )
-from bohrbug.model.plan import NonPreemptive, Plan, Priorities, UniformRandom
+from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
 from bohrbug.model.serialise import (
     FileFormatError,
     UnknownVersionError,
@@ -91,6 +91,10 @@ def full_trace() -> Trace:
 policies = st.one_of(
     st.just(NonPreemptive()),
     st.builds(UniformRandom, st.integers()),
+    st.builds(
+        Segments,
+        st.lists(st.tuples(st.sampled_from(["0", "0.1", "0.2"]), st.integers(1, 9))).map(tuple),
+    ),
     st.builds(Priorities, st.integers(), st.integers(1, 9), st.integers(1, 10**6)),
 )
 choices = st.one_of(st.integers(0, 3), st.sampled_from(["0", "0.1", "0.2"]))

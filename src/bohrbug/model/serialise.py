@@ -25,7 +25,15 @@ from bohrbug.model.outcome import (
     TaskInfo,
     Uncontrolled,
 )
-from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy, Priorities, UniformRandom
+from bohrbug.model.plan import (
+    Choice,
+    NonPreemptive,
+    Plan,
+    Policy,
+    Priorities,
+    Segments,
+    UniformRandom,
+)
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
@@ -196,6 +204,13 @@ def _policy_to_json(policy: Policy) -> Json:
             return {"name": "random", "seed": seed}
         case Priorities(seed, depth, length):
             return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
+        case Segments(segments):
+            return {"name": "segments", "segments": [list(segment) for segment in segments]}
+
+
+def _segment(data: Json) -> tuple[str, int]:
+    task, steps = _row(data, "segment of a policy", _str, _int)
+    return task, steps
 
 
 def _policy_from_json(data: Json) -> Policy:
@@ -213,6 +228,9 @@ def _policy_from_json(data: Json) -> Policy:
             return UniformRandom(number("seed"))
         case "priorities":
             return Priorities(number("seed"), number("depth"), number("length"))
+        case "segments":
+            segments = _list(_field(policy, "segments", where), f"{where} segments")
+            return Segments(tuple(_segment(segment) for segment in segments))
     raise FileFormatError(
         f"the policy {name!r} is not known to this Bohrbug; it may be of a newer one: upgrade"
     )

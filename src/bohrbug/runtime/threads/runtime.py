@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -207,6 +208,12 @@ DISCOVERIES = frozenset({1, 2, 10, 100, 1_000, 10_000})
 """Numbers of the executions in which functions that run are looked for."""
 
 
+COLLECTED_EVERY = 20
+"""Explorations between two full garbage collections."""
+
+_entered = itertools.count(1)
+
+
 class ThreadsRuntime:
     """Executes plans of one test.
 
@@ -259,6 +266,9 @@ class ThreadsRuntime:
     def __enter__(self) -> Self:
         installation.install()
         self._collected = gc.isenabled()
+        # What the last explorations left behind; looking at all objects each time costs too much.
+        if next(_entered) % COLLECTED_EVERY == 0:
+            gc.collect()
         # What exists now is not looked at again by the collections between executions.
         gc.freeze()
         gc.disable()
