@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 
@@ -35,7 +36,18 @@ _BROKEN_BUDGET = {"executions": 300, "max_steps": 20_000}
 _CORRECT_BUDGET = {"executions": 60, "max_steps": 20_000}
 
 
-@pytest.mark.parametrize("program", _programs(broken), ids=_name)
+_CORRECT_BEFORE_3_12 = {"cached_property_computed_twice", "cached_property_two_objects"}
+"""Until Python 3.11 ``functools.cached_property`` held a lock while it computed."""
+
+
+def _broken_here() -> list[Program]:
+    programs = _programs(broken)
+    if sys.version_info >= (3, 12):
+        return programs
+    return [program for program in programs if program.__name__ not in _CORRECT_BEFORE_3_12]
+
+
+@pytest.mark.parametrize("program", _broken_here(), ids=_name)
 def test_a_broken_program_fails(program: Program) -> None:
     result = bohrbug.explore(program, **_BROKEN_BUDGET)
     assert result.failures, result.verdict
