@@ -1347,8 +1347,8 @@ def in_then_delete() -> None:
     table = {"x": 1}
 
     def drop() -> None:
-        if "x" in table:  # noqa: RUF051  (that it is not one operation is the bug)
-            del table["x"]
+        if "x" in table:
+            del table["x"]  # noqa: RUF051  (that these are two operations is the bug)
 
     together(drop, drop)
 

@@ -97,7 +97,7 @@ class TestWhichVariable:
     @pytest.mark.parametrize(
         "owner",
         [1, 2.0, "x", b"x", None, (1,), frozenset(), range(3), len, int, dict, slice(1), CODE],
-        ids=repr,
+        ids=lambda owner: type(owner).__name__,
     )
     def test_immutable_objects_have_none(self, variables: Variables, owner: Any) -> None:
         assert variables.shadow_of_attribute(owner, "x") is None
