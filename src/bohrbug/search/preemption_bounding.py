@@ -305,6 +305,13 @@ class PreemptionBounding:
         """Whether all schedules were executed, with any number of preemptions."""
         return self.exhausted and not self._beyond_bound and self._tally.is_whole
 
+    @property
+    def completed(self) -> str | None:
+        """See :class:`~bohrbug.search.strategy.Bounding`."""
+        if not (self.exhausted and self._tally.is_whole):
+            return None
+        return f"at most {counted(self._preemptions, 'preemption')}"
+
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         executions = counted(self._tally.executions, "execution")

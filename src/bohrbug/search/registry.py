@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bohrbug.model.plan import Plan
+from bohrbug.search.auto import Auto
 from bohrbug.search.branching import BRANCHING_LIMIT
-from bohrbug.search.default import default_strategy
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT
-from bohrbug.search.portfolio import Searching
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.replay import Replay
+from bohrbug.search.strategy import Strategy
 
 DEFAULT = "auto"
 """The name of the strategy for whoever names none."""
@@ -46,17 +46,23 @@ class Options:
         return (1, 2, 3) if self.depth is None else (self.depth,)
 
 
-def _replay(options: Options) -> Searching:
+def _auto(options: Options) -> Auto:
+    return Auto(
+        [DepthFirst(options.steps), PreemptionBounding(options.bound, steps=options.steps)],
+        [(PCT(options.depths, options.seed), 1.0), (RandomWalk(options.seed), 1.0)],
+        options.executions,
+    )
+
+
+def _replay(options: Options) -> Strategy:
     if options.plan is None:
         raise ValueError("the strategy 'replay' needs a plan to replay")
     return Replay(options.plan)
 
 
-STRATEGIES: Mapping[str, Callable[[Options], Searching]] = MappingProxyType(
+STRATEGIES: Mapping[str, Callable[[Options], Strategy]] = MappingProxyType(
     {
-        "auto": lambda options: default_strategy(
-            options.executions, options.seed, options.bound, options.depths
-        ),
+        "auto": _auto,
         "dfs": lambda options: DepthFirst(options.steps),
         "ipb": lambda options: PreemptionBounding(options.bound, steps=options.steps),
         "pct": lambda options: PCT(options.depths, options.seed, options.executions),
@@ -67,7 +73,7 @@ STRATEGIES: Mapping[str, Callable[[Options], Searching]] = MappingProxyType(
 """Factories by name."""
 
 
-def strategy_named(name: str, options: Options | None = None) -> Searching:
+def strategy_named(name: str, options: Options | None = None) -> Strategy:
     """A new strategy.
 
     Parameters:
