@@ -61,10 +61,10 @@ class Auto:
         self._members = (*self._systematic, *self._randomised)
         self._budget = executions
         self._executions = 0
-        self._member = self._members[0]
         self._begin()
 
     def _begin(self) -> None:
+        self._member = self._members[0]
         self._rotation = Rotation(self._randomised)
         self._novelty = Novelty()
         self._probes = TreeProbes()
