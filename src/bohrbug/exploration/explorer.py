@@ -22,8 +22,8 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.search.bounded import BoundedSearch
 from bohrbug.search.portfolio import Portfolio, Searching
-from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.registry import Options, strategy_named
 
 CONFIRMATIONS = 3
@@ -377,7 +377,7 @@ class Explorer:
         strategy: Any = self.strategy
         if isinstance(strategy, Portfolio):
             strategy = strategy._stages[0].strategy
-        return isinstance(strategy, PreemptionBounding) and strategy.exhausted
+        return isinstance(strategy, BoundedSearch) and strategy.exhausted
 
     # -- interrupts --------------------------------------------------------------------
 
