@@ -8,6 +8,7 @@ from a write, an acquire from the release before it (a hand-over), a get from a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from bohrbug.model.operation import (
     BEGIN,
@@ -53,10 +54,24 @@ class EventCounter:
         return Event(*key[:3], site_of(operation.place), self._counts.get(key, 0) + 1)
 
 
-def reads_from(trace: Trace, limit: int) -> Iterator[tuple[Event | None, Event]]:
-    """Pairs of a source and an event that reads from it, in the order of the readers.
+class Dependence(NamedTuple):
+    """One step, and what it comes after.
 
-    The source is ``None`` where nothing changed the resource before.
+    Parameters:
+        event: the step.
+        source: the last event before it that changed its resource; ``None`` if none did.
+        reads: what the step does or gives depends on the source.
+        writes: the step changes its resource.
+    """
+
+    event: Event
+    source: Event | None
+    reads: bool
+    writes: bool
+
+
+def dependences(trace: Trace, limit: int) -> Iterator[Dependence]:
+    """Who reads from whom in an execution, step by step.
 
     Parameters:
         trace: the execution.
@@ -67,7 +82,6 @@ def reads_from(trace: Trace, limit: int) -> Iterator[tuple[Event | None, Event]]
     for task, operation in zip(trace.tasks[:limit], trace.operations, strict=False):
         kind, resource, _ = operation
         event = counter.executed(task, operation)
-        if kind not in _READ_NOTHING:
-            yield last.get(resource), event
+        yield Dependence(event, last.get(resource), kind not in _READ_NOTHING, kind.is_write)
         if kind.is_write:
             last[resource] = event

@@ -9,12 +9,17 @@ from types import MappingProxyType
 from bohrbug.model.plan import Plan
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.default import default_strategy
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT
 from bohrbug.search.portfolio import Searching
+from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.replay import Replay
+from bohrbug.search.surw import SelectivelyUniform
+from bohrbug.search.uniform import UniformSampling
 
 DEFAULT = "auto"
 """The name of the strategy for whoever names none."""
@@ -25,11 +30,13 @@ class Options:
     """What a strategy can be told; each takes what concerns it.
 
     Parameters:
-        executions: the budget, or ``None`` for none: ``auto``, ``random``, ``pct``.
-        seed: ``auto``, ``random``, ``pct``.
-        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``ipb``.
+        executions: the budget, or ``None`` for none: ``auto`` and all that are random.
+        seed: ``auto`` and all that are random.
+        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``ipb``;
+            of delays: ``idb``.
         depth: the depth of bugs aimed at, ``None`` for 1, 2 and 3 in turn: ``auto``, ``pct``.
-        steps: branch at the first so many steps of an execution: ``dfs``, ``ipb``.
+        steps: branch at the first so many steps of an execution: ``dfs``, ``idb``, ``ipb``,
+            ``uniform``.
         plan: what to replay: ``replay``.
     """
 
@@ -58,10 +65,17 @@ STRATEGIES: Mapping[str, Callable[[Options], Searching]] = MappingProxyType(
             options.executions, options.seed, options.bound, options.depths
         ),
         "dfs": lambda options: DepthFirst(options.steps),
+        "idb": lambda options: DelayBounding(options.bound, steps=options.steps),
         "ipb": lambda options: PreemptionBounding(options.bound, steps=options.steps),
         "pct": lambda options: PCT(options.depths, options.seed, options.executions),
+        "pos": lambda options: PartialOrderSampling(options.seed, options.executions),
         "random": lambda options: RandomWalk(options.seed, options.executions),
         "replay": _replay,
+        "rff": lambda options: ReadsFromFuzzing(options.seed, options.executions),
+        "surw": lambda options: SelectivelyUniform(options.seed, options.executions),
+        "uniform": lambda options: UniformSampling(
+            options.seed, options.executions, steps=options.steps
+        ),
     }
 )
 """Factories by name."""
