@@ -35,6 +35,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, OutcomeKind
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.policies import decider_for
 
 
 @dataclass(frozen=True)
@@ -265,9 +266,9 @@ class Machine:
 
 
 class _Decider:
-    """The policies of a plan, written for this machine."""
+    """The first policies of a plan, written once more for this machine."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: NonPreemptive | UniformRandom | Priorities) -> None:
         self.policy = policy
         seed = 0 if isinstance(policy, NonPreemptive) else policy.seed
         self.random = Random(seed)
@@ -286,6 +287,7 @@ class _Decider:
         timed: tuple[int, ...],
         yielded: bool,
         step: int,
+        state: State,
     ) -> int:
         if isinstance(self.policy, NonPreemptive):
             if not enabled:
@@ -317,12 +319,62 @@ class _Decider:
         return 0 if isinstance(self.policy, NonPreemptive) else self.random.randrange(arity)
 
 
+@dataclass
+class _View:
+    """A task as the executors of ``bohrbug.runtime.policies`` see it."""
+
+    id: TaskId
+    index: int
+    deadline: float | None = None
+    pending: Operation | None = None
+    counter: int = -2
+
+
+class _RealDecider:
+    """An executor of ``bohrbug.runtime.policies`` on this machine."""
+
+    def __init__(self, machine: Machine, policy: Policy) -> None:
+        self.machine = machine
+        self.decider = decider_for(policy)
+        self.views = [_View(task, number) for number, task in enumerate(machine.ids)]
+        self.nobody = _View("", -1)
+
+    def task(
+        self,
+        previous: int | None,
+        enabled: tuple[int, ...],
+        timed: tuple[int, ...],
+        yielded: bool,
+        step: int,
+        state: State,
+    ) -> int:
+        for task in enabled + timed:
+            view = self.views[task]
+            if view.counter != state.counters[task]:
+                # A new object for a new event, and only then, as in every runtime.
+                view.counter = state.counters[task]
+                view.pending = self.machine.pending(state, task)
+                instruction = self.machine.instruction(state, task)
+                view.deadline = instruction.timeout if instruction is not None else None
+        running = self.nobody if previous is None else self.views[previous]
+        able = [[self.views[task] for task in tasks] for tasks in (enabled, timed)]
+        chosen = self.decider.choose(running, able[0], able[1], yielded, step)
+        return self.machine.number[chosen.id]
+
+    def value(self, arity: int) -> int:
+        return self.decider.value(arity)
+
+
 def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Trace, Final]:
     """Execute a plan."""
     machine = Machine(program)
     ids = machine.ids
     state = machine.start()
-    decider = _Decider(plan.policy)
+    decider: _Decider | _RealDecider
+    if isinstance(plan.policy, NonPreemptive | UniformRandom | Priorities):
+        decider = _Decider(plan.policy)
+    else:
+        decider = _RealDecider(machine, plan.policy)
     trace = Trace(plan)
     previous: int | None = None
     prefix: deque[Choice] = deque(plan.prefix)
@@ -349,7 +401,7 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
             state = machine.choose(state, previous, value)
         else:
             if choice is None:
-                task = decider.task(previous, enabled, timed, yielded, step)
+                task = decider.task(previous, enabled, timed, yielded, step, state)
             else:
                 task = machine.number[str(choice)]
             operation = machine.pending(state, task)

@@ -9,12 +9,17 @@ from types import MappingProxyType
 from bohrbug.model.plan import Plan
 from bohrbug.search.auto import Auto
 from bohrbug.search.branching import BRANCHING_LIMIT
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT
+from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.replay import Replay
 from bohrbug.search.strategy import Strategy
+from bohrbug.search.surw import SelectivelyUniform
+from bohrbug.search.uniform import UniformSampling
 
 DEFAULT = "auto"
 """The name of the strategy for whoever names none."""
@@ -25,11 +30,13 @@ class Options:
     """What a strategy can be told; each takes what concerns it.
 
     Parameters:
-        executions: the budget, or ``None`` for none: ``auto``, ``random``, ``pct``.
-        seed: ``auto``, ``random``, ``pct``.
-        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``ipb``.
+        executions: the budget, or ``None`` for none: ``auto`` and all that are random.
+        seed: ``auto`` and all that are random.
+        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``ipb``;
+            of delays: ``idb``.
         depth: the depth of bugs aimed at, ``None`` for 1, 2 and 3 in turn: ``auto``, ``pct``.
-        steps: branch at the first so many steps of an execution: ``dfs``, ``ipb``.
+        steps: branch at the first so many steps of an execution: ``dfs``, ``idb``, ``ipb``,
+            ``uniform``.
         plan: what to replay: ``replay``.
     """
 
@@ -47,9 +54,21 @@ class Options:
 
 
 def _auto(options: Options) -> Auto:
+    seed = options.seed
     return Auto(
-        [DepthFirst(options.steps), PreemptionBounding(options.bound, steps=options.steps)],
-        [(PCT(options.depths, options.seed), 1.0), (RandomWalk(options.seed), 1.0)],
+        [
+            DepthFirst(options.steps),
+            PreemptionBounding(options.bound, steps=options.steps),
+            DelayBounding(options.bound, steps=options.steps),
+        ],
+        [
+            (ReadsFromFuzzing(seed), 1.0),
+            (SelectivelyUniform(seed), 1.0),
+            (PartialOrderSampling(seed), 1.0),
+            (PCT(options.depths, seed), 1.0),
+            (UniformSampling(seed), 1.0),
+            (RandomWalk(seed), 1.0),
+        ],
         options.executions,
     )
 
@@ -64,10 +83,17 @@ STRATEGIES: Mapping[str, Callable[[Options], Strategy]] = MappingProxyType(
     {
         "auto": _auto,
         "dfs": lambda options: DepthFirst(options.steps),
+        "idb": lambda options: DelayBounding(options.bound, steps=options.steps),
         "ipb": lambda options: PreemptionBounding(options.bound, steps=options.steps),
         "pct": lambda options: PCT(options.depths, options.seed, options.executions),
+        "pos": lambda options: PartialOrderSampling(options.seed, options.executions),
         "random": lambda options: RandomWalk(options.seed, options.executions),
         "replay": _replay,
+        "rff": lambda options: ReadsFromFuzzing(options.seed, options.executions),
+        "surw": lambda options: SelectivelyUniform(options.seed, options.executions),
+        "uniform": lambda options: UniformSampling(
+            options.seed, options.executions, steps=options.steps
+        ),
     }
 )
 """Factories by name."""
