@@ -20,13 +20,9 @@ from bohrbug.search.random_walk import RandomWalk
 from tests.simulated import Instruction, Program, count_schedules, execute
 
 LARGE = Program(
-    tuple(
-        (task, (Instruction("write", "x", 1),) * 8) for task in ("0", "0.1", "0.2", "0.3", "0.4")
-    )
+    tuple((task, (Instruction("write", "x", 1),) * 8) for task in ("0", "0.1", "0.2", "0.3", "0.4"))
 )
-MIDDLE = Program(
-    tuple((task, (Instruction("write", "x", 1),) * 2) for task in ("0", "0.1", "0.2"))
-)
+MIDDLE = Program(tuple((task, (Instruction("write", "x", 1),) * 2) for task in ("0", "0.1", "0.2")))
 SMALL = Program((("0", (Instruction("write", "x"),)), ("0.1", (Instruction("write", "x"),))))
 
 

@@ -16,6 +16,12 @@ TaskId = str
 ResourceId = str
 """``creating task:count``, with ``.name`` or ``[key]`` behind it for a variable."""
 
+EXIT: ResourceId = "exit"
+"""What the root waits for at its end: that the other tasks have done what they have to do.
+
+It depends on everything, which the happens-before graph does not tell.
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:

@@ -144,6 +144,39 @@ class ReadsFrom:
     points: frozenset[Point] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Sleeper:
+    """A task that need not run before something conflicts with what it is about to do.
+
+    Parameters:
+        task: the task.
+        reads: the resources that its next step reads.
+        writes: the resources that its next step changes.
+        wakes_at_once: any step of another task conflicts with it.
+    """
+
+    task: TaskId
+    reads: tuple[ResourceId, ...] = ()
+    writes: tuple[ResourceId, ...] = ()
+    wakes_at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sleeping:
+    """Non-preemptive, but a sleeping task is passed over as long as there is another one.
+
+    It wakes up when a step touches what its own next step touches, one of the two
+    writing.  Sleep sets: Godefroid, *Partial-order methods*, 1996, chapter 5.
+
+    Parameters:
+        asleep: the tasks that sleep when the prefix ends.
+        first: the task that runs first, if it can; ``None`` for no wish.
+    """
+
+    asleep: tuple[Sleeper, ...]
+    first: TaskId | None = None
+
+
 Policy = (
     NonPreemptive
     | UniformRandom
@@ -152,6 +185,7 @@ Policy = (
     | PartialOrder
     | WeightedRandom
     | ReadsFrom
+    | Sleeping
 )
 
 

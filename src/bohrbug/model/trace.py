@@ -61,6 +61,8 @@ class Trace:
         arities: ``{step: number of values}`` for data choices.
         effects: ``(step, task, resource, is_write)`` of accesses that a step made
             beyond its own operation, such as the lock that a ``wait`` releases.
+        early_timeouts: steps whose operation could have ended by its timeout at any time
+            before; in ascending order.
         final_pending: what each task that did not end was about to do.
         task_infos, resources: descriptions for people.
         races: the data races seen.
@@ -80,6 +82,7 @@ class Trace:
     yielded: list[bool] = field(default_factory=list)
     arities: dict[int, int] = field(default_factory=dict)
     effects: list[tuple[int, TaskId, ResourceId, bool]] = field(default_factory=list)
+    early_timeouts: list[int] = field(default_factory=list)
     final_pending: dict[TaskId, Operation] = field(default_factory=dict)
     task_infos: dict[TaskId, TaskInfo] = field(default_factory=dict)
     resources: dict[ResourceId, Resource] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from bohrbug.search.auto import Auto
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
+from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
@@ -57,7 +58,7 @@ def _auto(options: Options) -> Auto:
     seed = options.seed
     return Auto(
         [
-            DepthFirst(options.steps),
+            OptimalReduction(options.steps),
             PreemptionBounding(options.bound, steps=options.steps),
             DelayBounding(options.bound, steps=options.steps),
         ],
@@ -83,6 +84,7 @@ STRATEGIES: Mapping[str, Callable[[Options], Strategy]] = MappingProxyType(
     {
         "auto": _auto,
         "dfs": lambda options: DepthFirst(options.steps),
+        "dpor": lambda options: OptimalReduction(options.steps),
         "idb": lambda options: DelayBounding(options.bound, steps=options.steps),
         "ipb": lambda options: PreemptionBounding(options.bound, steps=options.steps),
         "pct": lambda options: PCT(options.depths, options.seed, options.executions),

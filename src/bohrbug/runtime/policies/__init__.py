@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bohrbug.model.plan import (
     NonPreemptive,
     PartialOrder,
@@ -9,6 +11,7 @@ from bohrbug.model.plan import (
     Priorities,
     ReadsFrom,
     Segments,
+    Sleeping,
     UniformRandom,
     WeightedRandom,
 )
@@ -21,13 +24,19 @@ from bohrbug.runtime.policies.basic import (
 from bohrbug.runtime.policies.decider import Decider, TaskView, earliest, next_in_turn
 from bohrbug.runtime.policies.partial_order import PartialOrderDecider
 from bohrbug.runtime.policies.reads_from import ReadsFromDecider
+from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
 from bohrbug.runtime.policies.weighted import WeightedRandomDecider
 
-__all__ = ["Decider", "TaskView", "decider_for", "earliest", "next_in_turn"]
+__all__ = ["Decider", "SleepingDecider", "TaskView", "decider_for", "earliest", "next_in_turn"]
 
 
-def decider_for(policy: Policy) -> Decider:
-    """The executor of a policy, fresh for one execution."""
+def decider_for(policy: Policy, effects: Sequence[Effect] = ()) -> Decider:
+    """The executor of a policy, fresh for one execution.
+
+    Parameters:
+        policy: what to execute.
+        effects: those of the execution, to which it will add.
+    """
     match policy:
         case NonPreemptive():
             return NonPreemptiveDecider()
@@ -43,3 +52,5 @@ def decider_for(policy: Policy) -> Decider:
             return WeightedRandomDecider(policy)
         case ReadsFrom():
             return ReadsFromDecider(policy)
+        case Sleeping():
+            return SleepingDecider(policy, effects)

@@ -22,6 +22,7 @@ from bohrbug.model.operation import (
     CHOOSE,
     CLEAR,
     END,
+    EXIT,
     JOIN,
     NOTIFY,
     PUT,
@@ -161,7 +162,7 @@ class Execution:
         self.trace: RecordedTrace = recorded_trace(plan, self, self._rows)
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
-        self._decider = decider_for(plan.policy)
+        self._decider = decider_for(plan.policy, self.trace.effects)
         self._non_preemptive = isinstance(plan.policy, NonPreemptive)
         self._pool = pool
         self._explainer = explainer
@@ -259,7 +260,7 @@ class Execution:
 
     def wait_for_the_rest(self, ready: Callable[[], bool]) -> None:
         """After the end of the test: run the other tasks until ``ready`` holds."""
-        state = self.resources.state_named("exit", "the end of the other threads", "exit")
+        state = self.resources.state_named(EXIT, "the end of the other threads", "exit")
         frame = sys._getframe(0)
         self.perform(JOIN, state, (frame.f_code, frame.f_lasti), ready)
 
@@ -498,6 +499,12 @@ class Execution:
         if self.signals and task is self.root:
             return self._after_signals(kind, state, place, ready, external, firing)
         if ready is not None:
+            if (
+                task.deadline is not None
+                and task.firing is Firing.EARLY
+                and not self._late_timeouts
+            ):
+                self.trace.early_timeouts.append(len(self._rows) - 1)
             task.ready = None
             task.deadline = None
             task.external = False
