@@ -21,6 +21,9 @@ OUT_OF_REACH_SHARE = 0.25
 PROBES = 16
 """Executions of randomised members before their estimate is relied on."""
 
+LOOK_AGAIN = 8
+"""Executions after which it is looked again which systematic member can come to its end."""
+
 
 class Auto:
     """First the non-preemptive execution, then everything at once, each with a fair share.
@@ -71,7 +74,8 @@ class Auto:
         self._first: Trace | None = None
         self._plan: Plan | None = None
         self._owed = 0.0
-        self._since_restart = 0
+        self._reachable: Member | None = self._systematic[0]
+        self._looked_at = self._executions
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -115,33 +119,38 @@ class Auto:
         return self._rotation.next() or systematic
 
     def _within_reach(self) -> Member | None:
-        """The first systematic member that can come to its end within the budget."""
-        left = None if self._budget is None else self._budget - self._executions
-        for member in self._systematic:
-            if member.is_over:
-                continue
-            size = self._size_for(member)
-            if left is None or size is None or size - member.executions <= left:
-                return member
-        return None
+        """The first systematic member that can come to its end within the budget.
 
-    def _size_for(self, member: Member) -> float | None:
-        """How many executions a systematic member takes in all, if that can be said."""
+        Looked for only now and then: an estimate takes as long as a path is deep.
+        """
+        reachable = self._reachable
+        if self._looked_at + LOOK_AGAIN > self._executions and not (
+            reachable is not None and reachable.is_over
+        ):
+            return reachable
+        self._looked_at = self._executions
+        self._reachable = next((m for m in self._systematic if self._can_end(m)), None)
+        return self._reachable
+
+    def _can_end(self, member: Member) -> bool:
+        """Whether a systematic member can come to its end within the budget, as far as is known."""
+        if member.is_over:
+            return False
+        if self._budget is None:
+            return True
         own = member.strategy.estimate if isinstance(member.strategy, Estimating) else None
-        if own is not None:
-            return own.size
-        classes = self._novelty.classes
-        if member is self._systematic[0] and classes.samples >= PROBES:
-            estimate = classes.estimate()
-            return None if estimate is None else estimate.size
-        return None
+        size = 0.0 if own is None else own.size
+        if member is self._systematic[0] and self._novelty.classes.samples >= PROBES:
+            # What was met at random is a second opinion, and both tend to be too low.
+            classes = self._novelty.classes.estimate()
+            size = size if classes is None else max(size, classes.size)
+        return size - member.executions <= self._budget - self._executions
 
     # -- what came of it -------------------------------------------------------------
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         self._executions += 1
-        self._since_restart += 1
         self._plan = None
         if self._first is None:
             self._first = trace
