@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 
 import bohrbug
@@ -255,7 +256,7 @@ def run(arguments: argparse.Namespace) -> tuple[list[Trial], list[TwinTrial]]:
     """Make all explorations, several processes at a time."""
     trials: list[Trial] = []
     twins: list[TwinTrial] = []
-    with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=200) as pool:
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         broken = [pool.submit(explore_broken, *job) for job in _jobs(arguments)]  # type: ignore[arg-type]
         correct = []
         if not arguments.no_twins:

@@ -12,7 +12,7 @@ from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT, miss_probability
-from bohrbug.search.portfolio import Searching
+from bohrbug.search.strategy import Strategy
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from tests.simulated import (
     Final,
@@ -93,7 +93,7 @@ def _program(code: list[list[list[Instruction]]]) -> Program:
 programs = st.lists(st.lists(pieces, min_size=1, max_size=3), min_size=2, max_size=4).map(_program)
 
 
-def explore(program: Program, strategy: Searching) -> tuple[set[Final], list[Trace]]:
+def explore(program: Program, strategy: Strategy) -> tuple[set[Final], list[Trace]]:
     """Every outcome that a strategy finds, and its traces."""
     outcomes: set[Final] = set()
     traces: list[Trace] = []
