@@ -69,6 +69,8 @@ class Auto:
     def _begin(self) -> None:
         self._member = self._members[0]
         self._rotation = Rotation(self._randomised)
+        # Of those that can't come to their end each goes a part of its way.
+        self._unreachable = Rotation(self._systematic)
         self._novelty = Novelty()
         self._probes = TreeProbes()
         self._first: Trace | None = None
@@ -110,13 +112,13 @@ class Auto:
 
     def _next_member(self) -> Member | None:
         reachable = self._within_reach()
-        systematic = reachable or next((m for m in self._systematic if not m.is_over), None)
-        if systematic is not None:
-            self._owed += SYSTEMATIC_SHARE if reachable is not None else OUT_OF_REACH_SHARE
-            if self._owed >= 1.0:
-                self._owed -= 1.0
+        self._owed += SYSTEMATIC_SHARE if reachable is not None else OUT_OF_REACH_SHARE
+        if self._owed >= 1.0:
+            self._owed -= 1.0
+            systematic = reachable or self._unreachable.next()
+            if systematic is not None:
                 return systematic
-        return self._rotation.next() or systematic
+        return self._rotation.next() or reachable or self._unreachable.next()
 
     def _within_reach(self) -> Member | None:
         """The first systematic member that can come to its end within the budget.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import deque
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from bohrbug.search.branching import (
     counted,
     last_branching_step,
 )
+from bohrbug.search.estimates import Estimate
 from bohrbug.search.tree import DepthFirstPath
 
 CACHE_LIMIT = 1_000_000
@@ -320,6 +322,28 @@ class BoundedSearch:
     def complete(self) -> bool:
         """Whether all schedules were executed, whatever they cost."""
         return self.exhausted and not self._beyond_bound and self._tally.is_whole
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """How many executions it takes at least: those made, and the branches that wait.
+
+        How many branches those have in their turn is not known, so there is no upper end.
+        """
+        executed = self._tally.executions
+        if not executed:
+            return None
+        waiting = self._path.waiting + self._current_waiting + self._later_waiting
+        log_size = math.log(executed + waiting)
+        return Estimate(
+            "executions",
+            log_size,
+            log_size,
+            math.inf if waiting else log_size,
+            executed,
+            "branches that wait",
+            executed,
+            comes_to_end=True,
+        )
 
     @property
     def completed(self) -> str | None:
