@@ -304,8 +304,9 @@ class _Protocol:
             raise execution.exit
         failures = result.failures
         text = None
-        if failures and not _is_plain_failure(failures[0], execution):
+        if result.untimely or (failures and not _is_plain_failure(failures[0], execution)):
             self._write_reproductions(explorer)
+        if failures and not _is_plain_failure(failures[0], execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
         data = report_data(result)
         item.user_properties.append(("bohrbug", data["line"]))
@@ -321,7 +322,7 @@ class _Protocol:
     def _write_reproductions(self, explorer: Explorer) -> None:
         root = self._item.config.rootpath
         target = {"kind": "pytest", "node": self._item.nodeid, "root": str(root)}
-        for failure in explorer.result.failures:
+        for failure in explorer.result.reproducible:
             write_reproduction(explorer, failure, target, root / DIRECTORY)
 
     def _finish(
