@@ -74,6 +74,7 @@ def result_to_json(result: Result) -> dict[str, Any]:
             "estimate": estimate_to_json(result.verdict.estimate),
         },
         "failures": [failure_to_json(failure) for failure in result.failures],
+        "untimely": [failure_to_json(failure) for failure in result.untimely],
         "races": [race_to_json(race) for race in result.races],
         "executions": result.executions,
         "diverged": result.diverged,
