@@ -197,7 +197,9 @@ def test_the_default_has_a_name() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="auto, dfs, idb, ipb, pct, pos, random, replay, rff, surw, uniform"):
+    with pytest.raises(
+        ValueError, match="auto, dfs, idb, ipb, pct, pos, random, replay, rff, surw, uniform"
+    ):
         strategy_named("magic")
 
 
