@@ -586,3 +586,35 @@ def count_schedules(program: Program) -> int:
         return known[node]
 
     return count((machine.start(), None))
+
+
+def delays_of_schedules(program: Program) -> dict[tuple[Choice, ...], tuple[int, Final]]:
+    """Every schedule with its number of delays and its outcome.
+
+    Written from the definition: the deterministic scheduler goes on with the task, or with the
+    next one in turn, and each task that it is made to skip is a delay.
+    """
+    machine = Machine(program)
+    ids = machine.ids
+    schedules: dict[tuple[Choice, ...], tuple[int, Final]] = {}
+
+    def visit(state: State, previous: int | None, choices: tuple[Choice, ...], spent: int) -> None:
+        arity = machine.choosing(state, previous)
+        if arity:
+            assert previous is not None
+            for value in range(arity):
+                visit(machine.choose(state, previous, value), previous, (*choices, value), spent)
+            return
+        enabled, timed, yielded = machine.options(state, previous)
+        if not enabled and not timed:
+            schedules[choices] = (spent, machine.final(state))
+            return
+        turn = 0 if previous is None else previous + int(yielded or previous not in enabled)
+        for skipped, task in enumerate(sorted(enabled, key=lambda t: (t - turn) % len(ids))):
+            visit(machine.step(state, task, False)[0], task, (*choices, ids[task]), spent + skipped)
+        for task in timed:
+            cost = spent + bool(enabled)
+            visit(machine.step(state, task, True)[0], task, (*choices, ids[task]), cost)
+
+    visit(machine.start(), None, (), 0)
+    return schedules

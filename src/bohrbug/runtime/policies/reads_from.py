@@ -11,6 +11,9 @@ from bohrbug.runtime.policies.decider import TaskView
 from bohrbug.runtime.policies.filtering import runs_at_once
 from bohrbug.runtime.policies.partial_order import PartialOrderDecider
 
+PATIENCE = 20
+"""Yields and early timeouts, while something is held back, after which nothing is any more."""
+
 
 class ReadsFromDecider(PartialOrderDecider):
     """Holds back what would break a constraint; else as POS.
@@ -20,7 +23,9 @@ class ReadsFromDecider(PartialOrderDecider):
     executed, ``reader`` waits; from then on, what would overwrite it waits for
     ``reader``.  For the opposite: ``reader`` waits while ``source`` was the
     last to change the resource.  When all that can run is held back, the constraints can't
-    be met together, and anything may run.
+    be met together, and anything may run.  When tasks yield again and again, or their
+    timeouts fire, they may be waiting in a loop for one that is held back; then the
+    constraints are given up (:data:`PATIENCE`).
 
     An operation that a constraint names is always a decision.
     """
@@ -33,6 +38,7 @@ class ReadsFromDecider(PartialOrderDecider):
             self._constraints.setdefault(constraint.reader.resource, []).append(constraint)
         self._last: dict[ResourceId, Event | None] = {}
         self._done: set[Event] = set()
+        self._patience = PATIENCE
 
     def choose(
         self,
@@ -54,9 +60,14 @@ class ReadsFromDecider(PartialOrderDecider):
         chosen = runs_at_once(self._points, running, free, yielded)
         if chosen is None:
             options = [*enabled, *timed]
+            allowed = options
             if constrained:
-                options = [task for task in options if not self._is_held_back(task)] or options
-            chosen = self._highest(options)
+                allowed = [task for task in options if not self._is_held_back(task)] or options
+            chosen = self._highest(allowed)
+            if len(allowed) < len(options) and (yielded or chosen not in enabled):
+                self._patience -= 1
+                if not self._patience:
+                    constrained.clear()
         self._executed(chosen)
         self._note(chosen.id, chosen.pending)
         return chosen

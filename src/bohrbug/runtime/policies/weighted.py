@@ -52,6 +52,9 @@ class WeightedRandomDecider:
         chosen = runs_at_once(self._points, running, enabled, yielded)
         if chosen is None:
             chosen = self._drawn(options)
+        if yielded or chosen not in enabled:
+            # Whoever was drawn may be waiting in a loop for one that waits for its turn.
+            self._intended = None
         if self._is_selected(chosen):
             self._left[chosen.id] = self._left.get(chosen.id, 0) - 1
             self._intended = None
