@@ -45,7 +45,7 @@ from bohrbug.model.plan import (
     Sleeping,
     UniformRandom,
 )
-from bohrbug.model.trace import Trace
+from bohrbug.model.trace import Gate, Trace
 from bohrbug.runtime.policies import SleepingDecider, decider_for
 
 
@@ -490,6 +490,9 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
             instruction = machine.instruction(state, task)
             if instruction is not None and instruction.timeout is not None:
                 trace.early_timeouts.append(step)
+            if instruction is not None and instruction.name in ("down", "up"):
+                can_take = dict(state.semaphores)[instruction.what] > 0
+                trace.gates[step] = Gate(can_take, True, instruction.name == "down")
             state, effects = machine.step(state, task, task not in enabled)
             for resource, is_write in effects:
                 trace.effects.append((step, ids[task], resource, is_write))

@@ -13,8 +13,8 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT, miss_probability
-from bohrbug.search.strategy import Strategy
 from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.strategy import Strategy
 from tests.simulated import (
     Final,
     Instruction,

@@ -60,8 +60,8 @@ class OptimalReduction:
     in the graph must not matter.
 
     Reversals are inserted when the search comes back to their node, or when there are
-    several; until then they are pairs of indices, so that the work for one execution is linear in its
-    steps.  Of executions with :data:`LONG` steps and more, only the part of a reversal
+    several; until then they are pairs of indices, so that the work for one execution is linear
+    in its steps.  Of executions with :data:`LONG` steps and more, only the part of a reversal
     that its last event depends on is kept.  That loses no graph, but some may then be
     executed more than once.
 
@@ -157,7 +157,7 @@ class OptimalReduction:
 
     def _sleepers(self, asleep: Asleep) -> tuple[Sleeper, ...]:
         sleepers = []
-        for task, choice, footprint in asleep:
+        for _, choice, footprint in asleep:
             if isinstance(choice, int):
                 continue
             if footprint is EVERYTHING:

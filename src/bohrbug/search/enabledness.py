@@ -2,8 +2,9 @@
 
 A trace tells of each waiting task whether it was enabled.  For a task that had not come
 to its operation yet, the state of the resource has to be inferred from what was done with
-it.  That is possible for resources of which the operations tell the state; for the others
-(semaphores, queues) nobody knows.
+it.  That is possible where the operations tell the state (locks, events, threads) and
+where the runtime has noted it (:class:`~bohrbug.model.trace.Gate`: semaphores, queues); for
+the others nobody knows.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from bohrbug.model.operation import (
     BEGIN,
     CLEAR,
     END,
+    GET,
     IS_ALIVE,
     IS_SET,
     JOIN,
     LOCKED,
     NOTIFY,
+    PUT,
     READ,
     RELEASE,
     SET,
@@ -49,6 +52,8 @@ _OPENS: dict[tuple[Kind, str], dict[Kind, bool]] = {
 }
 """For a kind of operation on a type of resource: what each write leaves, open or closed."""
 
+_GATED = frozenset({ACQUIRE, GET, PUT})
+
 _WITHIN = {WAIT: True, WAKE: False}
 """The same for the lock of a condition, within an operation on the condition."""
 
@@ -59,6 +64,7 @@ _AT_FIRST = {ACQUIRE: True, WAIT: False, JOIN: False}
 def was_open(
     trace: Trace,
     operation: Operation,
+    done: int | None,
     type_of: Callable[[Trace, ResourceId], str],
     step: int,
     write_before: Callable[[int, ResourceId], int],
@@ -68,6 +74,7 @@ def was_open(
     Parameters:
         trace: what happened.
         operation: of a task that came to it only later.
+        done: the step in which it was done, or ``None`` if it never was.
         type_of: the type of a resource, "" if that is not known.
         step: it writes the resource of the operation.
         write_before: the write of a resource before a step that touched it, -1 for none.
@@ -78,6 +85,12 @@ def was_open(
     kind, resource, _ = operation
     if kind in NEVER_BLOCK:
         return True
+    gate = trace.gates.get(step)
+    if gate is not None and kind in _GATED:
+        mine = trace.gates.get(done) if done is not None else None
+        if done is None or mine is not None:
+            waits = mine is None or mine.waits
+            return not waits or (gate.can_put if kind is PUT else gate.can_take)
     opens = _OPENS.get((kind, type_of(trace, resource)))
     if opens is None:
         return None

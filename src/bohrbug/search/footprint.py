@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bohrbug.model.operation import EXIT, ResourceId
+from bohrbug.model.operation import EXIT, ROOT, ResourceId
 from bohrbug.model.plan import Choice
 
 
@@ -31,6 +31,10 @@ class Footprint(NamedTuple):
 
 EVERYTHING = Footprint(0, -1)
 """The footprint of an event whose order with every other event matters."""
+
+
+_ENDS = frozenset({EXIT, ROOT})
+"""What happens at the end of an execution happens after everything else."""
 
 
 class Event(NamedTuple):
@@ -96,7 +100,7 @@ class Footprints:
         found = self._single.get(key)
         if found is None:
             bit = self.bit(resource)
-            if resource == EXIT:
+            if resource in _ENDS:
                 found = EVERYTHING
             else:
                 found = Footprint(0, bit) if is_write else Footprint(bit, 0)

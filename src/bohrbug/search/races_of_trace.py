@@ -23,7 +23,7 @@ Tasks that are blocked for ever at the end race in the same way.
 - the last step of an execution that ends before its tasks do, as after a failed assertion:
   whatever was to come has not happened;
 - a timeout that fires because nothing else can go on;
-- the wait of the root for the end of all others.
+- the end of the root, and its wait for the end of all others.
 
 The work is linear in the steps, times the number of tasks, and only for the steps that
 are new since the last trace.
@@ -58,13 +58,15 @@ class Recorded:
     Parameters:
         tasks: the number of the task of each step.
         choices: the choice sequence.
-        footprints: of each step.
+        footprints: of each step, EVERYTHING where its order with all others matters.
+        touched: of each step, only what it really touched.
         clocks: of each step, itself included.
     """
 
     tasks: list[int]
     choices: list[Choice]
     footprints: list[Footprint]
+    touched: list[Footprint]
     clocks: list[Clock]
 
     def __len__(self) -> int:
@@ -100,6 +102,7 @@ class Reversal(NamedTuple):
         event: what comes before it.
         uncertain: the event may not be possible there.
         later: the index of the event in the execution; -1 if it is not there.
+        resumes: the step still comes, after the event, for the two do not really conflict.
     """
 
     recorded: Recorded
@@ -107,10 +110,14 @@ class Reversal(NamedTuple):
     event: Event
     uncertain: bool
     later: int = -1
+    resumes: bool = False
 
     def sequence(self) -> list[Event]:
-        """All that does not depend on the step, and then the event."""
-        return [*self.recorded.independent_of(self.step), self.event]
+        """All that does not depend on the step, then the event, and the step if it resumes."""
+        return [*self.recorded.independent_of(self.step), *self._end()]
+
+    def _end(self) -> list[Event]:
+        return [self.event, self.recorded.event(self.step)] if self.resumes else [self.event]
 
     def necessary_sequence(self) -> list[Event]:
         """Only what the event depends on, and then the event."""
@@ -124,7 +131,7 @@ class Reversal(NamedTuple):
             for step in range(self.step + 1, self.later)
             if recorded.clocks[step][task] <= self.step and known[recorded.tasks[step]] > step
         ]
-        return [*map(recorded.event, steps), self.event]
+        return [*map(recorded.event, steps), *self._end()]
 
 
 class RaceFinder:
@@ -142,7 +149,7 @@ class RaceFinder:
         self._numbers: dict[TaskId, int] = {}
         self._names: list[TaskId] = []
         self._zero: Clock = []
-        self.recorded = Recorded([], [], [], [])
+        self.recorded = Recorded([], [], [], [], [])
         # The last step of each task; for each step the one of its task before it.
         self._last: list[int] = []
         self._previous: list[int] = []
@@ -177,9 +184,14 @@ class RaceFinder:
         self._number_tasks(trace, start)
         old = self.recorded
         recorded = self.recorded = Recorded(
-            old.tasks[:start], trace.choices[:end], old.footprints[:start], old.clocks[:start]
+            old.tasks[:start],
+            trace.choices[:end],
+            old.footprints[:start],
+            old.touched[:start],
+            old.clocks[:start],
         )
         tasks, footprints, clocks = recorded.tasks, recorded.footprints, recorded.clocks
+        all_touched = recorded.touched
         operations, names = trace.operations, trace.tasks
         numbers, last, previous_of = self._numbers, self._last, self._previous
         entries, undo = self._entries, self._undo
@@ -189,7 +201,7 @@ class RaceFinder:
         effects = _effects_from(trace, start)
         late = self._late_firings(trace, start, end)
         ordered = _first_ordered(trace, end)
-        last_is_final = end == len(names) and bool(_cut_off(trace))
+        last_is_final = end == len(names) and _cut_off(trace)
         final = _beginning_of_step(trace, end - 1) if last_is_final else end
         total = min(ordered, final)
         plain = not (effects or late or self._barriers)
@@ -205,21 +217,22 @@ class RaceFinder:
             footprint = footprint_of(is_write, resource)
             if plain and step < total and footprint is not EVERYTHING:
                 footprints.append(footprint)
+                all_touched.append(footprint)
                 writer, readers = entry = entry_of(resource, _UNTOUCHED)
                 clock = known.copy()
                 if is_write:
                     if readers:
                         for other in sorted((*readers, writer), reverse=True):
                             if other >= 0 and clock[tasks[other]] <= other:
-                                self._reverse(trace, step, other, found)
+                                self._reverse(trace, step, other, clock, found)
                                 clock = list(map(max, clock, clocks[other]))
                     elif writer >= 0 and clock[tasks[writer]] <= writer:
-                        self._reverse(trace, step, writer, found)
+                        self._reverse(trace, step, writer, clock, found)
                         clock = list(map(max, clock, clocks[writer]))
                     entries[resource] = (step, ())
                 else:
                     if writer >= 0 and clock[tasks[writer]] <= writer:
-                        self._reverse(trace, step, writer, found)
+                        self._reverse(trace, step, writer, clock, found)
                         clock = list(map(max, clock, clocks[writer]))
                     if readers:
                         readers = tuple([other for other in readers if tasks[other] != task])
@@ -230,13 +243,17 @@ class RaceFinder:
                 for _, _, also, writes in effects.get(step, ()):
                     touched[also] = touched.get(also, False) or writes
                 everything = step >= total or step in late or footprint is EVERYTHING
-                footprint = EVERYTHING if everything else self._footprints.of_many(touched)
+                if footprint is not EVERYTHING:
+                    footprint = self._footprints.of_many(touched)
+                all_touched.append(footprint)
+                if everything:
+                    footprint = EVERYTHING
                 footprints.append(footprint)
                 clock = known.copy()
                 for other in sorted(self._before(task, touched, everything), reverse=True):
                     if clock[tasks[other]] <= other:
                         if step not in late:
-                            self._reverse(trace, step, other, found)
+                            self._reverse(trace, step, other, clock, found)
                         clock = list(map(max, clock, clocks[other]))
                 undo.append(self._touch(step, task, touched))
                 if everything:
@@ -325,13 +342,45 @@ class RaceFinder:
 
     # -- what can be reversed --------------------------------------------------------
 
-    def _reverse(self, trace: Trace, step: int, other: int, found: list[Reversal]) -> None:
-        """Note the reversal for the race of ``other`` with the later ``step``, if there is one."""
+    def _reverse(
+        self, trace: Trace, step: int, other: int, clock: Clock, found: list[Reversal]
+    ) -> None:
+        """Note the reversal for the race of ``other`` with the later ``step``, if there is one.
+
+        Parameters:
+            trace: the trace.
+            step: the later step.
+            other: the earlier step.
+            clock: what is known to happen before the later one but for the race.
+            found: where to note it.
+        """
         task = self.recorded.tasks[step]
+        if other in trace.arities:
+            # What can't come between a data choice and its step has to come before both.
+            other = _beginning_of_step(trace, other)
+            if clock[self.recorded.tasks[other]] > other:
+                return
         place = self._place_before(trace, step, other, task, trace.tasks[step], self._last[task])
         if place is not None and place[0] < self._limit:
-            event = self.recorded.event(step)
-            found.append(Reversal(self.recorded, place[0], event, place[1], step))
+            found.append(self._reversal(place, self.recorded.event(step), step))
+
+    def _reversal(self, place: tuple[int, bool], event: Event, step: int) -> Reversal:
+        """The reversal of a race.
+
+        Parameters:
+            place: the step that the event can come before, and whether that is uncertain.
+            event: the event.
+            step: its index, or -1 if it was never done.
+        """
+        recorded = self.recorded
+        earlier, uncertain = place
+        touched = recorded.touched[step] if step >= 0 else event.footprint
+        if recorded.touched[earlier].conflicts_with(touched):
+            # What made it conflict with everything may not be so in the other order.
+            event = event._replace(footprint=touched)
+        elif recorded.footprints[earlier] is EVERYTHING and not uncertain:
+            return Reversal(recorded, earlier, event, True, step, resumes=True)
+        return Reversal(recorded, earlier, event, uncertain, step)
 
     def _place_before(
         self,
@@ -414,7 +463,9 @@ class RaceFinder:
             elif step is not None and step in self._early:
                 possible = True
             else:
-                possible = was_open(trace, operation, self._type_of, writer, self._write_before)
+                possible = was_open(
+                    trace, operation, step, self._type_of, writer, self._write_before
+                )
             if possible is None or possible:
                 return writer, possible is None
             before = self._entry_before(writer, resource)
@@ -471,8 +522,7 @@ class RaceFinder:
             place = self._place_before(trace, None, latest, task, name, previous)
             if place is not None and place[0] < self._limit:
                 footprint = self._pending_footprint(trace, name)
-                event = Event(task, name, footprint)
-                found.append(Reversal(self.recorded, place[0], event, place[1]))
+                found.append(self._reversal(place, Event(task, name, footprint), -1))
 
 
 def _effects_from(
@@ -503,5 +553,8 @@ def _first_ordered(trace: Trace, end: int) -> int:
 
 
 def _cut_off(trace: Trace) -> bool:
-    """Whether the execution ended although some task could have gone on."""
-    return bool(trace.final_pending) and trace.outcome.kind is not OutcomeKind.DEADLOCK
+    """Whether the last step ended the execution, whatever other tasks had still to do."""
+    kind = trace.outcome.kind
+    if kind is OutcomeKind.PASSED:
+        return bool(trace.final_pending)
+    return kind is not OutcomeKind.DEADLOCK

@@ -28,6 +28,7 @@ from bohrbug.model.operation import (
     PUT,
     RELEASE,
     RESOLVE,
+    ROOT,
     SET,
     SHUTDOWN,
     SPAWN,
@@ -43,7 +44,7 @@ from bohrbug.model.outcome import (
     OutcomeKind,
 )
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
-from bohrbug.model.trace import Trace
+from bohrbug.model.trace import Gate, Trace
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.clock import VirtualClock
@@ -270,9 +271,9 @@ class Execution:
             for hook in self._end_hooks:
                 hook(self)
             self.wait_for_the_rest(self._only_daemons_left)
-        elif len(self.alive) > 1:
+        elif any(task.daemon for task in self.all_tasks):
             # Daemon threads may get further before the test ends, or not.
-            self.perform(END, self.resources.state_named("0", "thread 0", "Thread"), None)
+            self.perform(END, self.resources.state_named(ROOT, "thread 0", "Thread"), None)
         self.root.ended = True
 
     def wait_for_the_rest(self, ready: Callable[[], bool]) -> None:
@@ -617,6 +618,11 @@ class Execution:
         self.trace.effects.append((len(self._rows) - 1, task.id, state.id, is_write))
         if self.detector is not None:
             self.detector.synchronise(task.index, state, is_write)
+
+    def note_gate(self, can_take: bool, can_put: bool, waits: bool) -> None:
+        """Before the running step changes a semaphore or a queue: what would block; see Gate."""
+        if not self.aborting:
+            self.trace.gates[len(self._rows) - 1] = Gate(can_take, can_put, waits)
 
     def observe(self, state: ResourceState, place: Any) -> None:
         """The running task only looks; if it does so again and again, it spins."""
