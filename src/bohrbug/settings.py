@@ -120,7 +120,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "strategy",
         str,
-        "How schedules are chosen; auto is ipb, then pct.",
+        "How schedules are chosen; auto is a portfolio of all others.",
         ("auto", "dfs", "dpor", "idb", "ipb", "pct", "pos", "random", "rff", "surw", "uniform"),
     ),
     Option("executions", int, "The budget in executions."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import assume, given
 
+from bohrbug.search.auto import BEGINNING_SHARE
 from bohrbug.search.estimates import TreeProbes
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.registry import Options, strategy_named
@@ -31,7 +32,7 @@ def test_complete_means_that_every_outcome_was_seen(program: Program) -> None:
 
 @moderate
 @given(program=programs)
-def test_a_proof_takes_at_most_twice_as_long_as_reduction_alone(program: Program) -> None:
+def test_a_proof_takes_not_much_longer_than_reduction_alone(program: Program) -> None:
     assume(count_schedules(program) <= MOST_SCHEDULES)
     lengths = []
     for name in ("dpor", "auto"):
@@ -42,7 +43,7 @@ def test_a_proof_takes_at_most_twice_as_long_as_reduction_alone(program: Program
             executed += 1
         assert strategy.complete
         lengths.append(executed)
-    assert lengths[1] <= 2 * lengths[0] + 2
+    assert lengths[1] <= lengths[0] / BEGINNING_SHARE + 2
 
 
 @moderate

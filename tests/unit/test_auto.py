@@ -9,7 +9,7 @@ import pytest
 
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.search.auto import Auto
+from bohrbug.search.auto import BEGINNING_SHARE, Auto
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.novelty import Novelty
@@ -99,7 +99,7 @@ def test_every_member_has_its_turn() -> None:
     assert set(names) == {"dfs", "ipb", "pct", "random"}
     assert names["pct"] > 200
     assert names["random"] > 200
-    assert names["ipb"] + names["dfs"] > 200
+    assert names["ipb"] + names["dfs"] > 150
 
 
 def test_no_plan_with_a_prefix_is_executed_twice() -> None:
@@ -116,8 +116,8 @@ def test_what_can_be_exhausted_is() -> None:
     total = count_schedules(MIDDLE)
     # The first execution belongs to nobody, and dfs counts it as its own.
     assert sum(name == "dfs" for name, _ in made[1:]) == total - 1
-    # Half of the turns, and not more, went to the others.
-    assert len(made) <= 2 * total + 2
+    # The others had their shares, and not more.
+    assert len(made) <= total / BEGINNING_SHARE + 2
     assert strategy.covered_by_member()[0].startswith(f"all schedules ({total} executions)")
 
 
@@ -174,11 +174,11 @@ class Sized(DepthFirst):
         return Estimate("schedules", log(self.size), 0.0, 0.0, 1, "told")
 
 
-@pytest.mark.parametrize(("size", "least", "most"), [(50.0, 45, 55), (5_000.0, 20, 30)])
+@pytest.mark.parametrize(("size", "least", "most"), [(50.0, 48, 52), (5e9, 18, 24)])
 def test_the_share_follows_the_estimate(size: float, least: int, most: int) -> None:
     member = Sized()
     member.size = size
-    strategy = Auto([member], [(RandomWalk(1), 1.0)], 1_000)
+    strategy = Auto([member], [(RandomWalk(1), 1.0)], 1_000_000)
     names = Counter(name for name, _ in explore(strategy, 101, LARGE))
     assert least <= names["dfs"] <= most
 

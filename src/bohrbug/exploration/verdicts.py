@@ -35,20 +35,6 @@ class VerdictKind(str, Enum):
 PROMISES = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND})
 """The kinds that say something of schedules which were not executed."""
 
-_POINTS = {
-    "sync": "synchronisation is a scheduling point, data accesses are not",
-    "racy": "synchronisation and the data accesses that race are scheduling points",
-    "all": "synchronisation and all shared data accesses are scheduling points",
-}
-_TIMEOUTS = {
-    "early": "a timeout may fire although tasks can run",
-    "late": "timeouts fire only when no task can run",
-}
-_INTERPRETERS = {
-    "free-threaded": "control may pass at any of them",
-    "gil": "control passes only where a build with the GIL can pass it",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
@@ -72,11 +58,8 @@ class Conditions:
         return cls(options.level, options.scope, options.timeouts, options.interpreter)
 
     def __str__(self) -> str:
-        scope = f"scope {' '.join(self.scope)}" if self.scope else "the default scope"
-        return (
-            f"{_POINTS[self.level]}; {_INTERPRETERS[self.interpreter]}; "
-            f"{_TIMEOUTS[self.timeouts]}; {scope}"
-        )
+        text = f"level {self.level}, timeouts {self.timeouts}, interpreter {self.interpreter}"
+        return f"{text}, scope {' '.join(self.scope)}" if self.scope else text
 
 
 @dataclass(frozen=True, slots=True)

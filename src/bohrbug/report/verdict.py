@@ -113,7 +113,7 @@ def draw_verdict(paper: Paper, result: Result) -> None:
     if verdict.estimate is not None and verdict.kind is not VerdictKind.FAILED:
         paper.paragraph(paper.text(f"size: {size_in_words(verdict.estimate)}"), 2, 4)
     if verdict.conditions is not None and verdict.kind is not VerdictKind.FAILED:
-        paper.paragraph(paper.text(f"under these conditions: {verdict.conditions}", QUIET), 2, 4)
+        paper.paragraph(paper.text(f"conditions: {verdict.conditions}", QUIET), 2, 4)
     if result.executions:
         paper.paragraph(paper.text(figures(result), QUIET), 2, 4)
     if result.races:

@@ -12,11 +12,17 @@ from bohrbug.search.novelty import Novelty
 from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import Bounding, Estimating, Learning, Strategy
 
-SYSTEMATIC_SHARE = 0.5
-"""The part of the turns that systematic members have while one of them can come to its end."""
+BEGINNING = 50
+"""Executions in which the randomised members have most of the turns: most bugs are easy."""
 
-OUT_OF_REACH_SHARE = 0.25
-"""The part that they have left when none of them can."""
+BEGINNING_SHARE = 0.4
+"""The part of the turns that systematic members have in the beginning."""
+
+SYSTEMATIC_SHARE = 0.6
+"""The part that they have after it, as long as one of them can come to its end."""
+
+OUT_OF_REACH_SHARE = 0.2
+"""The part that they have, at any time, when none of them can."""
 
 PROBES = 16
 """Executions of randomised members before their estimate is relied on."""
@@ -29,11 +35,13 @@ class Auto:
     """First the non-preemptive execution, then everything at once, each with a fair share.
 
     *Systematic* members are tried in their order: the first is to execute every schedule, those
-    after it every schedule within a bound.  They have half of the turns as long as one of
-    them can come to its end within the budget; of them the first that can has the turn.
-    Whether it can is estimated from how many different happens-before classes the *randomised*
-    members meet (:class:`~bohrbug.search.estimates.ClassCounts`), and from what the
-    member says itself.  If none can, they have a quarter.
+    after it every schedule within a bound.  As long as one of them can come to its end within
+    the budget, the first that can has :data:`BEGINNING_SHARE` of the turns, and
+    :data:`SYSTEMATIC_SHARE` once :data:`BEGINNING` executions have found nothing.
+    Whether it can is estimated from what the member says itself, and from how many different
+    happens-before classes the *randomised* members meet
+    (:class:`~bohrbug.search.estimates.ClassCounts`).  If none can, they take turns in
+    :data:`OUT_OF_REACH_SHARE`.
 
     The randomised members share the rest.  No sampler dominates: each misses bugs that another
     finds in tens of schedules (Zhao, Wolff, Mathur and Roychoudhury, ASPLOS 2025; Wolff et al.,
@@ -77,7 +85,7 @@ class Auto:
         self._plan: Plan | None = None
         self._owed = 0.0
         self._reachable: Member | None = self._systematic[0]
-        self._looked_at = self._executions
+        self._looked_at = self._began = self._executions
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -112,13 +120,18 @@ class Auto:
 
     def _next_member(self) -> Member | None:
         reachable = self._within_reach()
-        self._owed += SYSTEMATIC_SHARE if reachable is not None else OUT_OF_REACH_SHARE
+        self._owed += self._systematic_share(reachable)
         if self._owed >= 1.0:
             self._owed -= 1.0
             systematic = reachable or self._unreachable.next()
             if systematic is not None:
                 return systematic
         return self._rotation.next() or reachable or self._unreachable.next()
+
+    def _systematic_share(self, reachable: Member | None) -> float:
+        if reachable is None:
+            return OUT_OF_REACH_SHARE
+        return BEGINNING_SHARE if self._executions - self._began < BEGINNING else SYSTEMATIC_SHARE
 
     def _within_reach(self) -> Member | None:
         """The first systematic member that can come to its end within the budget.
@@ -210,9 +223,15 @@ class Auto:
         return self._novelty.classes.distinct
 
     def covered_by_member(self) -> tuple[str, ...]:
-        """One sentence for each member that had its turn, and one on what is left."""
+        """One sentence for each member that had its turn, and one on what is left.
+
+        When one has executed everything, what the others did adds nothing.
+        """
+        for member in self._systematic:
+            if member.strategy.complete:
+                return (member.strategy.covered(),)
         sentences = [member.strategy.covered() for member in self._members if member.executions]
-        if not self.complete and self._novelty.classes.samples:
+        if self._novelty.classes.samples:
             sentences.append(self._outlook())
         return tuple(sentences) or ("one execution without preemptions",)
 

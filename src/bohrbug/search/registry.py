@@ -63,12 +63,12 @@ def _auto(options: Options) -> Auto:
             DelayBounding(options.bound, steps=options.steps),
         ],
         [
-            (ReadsFromFuzzing(seed), 1.0),
-            (SelectivelyUniform(seed), 1.0),
-            (PartialOrderSampling(seed), 1.0),
-            (PCT(options.depths, seed), 1.0),
-            (UniformSampling(seed), 1.0),
-            (RandomWalk(seed), 1.0),
+            (PartialOrderSampling(seed), 3.0),
+            (ReadsFromFuzzing(seed), 3.0),
+            (SelectivelyUniform(seed), 3.0),
+            (PCT(options.depths, seed), 0.5),
+            (UniformSampling(seed), 0.5),
+            (RandomWalk(seed), 0.5),
         ],
         options.executions,
     )
