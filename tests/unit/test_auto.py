@@ -141,7 +141,7 @@ def test_it_begins_again_when_the_points_change() -> None:
     again = explore(strategy, 50, LARGE)
     # Seeds go on, everything else begins again.
     assert [name for name, _ in again][:20] == [name for name, _ in first][:20]
-    assert strategy.distinct < 50
+    assert strategy._novelty.classes.distinct < 50
 
 
 def test_it_says_what_each_member_did_and_what_is_left() -> None:
@@ -152,7 +152,7 @@ def test_it_says_what_each_member_did_and_what_is_left() -> None:
     assert "another one would show a new one with probability" in outlook
     assert "Knuth" in outlook
     assert strategy.estimate is not None
-    assert strategy.distinct > 100
+    assert strategy._novelty.classes.distinct > 100
     assert "; " in strategy.covered()
     assert strategy.progress().startswith(f"{strategy.current.name}: ")
 

@@ -152,8 +152,6 @@ class Explorer:
             )
         result.races = list(self._races.values())
         result.interrupted = self._interrupted
-        if isinstance(self.strategy, Composite):
-            result.distinct = self.strategy.distinct
         result.verdict = judge(self._evidence(searched))
         return result
 

@@ -229,14 +229,11 @@ class Auto:
     @property
     def estimate(self) -> Estimate | None:
         """How many executions the first systematic member takes, or how many classes there are."""
+        if self.complete:
+            return None
         first = self._systematic[0].strategy
         own = first.estimate if isinstance(first, Estimating) else None
         return own if own is not None else self._novelty.classes.estimate()
-
-    @property
-    def distinct(self) -> int:
-        """Happens-before classes among the executions of randomised members."""
-        return self._novelty.classes.distinct
 
     def covered_by_member(self) -> tuple[str, ...]:
         """One sentence for each member that had its turn, and one on what is left.
@@ -249,7 +246,9 @@ class Auto:
         sentences = [member.strategy.covered() for member in self._members if member.executions]
         if self._novelty.classes.samples:
             sentences.append(self._outlook())
-        return tuple(sentences) or ("one execution without preemptions",)
+        if not sentences and self._first is not None:
+            sentences.append("one execution without preemptions")
+        return tuple(sentences)
 
     def _outlook(self) -> str:
         classes = self._novelty.classes
