@@ -416,6 +416,10 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
         trace.yielded.append(yielded)
         previous = task
     final = machine.final(state)
+    for number, task in enumerate(ids):
+        instruction = machine.instruction(state, number)
+        if instruction is not None and instruction.name != "choose":
+            trace.final_pending[task] = machine.pending(state, number)
     if len(trace) >= step_limit:
         trace.outcome = Outcome(OutcomeKind.STEP_LIMIT)
     else:
