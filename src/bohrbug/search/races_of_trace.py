@@ -169,6 +169,16 @@ class RaceFinder:
 
     # -- taking in a trace ---------------------------------------------------------
 
+    def widened(self, reversal: Reversal, sequence: list[Event]) -> list[Event]:
+        """A sequence of a reversal that can be compared with those of other executions."""
+        known = 0
+        for reads, writes in reversal.recorded.touched[: reversal.step]:
+            known |= reads | writes
+        widen = self._footprints.widened
+        return [
+            Event(task, choice, widen(footprint, known)) for task, choice, footprint in sequence
+        ]
+
     def take(self, trace: Trace, start: int, end: int) -> list[Reversal]:
         """Take in a trace; return the reversible races whose second step is new.
 

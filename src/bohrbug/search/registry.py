@@ -10,6 +10,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.default import default_strategy
 from bohrbug.search.dfs import DepthFirst
+from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
 from bohrbug.search.portfolio import Searching
 from bohrbug.search.preemption_bounding import PreemptionBounding
@@ -58,6 +59,7 @@ STRATEGIES: Mapping[str, Callable[[Options], Searching]] = MappingProxyType(
             options.executions, options.seed, options.bound, options.depths
         ),
         "dfs": lambda options: DepthFirst(options.steps),
+        "dpor": lambda options: OptimalReduction(options.steps),
         "ipb": lambda options: PreemptionBounding(options.bound, steps=options.steps),
         "pct": lambda options: PCT(options.depths, options.seed, options.executions),
         "random": lambda options: RandomWalk(options.seed, options.executions),
