@@ -141,10 +141,12 @@ class RaceFinder:
 
     Parameters:
         limit: steps from this one on are not reversed.
+        irreversible: return the races that can't be reversed, too, as uncertain ones.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, irreversible: bool = False) -> None:
         self._limit = limit
+        self._irreversible = irreversible
         self._footprints = Footprints()
         self._numbers: dict[TaskId, int] = {}
         self._names: list[TaskId] = []
@@ -375,6 +377,8 @@ class RaceFinder:
         place = self._place_before(trace, step, other, task, trace.tasks[step], self._last[task])
         if place is not None and place[0] < self._limit:
             found.append(self._reversal(place, self.recorded.event(step), step))
+        if self._irreversible and (place is None or place[0] != other) and other < self._limit:
+            found.append(Reversal(self.recorded, other, self.recorded.event(step), True, step))
 
     def _reversal(self, place: tuple[int, bool], event: Event, step: int) -> Reversal:
         """The reversal of a race.
