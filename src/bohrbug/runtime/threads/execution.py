@@ -17,7 +17,9 @@ from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import (
+    ACQUIRE,
     BEGIN,
     CHOOSE,
     CLEAR,
@@ -136,6 +138,38 @@ class Execution:
         end_hooks: called when the test has ended and threads are still alive.
         swap: exchanges state that the interpreter keeps per OS thread.
     """
+
+    # What every scheduling point looks at.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_attention",
+        "_decider",
+        "_last_enabled",
+        "_last_ids",
+        "_minds_gil",
+        "_non_preemptive",
+        "_prefix",
+        "_prefix_length",
+        "_rows",
+        "_slice_began",
+        "_spinning",
+        "_swap",
+        "_variables",
+        "_yielding",
+        "aborting",
+        "alive",
+        "atomic",
+        "current",
+        "detector",
+        "fairness",
+        "gil",
+        "resources",
+        "root",
+        "signals",
+        "suspended",
+        "trace",
+    )
 
     def __init__(
         self,
@@ -826,8 +860,8 @@ class Execution:
         state: ResourceState,
         place: Any,
         ready: Callable[[], bool] | None,
-        external: bool,
-        firing: Firing,
+        external: bool = False,
+        firing: Firing = Firing.EARLY,
     ) -> bool:
         """The root was chosen and signals wait for it: handle them, then go on as before."""
         task = self.root
@@ -858,3 +892,23 @@ class Execution:
 
 
 _real_perf_counter = time.perf_counter
+
+
+if native is not None:
+    native.use_execution(
+        Execution,
+        Task,
+        ResourceState,
+        ResourceTable,
+        Fairness,
+        Kind,
+        control.current,
+        Operation,
+        TaskKilled,
+        _PROGRESS,
+        ACQUIRE,
+        RELEASE,
+        WRITE,
+        TIME_SLICE,
+        SPIN_READS,
+    )

@@ -76,6 +76,8 @@ class ResourceTable:
             of an exploration.
     """
 
+    __slots__ = ("_by_identity", "_named", "_names", "_states", "serial")
+
     _serials = 0
 
     def __init__(self, names: dict[int, Any] | None = None) -> None:

@@ -10,6 +10,7 @@ from enum import Enum
 from types import CodeType
 from typing import Any, Protocol, Self
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
@@ -23,7 +24,7 @@ from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.task import CarrierPool
-from bohrbug.runtime.threads.variables import AccessMonitor, PlaceSet, Types, Variables
+from bohrbug.runtime.threads.variables import AccessMonitor, PlaceSet, Shadow, Types, Variables
 
 
 class Level(str, Enum):
@@ -98,11 +99,12 @@ class _Sink(AccessMonitor):
 class _PointSink:
     """The sink while nobody looks for races: only scheduling points matter."""
 
-    __slots__ = ("_execution", "_points", "_variables", "enabled")
+    __slots__ = ("_execution", "_owners", "_points", "_variables", "enabled")
 
     def __init__(self, execution: Execution, variables: Variables, points: PlaceSet) -> None:
         self._execution = execution
         self._variables = variables
+        self._owners = variables.owners
         self._points = points.by_identity
         self.enabled = False
 
@@ -505,6 +507,10 @@ class ThreadsRuntime:
             self._with_points.clear()
             gc.freeze()
         return executed.trace, executed.beyond_gil
+
+
+if native is not None:
+    native.use_sinks(AccessMonitor, _Sink, _PointSink, Shadow, READ, WRITE)
 
 
 def _as_it_is(function: Any) -> Any:

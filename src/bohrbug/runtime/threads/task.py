@@ -121,6 +121,10 @@ class Task:
         self.local_values: dict[Any, dict[str, Any]] = {}
         self.running_loop: Any = None
 
+    def has_ended(self) -> bool:
+        """Whether the task is over: what joins it waits for."""
+        return self.ended
+
     def __repr__(self) -> str:
         return f"<Task {self.id} {self.name}>"
 

@@ -334,7 +334,7 @@ def _join(self: Any, timeout: float | None = None) -> None:
             if not joined.ended:
                 execution.observe(joined.state, place_of(frame))
     else:
-        execution.perform(JOIN, joined.state, place_of(frame), lambda: joined.ended, timeout)
+        execution.perform(JOIN, joined.state, place_of(frame), joined.has_ended, timeout)
     if joined.ended and joined.started_directly:
         # What the original would do now has been done at the end of the task.
         return
