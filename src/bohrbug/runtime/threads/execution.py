@@ -192,7 +192,6 @@ class Execution:
         self.fairness = Fairness()
         # One row per step: choice, task, operation, enabled, timed, yielded.
         self._rows: list[tuple[Any, ...]] = []
-        self.trace: RecordedTrace = recorded_trace(plan, self, self._rows)
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
         self._decider = decider_for(plan.policy)
@@ -220,6 +219,9 @@ class Execution:
         self.root.target = "test"
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
+        self.trace: RecordedTrace = recorded_trace(
+            plan, self.all_tasks, self.resources, self._rows
+        )
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}
@@ -276,6 +278,11 @@ class Execution:
         trace.seconds = _real_perf_counter() - started
         trace.virtual_time = self.clock.now
         return trace
+
+    def let_go(self) -> None:
+        """Drop what refers back here, so that the execution dies without a garbage collection."""
+        self.sink = self.nudge = self.end_of_task = None
+        self.outside.let_go()
 
     def _finish(self) -> None:
         """The test has returned: let the other tasks end, as the interpreter would at its exit."""

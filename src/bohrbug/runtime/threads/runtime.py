@@ -372,6 +372,7 @@ class ThreadsRuntime:
             new_points = len(self._new_points)
         if variables is not None:
             variables.clear()
+        execution.let_go()
         if gc.get_count()[0] > 20_000:
             gc.collect(1)
         return Executed(

@@ -155,7 +155,7 @@ class Carrier(greenlet):
             task.carrier = None
             task.function = None
             del task
-            self.task = None
+            self.task = self.next_greenlet = None
             self.pool.put(self)
             successor.switch()
 
