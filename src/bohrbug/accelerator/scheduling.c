@@ -9,21 +9,22 @@ PyObject *acquire_kind, *release_kind, *task_killed;
 
 static PyTypeObject *execution_type, *task_type;
 static PyObject *operation_type, *progress_kinds, *write_kind, *holder;
-static Py_ssize_t time_slice, spin_reads;
+static Py_ssize_t time_slice, lonely_steps, spin_reads;
 
 /* Tasks alive at the same time up to which a choice is made here. */
 enum { MOST_TASKS = 96 };
 
 enum {
-    ABORTING, ALIVE, ATOMIC, ATTENTION, CURRENT, DECIDER, DETECTOR, FAIRNESS, GIL, LAST_ENABLED,
-    LAST_IDS, MINDS_GIL, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS, SIGNALS,
+    ABORTING, ALIVE, ATOMIC, ATTENTION, CURRENT, DECIDER, DETECTOR, FAIRNESS, GIL, IDLE_YIELDS,
+    LAST_ENABLED, LAST_IDS, MINDS_GIL, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS, SIGNALS,
     SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
 };
 static Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0}, [ATOMIC] = {"atomic", 0},
     [ATTENTION] = {"_attention", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0},
     [DETECTOR] = {"detector", 0}, [FAIRNESS] = {"fairness", 0}, [GIL] = {"gil", 0},
-    [LAST_ENABLED] = {"_last_enabled", 0}, [LAST_IDS] = {"_last_ids", 0},
+    [IDLE_YIELDS] = {"_idle_yields", 0}, [LAST_ENABLED] = {"_last_enabled", 0},
+    [LAST_IDS] = {"_last_ids", 0},
     [MINDS_GIL] = {"_minds_gil", 0}, [NON_PREEMPTIVE] = {"_non_preemptive", 0},
     [PREFIX] = {"_prefix", 0}, [PREFIX_LENGTH] = {"_prefix_length", 0},
     [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0}, [ROWS] = {"_rows", 0},
@@ -334,11 +335,13 @@ decide(PyObject *self, PyObject *running, PyObject **chosen)
     Py_ssize_t slice_began = slot_int(self, execution_slots[SLICE_BEGAN]);
     if (PyErr_Occurred())
         return FAILED;
-    if (step >= attention || step - slice_began >= time_slice)
+    if (step >= attention || step - slice_began >= lonely_steps)
         return RARE;
     Py_ssize_t count = enabled_tasks(self, enabled);
     if (count <= 0)
         return count < 0 ? FAILED : RARE;
+    if (count > 1 && step - slice_began >= time_slice)
+        return RARE;
     PyObject *choice = choose(self, running, enabled, count, step);
     if (choice == NULL)
         return PyErr_Occurred() ? FAILED : RARE;
@@ -423,12 +426,14 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
         Py_DECREF(number);
     }
     PyObject *looks = TASK(task, LOOKS);
-    if (PyDict_GET_SIZE(looks) != 0) {
+    if (PyDict_GET_SIZE(looks) != 0 || EXECUTION(IDLE_YIELDS) != zero) {
         int is_progress = PySet_Contains(progress_kinds, kind);
         if (is_progress < 0)
             return FAILED;
-        if (is_progress)
+        if (is_progress) {
             PyDict_Clear(looks);
+            SET_EXECUTION(IDLE_YIELDS, zero);
+        }
     }
     SET_TASK(task, WAITING, Py_True);
     PyObject *chosen = NULL;
@@ -591,9 +596,10 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
     if (container != Py_None && note_effect(self, task, container, kind) < 0)
         goto done;
     PyObject *looks = TASK(task, LOOKS);
-    if (kind == write_kind)
+    if (kind == write_kind) {
         PyDict_Clear(looks);
-    else if (count_look(self, looks, place) < 0)
+        SET_EXECUTION(IDLE_YIELDS, zero);
+    } else if (count_look(self, looks, place) < 0)
         goto done;
     progress = DONE;
 done:
@@ -646,9 +652,10 @@ PyObject *
 use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *execution, *task, *state, *table, *fairness, *kind;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnn", &execution, &task, &state, &table,
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnn", &execution, &task, &state, &table,
                           &fairness, &kind, &holder, &operation_type, &task_killed, &progress_kinds,
-                          &acquire_kind, &release_kind, &write_kind, &time_slice, &spin_reads))
+                          &acquire_kind, &release_kind, &write_kind, &time_slice, &lonely_steps,
+                          &spin_reads))
         return NULL;
     if (find_slots(execution, execution_slots) < 0 || find_slots(task, task_slots) < 0 ||
         find_slots(state, state_slots) < 0 || find_slots(table, table_slots) < 0 ||

@@ -158,6 +158,7 @@ class Execution:
         "__weakref__",
         "_attention",
         "_decider",
+        "_idle_yields",
         "_last_enabled",
         "_last_ids",
         "_minds_gil",
@@ -962,5 +963,6 @@ if native is not None:
         RELEASE,
         WRITE,
         TIME_SLICE,
+        LONELY_STEPS,
         SPIN_READS,
     )
