@@ -117,6 +117,13 @@ PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 
+/* -- heap.c --------------------------------------------------------------------- */
+
+PyObject *objects_of_types(PyObject *module, PyObject *types);
+PyObject *referrers(PyObject *module, PyObject *objects);
+PyObject *functions_running(PyObject *module, PyObject *codes);
+PyObject *functions_in(PyObject *module, PyObject *namespaces);
+
 /* -- hashes.c ------------------------------------------------------------------- */
 
 PyObject *chained_states(PyObject *module, PyObject *arguments);
