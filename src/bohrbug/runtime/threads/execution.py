@@ -299,7 +299,7 @@ class Execution:
 
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
-        self.sink = self.nudge = self.end_of_task = None
+        self.detector = self.sink = self.nudge = self.end_of_task = None
         self.outside.let_go()
 
     def _finish(self) -> None:
