@@ -13,6 +13,7 @@ static Slot lock_slots[] = {
 #define LOCK(name) slot_get(self, lock_slots[name])
 #define SET_LOCK(name, value) slot_set(self, lock_slots[name], value)
 
+static PyObject *allocate_lock, *internal_modules, *text_name;
 static PyObject *text_acquire, *text_locked, *text_release, *text_is_free;
 
 /* The execution in which an operation on the lock is an ordinary one, borrowed, or NULL. */
@@ -127,14 +128,44 @@ release(PyObject *self)
     return progress;
 }
 
+/* A lock that a modelled module makes for itself. */
+static Progress
+initialise(PyObject *self)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame == NULL || allocate_lock == NULL)
+        return RARE;
+    PyObject *globals = PyFrame_GetGlobals(frame);
+    PyObject *name = PyDict_GetItemWithError(globals, text_name);
+    int internal = name == NULL || !PyUnicode_Check(name)
+                       ? 0
+                       : PySet_Contains(internal_modules, name);
+    Py_DECREF(globals);
+    if (internal < 0 || PyErr_Occurred())
+        return FAILED;
+    if (!internal)
+        return RARE;
+    PyObject *real = PyObject_CallNoArgs(allocate_lock);
+    if (real == NULL)
+        return FAILED;
+    SET_LOCK(REAL, real);
+    Py_DECREF(real);
+    SET_LOCK(OWNER, Py_None);
+    SET_LOCK(STATE, Py_None);
+    SET_LOCK(CREATED, Py_None);
+    SET_LOCK(INTERNAL, Py_True);
+    return DONE;
+}
+
 /* -- the methods ----------------------------------------------------------------------- */
 
 static PyObject *acquire_method(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
 static PyObject *enter_method(PyObject *, PyObject *);
 static PyObject *release_method(PyObject *, PyObject *);
 static PyObject *exit_method(PyObject *, PyObject *const *, Py_ssize_t);
+static PyObject *init_method(PyObject *, PyObject *);
 
-enum { ACQUIRE, ENTER, RELEASE, EXIT, IS_FREE };
+enum { ACQUIRE, ENTER, RELEASE, EXIT, INIT, IS_FREE };
 static Twin lock_twins[] = {
     [ACQUIRE] = {{"acquire", (PyCFunction)(void (*)(void))acquire_method,
                   METH_FASTCALL | METH_KEYWORDS, "As ``Lock.acquire``."}, NULL},
@@ -142,6 +173,7 @@ static Twin lock_twins[] = {
     [RELEASE] = {{"release", release_method, METH_NOARGS, "As ``Lock.release``."}, NULL},
     [EXIT] = {{"__exit__", (PyCFunction)(void (*)(void))exit_method, METH_FASTCALL, "Release."},
               NULL},
+    [INIT] = {{"__init__", init_method, METH_NOARGS, "Make a lock."}, NULL},
     [IS_FREE] = {{"_is_free", is_free, METH_NOARGS, "Whether nobody holds the lock."}, NULL},
     {{0}, NULL},
 };
@@ -193,12 +225,23 @@ exit_method(PyObject *self, PyObject *const *Py_UNUSED(arguments), Py_ssize_t Py
     return finish(release(self), self, EXIT);
 }
 
+static PyObject *
+init_method(PyObject *self, PyObject *Py_UNUSED(nothing))
+{
+    return finish(initialise(self), self, INIT);
+}
+
 PyObject *
 use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *lock;
-    if (!PyArg_ParseTuple(arguments, "O", &lock) || find_slots(lock, lock_slots) < 0)
+    if (!PyArg_ParseTuple(arguments, "OOO!", &lock, &allocate_lock, &PyFrozenSet_Type,
+                          &internal_modules) ||
+        find_slots(lock, lock_slots) < 0)
         return NULL;
+    Py_INCREF(allocate_lock);
+    Py_INCREF(internal_modules);
+    text_name = PyUnicode_InternFromString("__name__");
     text_acquire = PyUnicode_InternFromString("acquire");
     text_locked = PyUnicode_InternFromString("locked");
     text_release = PyUnicode_InternFromString("release");

@@ -11,7 +11,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -389,8 +388,8 @@ class Execution:
         task.target = target
         task.daemon = daemon
         task.spawned = place
-        task.state = state = self.resources.state_named(task.id, f"thread {task.id}", "Thread")
-        task.pending = Operation(BEGIN, state.id, place)
+        task.state = state = self.resources.thread(task.id)
+        task.pending = _new_operation(Operation, (BEGIN, state.id, place))
         carrier = self._pool.get()
         carrier.task = task
         carrier.next_greenlet = self._greenlet_after
@@ -412,7 +411,8 @@ class Execution:
             except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(task, error)
-            self.outside.end_child(None)
+            if self.outside.in_child:
+                self.outside.end_child(None)
             self._end(task)
 
         task.function = body
@@ -463,8 +463,11 @@ class Execution:
     def _end(self, task: Task) -> None:
         """The last operation of a task."""
         if not self.aborting:
-            with suppress(TaskKilled):
+            # Not contextlib.suppress, which takes longer than all the rest here.
+            try:  # noqa: SIM105
                 self.perform(END, task.state, task.spawned)
+            except TaskKilled:
+                pass
         for hook in task.on_end:
             hook()
         task.on_end.clear()
@@ -473,8 +476,9 @@ class Execution:
         if task.thread is not None:
             task.thread = weakref.ref(task.thread)
         task.ended = True
-        if task in self.alive:
-            self.alive.remove(task)
+        alive = self.alive
+        if task in alive:
+            alive.remove(task)
 
     def _greenlet_after(self, task: Task) -> greenlet:
         """Where control goes when a task has ended."""

@@ -389,7 +389,7 @@ class RLock(_Lock):
 
 
 if native is not None:
-    native.use_locks(_Lock)
+    native.use_locks(_Lock, real_allocate_lock, INTERNAL_MODULES)
 
 for _class in (lock, RLock):
     _class.__module__ = "_thread"
