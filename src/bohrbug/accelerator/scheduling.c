@@ -67,7 +67,7 @@ static Slot holder_slots[] = {
 #define SET_TASK(task, name, value) slot_set(task, task_slots[name], value)
 
 static PyObject *zero, *one, *nothing, *text_choose, *text_switch, *text_effects;
-static PyObject *text_after_signals;
+static PyObject *text_after_signals, *text_priority;
 
 /* -- what locks and others ask ---------------------------------------------------- */
 
@@ -154,7 +154,7 @@ static PyTypeObject *priorities_type;
 enum { CHANGES, PRIORITIES };
 static Slot priorities_slots[] = {[CHANGES] = {"_changes", 0}, [PRIORITIES] = {"_priorities", 0}, {0}};
 
-/* PriorityDecider.choose when no priority changes and all are known; a borrowed task.
+/* PriorityDecider.choose when no priority changes; a borrowed task.
  * NULL: not so, or an exception is set. */
 static PyObject *
 highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
@@ -175,10 +175,13 @@ highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssi
     PyObject *best = NULL;
     double highest = 0.0;
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *priority = PyDict_GetItemWithError(priorities, TASK(enabled[i], ID));
+        PyObject *priority = Py_XNewRef(PyDict_GetItemWithError(priorities, TASK(enabled[i], ID)));
+        if (priority == NULL && !PyErr_Occurred())
+            priority = PyObject_CallMethodOneArg(decider, text_priority, enabled[i]);
         if (priority == NULL)
             return NULL;
         double value = PyFloat_AsDouble(priority);
+        Py_DECREF(priority);
         if (value == -1.0 && PyErr_Occurred())
             return NULL;
         if (best == NULL || value > highest) {
@@ -676,6 +679,7 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
     text_switch = PyUnicode_InternFromString("switch");
     text_effects = PyUnicode_InternFromString("effects");
     text_after_signals = PyUnicode_InternFromString("_after_signals");
+    text_priority = PyUnicode_InternFromString("_priority");
     if (PyErr_Occurred() || take_over(execution, execution_twins) < 0 ||
         take_over(task, task_twins) < 0)
         return NULL;

@@ -22,16 +22,18 @@ class RecordedTrace(Trace):
     Most traces of a random search are never looked at beyond their outcome.
     """
 
-    __slots__ = ("_all_tasks", "_resource_table", "_rows")
+    __slots__ = ("_all_tasks", "_resource_table", "_rows", "_was_looked_at")
 
     # Not the execution, which has the trace: an execution dies when nobody needs it any more.
     _all_tasks: list[Task]
     _resource_table: ResourceTable
     _rows: list[tuple[Any, ...]]
+    _was_looked_at: bool
 
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
         if name in _COLUMNS:
+            self._was_looked_at = True
             columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(_COLUMNS)
             for column, values in zip(_COLUMNS, columns, strict=True):
                 setattr(self, column, list(values))
@@ -58,11 +60,10 @@ class RecordedTrace(Trace):
 
     def forget(self) -> None:
         """Drop the columns, which were looked at before the last row was written."""
-        for column in _COLUMNS:
-            try:
+        if self._was_looked_at:
+            self._was_looked_at = False
+            for column in _COLUMNS:
                 delattr(self, column)
-            except AttributeError:
-                return
 
 
 def recorded_trace(
@@ -80,6 +81,7 @@ def recorded_trace(
     trace._all_tasks = all_tasks
     trace._resource_table = resources
     trace._rows = rows
+    trace._was_looked_at = False
     trace.plan = plan
     trace.arities = {}
     trace.final_pending = {}

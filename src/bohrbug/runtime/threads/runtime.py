@@ -174,7 +174,7 @@ class _SpinSink:
         self._usual.breaker()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Executed:
     """What :meth:`ThreadsRuntime.execute` tells besides the trace.
 
