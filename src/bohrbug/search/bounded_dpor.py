@@ -33,7 +33,8 @@ class BoundedReduction:
     more than that: the same result may be had with fewer preemptions by switching earlier.
     So each race adds a *conservative* branch too, where the task of the first step began
     to run.  And so does a pair that can't be reversed, such as a release and the acquisition
-    that waits for it: switching to a task that then blocks costs nothing on the way back.  There are no sleep sets and no wakeup trees, which are not sound within a bound; so one
+    that waits for it: switching to a task that then blocks costs nothing on the way back.
+    There are no sleep sets and no wakeup trees, which are not sound within a bound; so one
     happens-before graph may be executed several times.
 
     What is a preemption is defined by :meth:`bohrbug.model.trace.Trace.is_preemption`.
