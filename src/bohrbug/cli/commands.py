@@ -96,6 +96,7 @@ def _exploration_options(command: Callable[..., Any]) -> Callable[..., Any]:
             )
         else:
             decorate = click.option(
+                *(["-j"] if option.name == "workers" else []),
                 f"--{option.flag}",
                 option.name,
                 metavar=option.metavar,

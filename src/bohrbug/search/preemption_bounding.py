@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 from bohrbug.model.happens_before import choice_digest, options_digest, state_hashes
 from bohrbug.model.plan import Choice, Plan
@@ -16,56 +18,16 @@ from bohrbug.search.branching import (
     counted,
     last_branching_step,
 )
-from bohrbug.search.tree import DepthFirstPath
+from bohrbug.search.deferred import Alphabet, Deferred
+from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.shared_keys import SharedKeys
+from bohrbug.search.tree import Subtrees
 
 CACHE_LIMIT = 1_000_000
 """Visited states that are remembered, at some 80 bytes each."""
 
 WAITING_LIMIT = 5_000_000
 """Branches that wait for the next bound, at some 12 bytes each."""
-
-
-class _Alphabet:
-    """Choices as single characters, so that a choice sequence is a compact string."""
-
-    __slots__ = ("_choices", "codes")
-
-    def __init__(self) -> None:
-        self.codes: dict[Choice, str] = {}
-        self._choices: dict[str, Choice] = {}
-
-    def encode(self, choices: Sequence[Choice]) -> str:
-        codes = self.codes
-        try:
-            return "".join([codes[choice] for choice in choices])
-        except KeyError:
-            return "".join([self.code(choice) for choice in choices])
-
-    def code(self, choice: Choice) -> str:
-        code = self.codes.get(choice)
-        if code is None:
-            code = self.codes[choice] = chr(len(self.codes))
-            self._choices[code] = choice
-        return code
-
-    def decode(self, text: str) -> tuple[Choice, ...]:
-        return tuple([self._choices[code] for code in text])
-
-
-class _Deferred:
-    """The branches of one execution that wait for the next bound.
-
-    Three flat columns instead of an object per branch: there may be millions.
-    """
-
-    __slots__ = ("choices", "keys", "next", "options", "steps")
-
-    def __init__(self, choices: str, steps: array[int], options: str, keys: array[int]) -> None:
-        self.choices = choices
-        self.steps = steps
-        self.options = options
-        self.keys = keys
-        self.next = 0
 
 
 class PreemptionBounding:
@@ -107,6 +69,11 @@ class PreemptionBounding:
     search repeat itself, never miss anything; branches beyond the other limit are
     dropped, and then no bound after that is called covered.
 
+    *Several processes* share the cache of edges (:class:`SharedKeys`).  What it may lose
+    makes the search repeat itself, so that the number of executions can differ a little
+    from one exploration to the next; the argument above holds, as all of them work on
+    the same bound, which is completed when every piece has come back.
+
     Parameters:
         bound: the largest number of preemptions, or ``None`` for no bound.
         caching: whether to use happens-before caching.
@@ -141,35 +108,39 @@ class PreemptionBounding:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         self._tally = Tally()
         self._preemptions = 0
-        self._prefix: tuple[Choice, ...] | None = ()
-        self._path = DepthFirstPath()
-        self._alphabet = _Alphabet()
-        self._current: deque[_Deferred] = deque()
-        self._later: deque[_Deferred] = deque()
+        self._prefix: tuple[Choice, ...] | None = None
+        self._subtrees = Subtrees([()])
+        self._alphabet = Alphabet()
+        self._current: deque[Deferred] = deque()
+        self._later: deque[Deferred] = deque()
         self._current_waiting = 0
         self._later_waiting = 0
         self._dropped = 0
         self._beyond_bound = False
-        self._visited: set[int] = set()
+        self._visited: set[int] | SharedKeys = set()
         self._covered_bound: int | None = None
         self._bound_is_whole = True
-        self._done = False
+        # A part of one bound, with a worker process; the next bound is begun elsewhere.
+        self._is_piece = False
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._prefix is None and not self._done:
+        if self._prefix is None:
             self._prefix = self._next_prefix()
-            self._done = self._prefix is None
         return None if self._prefix is None else Plan(self._prefix)
 
     def _next_prefix(self) -> tuple[Choice, ...] | None:
-        if self._path:
-            return self._path.take()
         while True:
+            prefix = self._subtrees.take()
+            if prefix is not None:
+                return prefix
             while self._current:
                 prefix = self._take_deferred()
                 if prefix is not None:
-                    return prefix
+                    self._subtrees.add(prefix)
+                    return self._subtrees.take()
+            if self._is_piece:
+                return None
             self._covered_bound = self.completed_bound
             if not self._later:
                 return None
@@ -245,7 +216,7 @@ class PreemptionBounding:
                 # edge was taken before, after another task; so the test comes last.
                 break
         if branches:
-            self._path.extend(choices, branches)
+            self._subtrees.extend(choices, branches)
         if later:
             self._put_off(choices, later)
 
@@ -277,7 +248,7 @@ class PreemptionBounding:
         encode = self._alphabet.encode
         self._later_waiting += len(branches)
         self._later.append(
-            _Deferred(
+            Deferred(
                 encode(choices[: steps[-1]]),
                 array("I", steps),
                 encode(options),
@@ -293,7 +264,7 @@ class PreemptionBounding:
         return self._covered_bound
 
     def _is_bound_done(self) -> bool:
-        return self._prefix is None and not self._path and not self._current
+        return self._prefix is None and not self._subtrees and not self._current
 
     @property
     def exhausted(self) -> bool:
@@ -330,5 +301,131 @@ class PreemptionBounding:
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        waiting = self._path.waiting + self._current_waiting
+        waiting = self._subtrees.waiting + self._current_waiting
         return f"bound {self._preemptions}, {waiting:,} waiting"
+
+    # -- dividing ----------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        visited = self._visited
+        keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
+        return {
+            **self._piece(self._subtrees.to_json(), list(self._current)),
+            "is_piece": self._is_piece,
+            "later": [record.to_json() for record in self._later],
+            "tally": self._tally.to_json(),
+            "dropped": self._dropped,
+            "beyond_bound": self._beyond_bound,
+            "covered_bound": self._covered_bound,
+            "bound_is_whole": self._bound_is_whole,
+            "visited": "" if self._is_piece else b64encode(keys.tobytes()).decode("ascii"),
+        }
+
+    def _put_back(self) -> None:
+        if self._prefix is not None:
+            self._subtrees.add(self._prefix)
+            self._prefix = None
+
+    def _piece(self, subtrees: dict[str, Any], current: Sequence[Deferred]) -> State:
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "is_piece": True,
+            "preemptions": self._preemptions,
+            "alphabet": self._alphabet.choices(),
+            "subtrees": subtrees,
+            "current": [record.to_json() for record in current],
+            "later": [],
+            "tally": Tally().to_json(),
+            "dropped": 0,
+            "beyond_bound": False,
+            "covered_bound": None,
+            "bound_is_whole": True,
+            "visited": "",
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`.
+
+        What is shared with other processes stays so.
+        """
+        state = checked_state(state, self.name)
+        visited = self._visited
+        self.restart()
+        self._subtrees = Subtrees()
+        self._is_piece = state["is_piece"]
+        self._preemptions = state["preemptions"]
+        self._covered_bound = state["covered_bound"]
+        self._bound_is_whole = state["bound_is_whole"]
+        if self._is_piece and isinstance(visited, SharedKeys):
+            self._visited = visited
+        else:
+            keys = array("q")
+            keys.frombytes(b64decode(state["visited"]))
+            self._visited = set(keys)
+        self.take_in(state)
+
+    def hand_out(self, most: int) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of the current bound."""
+        self._put_back()
+        part = self._subtrees.part()
+        if part is not None:
+            return self._piece(part, ())
+        most = max(min(most, self._current_waiting // 8, 256), 1)
+        taken = self._take_records(most)
+        return self._piece(Subtrees().to_json(), taken) if taken else None
+
+    def _take_records(self, branches: int) -> list[Deferred]:
+        """Part with the first records that have so many branches, or a few more, together."""
+        taken: list[Deferred] = []
+        while self._current and branches > 0:
+            record = self._current[0]
+            if record.waiting > branches:
+                record = record.split(branches)
+            else:
+                self._current.popleft()
+            taken.append(record)
+            branches -= record.waiting
+            self._current_waiting -= record.waiting
+        return taken
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        if self._current_waiting > (0 if self._subtrees else 1):
+            taken = self._take_records((self._current_waiting + 1) // 2)
+            return self._piece(Subtrees().to_json(), taken)
+        part = self._subtrees.split()
+        return None if part is None else self._piece(part, ())
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._put_back()
+        self._subtrees.take_in(state["subtrees"])
+        codes = self._alphabet.translation(state["alphabet"])
+        current = [Deferred.from_json(record, codes) for record in state["current"]]
+        later = [Deferred.from_json(record, codes) for record in state["later"]]
+        self._current.extendleft(reversed(current))
+        self._current_waiting += sum(record.waiting for record in current)
+        self._later.extend(later)
+        self._later_waiting += sum(record.waiting for record in later)
+        self._tally.add(Tally.from_json(state["tally"]))
+        self._dropped += state["dropped"]
+        self._beyond_bound |= state["beyond_bound"]
+
+    def position(self) -> None:
+        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return
+
+    def begin_sharing(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        if self._caching and not isinstance(self._visited, SharedKeys):
+            self._visited = SharedKeys(self._visited, self._cache_limit)
+
+    def lost_a_worker(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`: what it recorded may never be executed."""
+        if isinstance(self._visited, SharedKeys):
+            self._visited.clear()
