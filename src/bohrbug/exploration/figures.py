@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Race
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.runtime import Executed, PlaceKey, place_key
@@ -13,15 +14,20 @@ from bohrbug.runtime.threads.runtime import Executed, PlaceKey, place_key
 Signature = tuple[object, ...]
 """What :meth:`bohrbug.model.outcome.Outcome.signature` gives."""
 
-RaceKey = tuple[PlaceKey | None, ...]
+RaceKey = tuple[Any, ...]
 """The two places of a data race as plain data, sorted."""
 
 
 def race_key(race: Race) -> RaceKey:
     """What makes two data races the same one, in every process."""
     places = (race.first.operation.place, race.second.operation.place)
-    keys = {None if place is None else place_key(place) for place in places}
-    return tuple(sorted(keys, key=lambda key: ("", "", 0, 0) if key is None else key))
+    # A trace from a file has sites in place of places.
+    keys = {tuple(place) if isinstance(place, Site) else _key(place) for place in places}
+    return tuple(sorted(keys, key=repr))
+
+
+def _key(place: Any) -> PlaceKey | None:
+    return None if place is None else place_key(place)
 
 
 @dataclass(slots=True)

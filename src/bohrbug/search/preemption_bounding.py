@@ -309,8 +309,6 @@ class PreemptionBounding:
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._put_back()
-        visited = self._visited
-        keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
         return {
             **self._piece(self._subtrees.to_json(), list(self._current)),
             "is_piece": self._is_piece,
@@ -320,8 +318,13 @@ class PreemptionBounding:
             "beyond_bound": self._beyond_bound,
             "covered_bound": self._covered_bound,
             "bound_is_whole": self._bound_is_whole,
-            "visited": "" if self._is_piece else b64encode(keys.tobytes()).decode("ascii"),
+            "visited": "" if self._is_piece else self._packed_cache(),
         }
+
+    def _packed_cache(self) -> str:
+        visited = self._visited
+        keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
+        return b64encode(keys.tobytes()).decode("ascii")
 
     def _put_back(self) -> None:
         if self._prefix is not None:

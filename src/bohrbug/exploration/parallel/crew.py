@@ -7,7 +7,7 @@ import signal
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -75,12 +75,12 @@ class Chief(Protocol):
         """Whether a failure that a worker found shows here, too."""
         ...
 
-    def take_failure(self, plan: Plan) -> None:
+    def take_failure(self, plan: Plan, signature: Signature) -> None:
         """Confirm a failure that a worker found, reduce it and add it to the findings."""
         ...
 
-    def learn_from(self, plan: Plan) -> bool:
-        """Execute a plan with eyes open; whether the search has to begin again because of it."""
+    def learn_from(self, plan: Plan) -> None:
+        """Execute a plan with eyes open; the search begins again if there is reason to."""
         ...
 
     def take_race(self, plan: Plan) -> None:
@@ -153,20 +153,16 @@ class Crew:
         self._hired: list[_Hired] = []
         self._waiting: deque[Piece] = deque()
         self._lesson: Plan | None = None
-        self._first: Plan | None = None
+        self._first: FoundFailure | None = None
         self._looked = 0.0
 
     # -- the whole -----------------------------------------------------------------
 
-    def work(self, pieces: Iterable[Piece] = ()) -> None:
+    def work(self) -> None:
         """Let workers explore, until nothing is left, or enough was found, or all changes.
 
         When it returns, the workers have ended and the strategy knows all that is left.
-
-        Parameters:
-            pieces: what was with workers when the exploration was saved.
         """
-        self._waiting.extend(pieces)
         if isinstance(self._strategy, Sharing):
             self._strategy.begin_sharing()
         try:
@@ -183,7 +179,7 @@ class Crew:
             self._dismiss()
             self._take_back()
         if self._first is not None:
-            self._chief.take_failure(self._first)
+            self._chief.take_failure(self._first.plan, self._first.signature)
         if self._lesson is not None and not self._chief.has_ended:
             self._chief.learn_from(self._lesson)
 
@@ -228,6 +224,9 @@ class Crew:
         # Some of the budget stays here, so that those who end early get more.
         most = max(most // (2 * self._size), 1)
         strategy = self._strategy
+        if strategy.position() is not None:
+            # In order, or a failure late in the sequence is found before an early one.
+            most = min(most, IN_SEQUENCE)
         state = strategy.hand_out(most)
         if state is None and not self._pieces():
             # All has come back: this may be the time for the next bound, or the next strategy.
@@ -272,10 +271,10 @@ class Crew:
                     self._assign()
             case FoundFailure(plan, signature, position):
                 if position is None or not chief.stops_at_first_failure:
-                    chief.take_failure(plan)
+                    chief.take_failure(plan, signature)
                 elif position < self._shared.limit and chief.confirms(plan, signature):
                     # Those before it in the sequence are still executed, those after it not.
-                    self._first = plan
+                    self._first = message
                     self._shared.limit = position
             case FoundRace(plan):
                 chief.take_race(plan)

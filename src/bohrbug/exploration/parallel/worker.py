@@ -203,9 +203,11 @@ class Worker:
             self._learn_step_limit(len(trace), figures)
         elif outcome.is_failure:
             signature = outcome.signature()
-            figures.occurrences[signature] = figures.occurrences.get(signature, 0) + 1
             told = self._told.get(signature, 0)
-            if signature not in self._task.known_failures and told < REPORTED:
+            if signature in self._task.known_failures or told >= REPORTED:
+                figures.occurrences[signature] = figures.occurrences.get(signature, 0) + 1
+            else:
+                # Counted by the first process, which executes the plan again.
                 self._told[signature] = told + 1
                 plan = Plan(tuple(trace.choices))
                 self._channel.send(FoundFailure(plan, signature, position))

@@ -6,7 +6,8 @@ import gc
 import itertools
 import marshal
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import CodeType
@@ -513,6 +514,37 @@ class ThreadsRuntime:
         """Forget scheduling points that were found on the way and are not in the file."""
         self._add_wanted_points()
         self.points = PlaceSet(place for place in self.points if place_key(place) in self._wanted)
+
+    @contextmanager
+    def other_points(self, keys: Iterable[PlaceKey]) -> Generator[None]:
+        """Within it these places and no others are scheduling points, as far as they are known.
+
+        Executions in it must not learn.
+        """
+        points, wanted = self.points, self._wanted
+        self.points, self._wanted = PlaceSet(), set(keys)
+        self._add_wanted_points()
+        try:
+            yield
+        finally:
+            self.points, self._wanted = points, wanted
+            self._with_points.clear()
+            self._rewriter.keep(None)
+            self._all_rewritten = True
+
+    def take_new_points(self) -> None:
+        """Let places that the last execution has found be scheduling points now, not later."""
+        self._take_new_points()
+
+    def sources(self) -> list[str]:
+        """The files of the functions that are rewritten."""
+        return sorted(
+            {
+                made.co_filename
+                for view in self._rewriter._views.values()
+                for _, made in view.made.values()
+            }
+        )
 
     def point_sites(self) -> list[Site]:
         """Where the data accesses that are scheduling points stand in the source."""
