@@ -103,7 +103,6 @@ class Explorer:
         self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
         self._progress = progress
         self._on_stuck = on_stuck
-        self._keeper = keeper
         self._remembered = remembered
         self._settle = settle
         self.runtime: ThreadsRuntime = threads_subject(
@@ -117,6 +116,8 @@ class Explorer:
             options.strategy,
             Options(options.executions, options.seed, options.bound, options.depth),
         )
+        # What can't be saved can't be kept.
+        self._keeper = keeper if is_divisible(self.strategy) else None
         self.findings = Findings(
             options, self.result, self.runtime, self._strategy_name, lambda: self._interrupted
         )
@@ -150,6 +151,8 @@ class Explorer:
                 self.findings.finish()
                 self._keep_at_the_end(searched)
         finally:
+            if self._keeper is not None:
+                self._keeper.close()
             if watchdog is not None:
                 watchdog.stop()
             self._give_interrupts_back(handler)
@@ -181,10 +184,14 @@ class Explorer:
 
     def _begin(self) -> bool:
         """The first executions, or those of an earlier process; True if there is more to do."""
-        saved = self._keeper.load() if self._keeper is not None else None
-        if saved is not None:
-            self._resume(saved)
-            return True
+        loaded = self._keeper.load() if self._keeper is not None else None
+        if loaded is not None:
+            saved = loaded.saved
+            seen = {} if saved is None else saved.occurrences
+            self.findings.restore(loaded.failures, loaded.races, seen)
+            if saved is not None:
+                self._resume(saved)
+                return True
         if not self._prime():
             return False
         if not self.has_ended:
@@ -445,6 +452,7 @@ class Explorer:
             longest_passed=self.longest_passed,
             notes=list(self._notes),
             uncontrolled=dict(self._uncontrolled),
+            occurrences=self.findings.occurrences(),
         )
 
     def _keep_findings(self) -> None:
@@ -456,9 +464,8 @@ class Explorer:
         if self._keeper is None:
             return
         unfinished = self._interrupted or self._is_time_up()
-        if searched and unfinished and is_divisible(self.strategy) and not self._hung:
+        if searched and unfinished and self._proposed and not self._hung:
             self.save()
-            self._keeper.close()
         else:
             self._keeper.discard()
 
@@ -488,7 +495,6 @@ class Explorer:
         self._started = _now() - saved.seconds
         if saved.longest_passed:
             self._learn_step_limit(saved.longest_passed)
-        self.findings.restore(saved.failures, saved.races)
         strategy.restore(saved.strategy)
         for piece in saved.pieces:
             self.take_figures(piece.figures)

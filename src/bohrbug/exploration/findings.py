@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -53,16 +53,33 @@ class Findings:
         self.failures: dict[Signature, Failure] = {}
         self.unconfirmed: dict[Signature, int] = {}
 
-    def restore(self, failures: Sequence[Failure], races: dict[RaceKey, Race]) -> None:
-        """Take over what an earlier process has found."""
-        self.races.update(races)
+    def restore(
+        self,
+        failures: Sequence[Failure],
+        races: Mapping[RaceKey, Race],
+        occurrences: Mapping[tuple[object, ...], int],
+    ) -> None:
+        """Take over what an earlier process has found.
+
+        Parameters:
+            failures: in the order of their finding.
+            races: by their keys.
+            occurrences: see :meth:`occurrences`; what is not in it will be seen again.
+        """
         self._result.failures.extend(failures)
         for failure in failures:
             race = failure.outcome.race
-            if failure.outcome.kind is OutcomeKind.RACE and race is not None:
-                self.failures[race_key(race)] = failure
-            else:
-                self.failures[failure.outcome.signature()] = failure
+            is_race = failure.outcome.kind is OutcomeKind.RACE and race is not None
+            key = race_key(race) if is_race and race is not None else failure.outcome.signature()
+            self.failures[key] = failure
+            failure.occurrences = occurrences.get(key, 0)
+        for key, race in races.items():
+            self.races[key] = replace(race, count=occurrences.get(key, 0))
+
+    def occurrences(self) -> dict[tuple[object, ...], int]:
+        """How often each data race and each failure was seen."""
+        seen: dict[tuple[object, ...], int] = {key: race.count for key, race in self.races.items()}
+        return seen | {key: failure.occurrences for key, failure in self.failures.items()}
 
     # -- data races --------------------------------------------------------------------
 

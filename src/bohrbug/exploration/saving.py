@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from bohrbug.exploration.figures import Figures, RaceKey, counts_from_json, counts_to_json
@@ -29,6 +29,22 @@ class SavedPiece:
 
 
 @dataclass(slots=True)
+class Loaded:
+    """What a file holds.
+
+    Parameters:
+        saved: the state; ``None`` if something was found before it was saved for the first time.
+        failures: found so far; findings are kept at once, so there may be newer ones than
+            the state knows of.
+        races: seen so far.
+    """
+
+    saved: Saved | None
+    failures: list[Failure]
+    races: dict[RaceKey, Race]
+
+
+@dataclass(slots=True)
 class Saved:
     """An exploration between two executions.
 
@@ -46,8 +62,7 @@ class Saved:
         longest_passed: steps of the longest execution that passed.
         notes: caveats so far.
         uncontrolled: what ran outside our control, with how often.
-        failures: found so far.
-        races: seen so far.
+        occurrences: how often each failure, and each data race, had been seen.
     """
 
     strategy: State
@@ -65,11 +80,10 @@ class Saved:
     longest_passed: int
     notes: list[str]
     uncontrolled: dict[str, int]
-    failures: list[Failure] = field(default_factory=list)
-    races: dict[RaceKey, Race] = field(default_factory=dict)
+    occurrences: dict[tuple[object, ...], int]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, without the findings."""
+        """Plain data."""
         plain = {
             name: getattr(self, name)
             for name in (*_NUMBERS, "strategy", "counters", "notes", "uncontrolled")
@@ -82,6 +96,7 @@ class Saved:
             ],
             "lessons": [plan_to_json(plan) for plan in self.lessons],
             "points": [list(point) for point in self.points],
+            "occurrences": counts_to_json(self.occurrences),
         }
 
     @classmethod
@@ -103,6 +118,7 @@ class Saved:
             ],
             lessons=[plan_from_json(plan) for plan in data["lessons"]],
             points=[(file, name, line, offset) for file, name, line, offset in data["points"]],
+            occurrences=counts_from_json(data["occurrences"]),
         )
 
 
@@ -141,7 +157,7 @@ def figures_from_json(data: dict[str, Any]) -> Figures:
 class Keeper(Protocol):
     """Keeps an exploration, so that another process can go on with it."""
 
-    def load(self) -> Saved | None:
+    def load(self) -> Loaded | None:
         """What an earlier process has kept, if it is to be resumed.
 
         Raises:

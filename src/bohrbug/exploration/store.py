@@ -25,7 +25,7 @@ from bohrbug.exploration.reproduction import (
     options_from_json,
 )
 from bohrbug.exploration.result import Failure
-from bohrbug.exploration.saving import ResumeError, Saved
+from bohrbug.exploration.saving import Loaded, ResumeError, Saved
 from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.model.trace import Trace
@@ -50,7 +50,7 @@ SAVE_EVERY = 1.0
 SHARE = 0.02
 """The part of the time that saving may take; beyond it is done less often."""
 
-CHANGEABLE = ("seconds", "workers", "executions")
+CHANGEABLE = ("seconds", "workers")
 """Options that may differ when an exploration is resumed."""
 
 _now = time.perf_counter
@@ -141,7 +141,7 @@ class ExplorationStore:
 
     # -- reading -------------------------------------------------------------------------
 
-    def load(self) -> Saved | None:
+    def load(self) -> Loaded | None:
         """See :class:`~bohrbug.exploration.saving.Keeper`."""
         if not self._resume:
             return None
@@ -152,15 +152,15 @@ class ExplorationStore:
         self._check(connection, about)
         try:
             row = connection.execute("SELECT content FROM state").fetchone()
-            saved = Saved.from_json(_unpacked(row[0]))
-            saved.failures = list(_failures(connection))
-            saved.races = dict(_races(connection))
+            loaded = Loaded(
+                None if row is None else Saved.from_json(_unpacked(row[0])),
+                list(_failures(connection)),
+                dict(_races(connection)),
+            )
         except (KeyError, TypeError, ValueError, zlib.error) as error:
-            raise ResumeError(
-                f"{self.path} is damaged: {type(error).__name__}: {error}"
-            ) from error
+            raise ResumeError(f"{self.path} is damaged: {type(error).__name__}: {error}") from error
         self._due = _now() + SAVE_EVERY
-        return saved
+        return loaded
 
     def _check(self, connection: sqlite3.Connection, about: Mapping[str, str]) -> None:
         """That nothing has changed on which the exploration depends.
@@ -266,9 +266,7 @@ class ExplorationStore:
             except DatabaseError as error:
                 raise ResumeError(str(error)) from error
             except sqlite3.OperationalError as error:
-                raise ResumeError(
-                    f"{self.path} is in use by another process ({error})"
-                ) from error
+                raise ResumeError(f"{self.path} is in use by another process ({error})") from error
             self._connection = connection
         return self._connection
 

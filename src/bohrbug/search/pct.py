@@ -168,7 +168,6 @@ class PCT:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         return f"{counted(self._turn, 'PCT execution')}, k = {self._steps}"
 
-
     # -- dividing ----------------------------------------------------------------------
 
     def state(self) -> State:

@@ -133,7 +133,6 @@ class Portfolio:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         return f"{self.current.name}: {self.current.progress()}"
 
-
     # -- dividing ----------------------------------------------------------------------
 
     @property
