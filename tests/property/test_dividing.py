@@ -233,7 +233,12 @@ def test_a_saved_search_goes_on_where_it_was() -> None:
             for task in ("0", "0.1", "0.2")
         )
     )
-    for make in (DepthFirst, PreemptionBounding, lambda: RandomWalk(1, 50), lambda: PCT((1, 2), 1, 50)):
+    for make in (
+        DepthFirst,
+        PreemptionBounding,
+        lambda: RandomWalk(1, 50),
+        lambda: PCT((1, 2), 1, 50),
+    ):
         strategy, log = make(), Log(program)
         expected = alone(make, program)[1]
         while log.step(strategy):

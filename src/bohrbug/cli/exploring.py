@@ -68,6 +68,7 @@ class ProgressAdapter:
 
 
 def usage_error(message: str) -> NoReturn:
+    """Say what is wrong with the command, and exit."""
     click.echo(f"bohrbug: {message}", err=True)
     sys.exit(USAGE)
 

@@ -72,9 +72,9 @@ class Divisible(Strategy, Protocol):
     def position(self) -> int | None:
         """The place of the plan that was proposed last in the one sequence of all plans.
 
-        To be asked before that plan is observed. Counted from 0; ``None`` if the strategy has no such sequence.  Where there is one,
-        the failure with the least position is the one that is found first, however many
-        processes took part.
+        To be asked before that plan is observed.  Counted from 0; ``None`` if the strategy
+        has no such sequence.  Where there is one, the failure with the least position is
+        the one that is found first, however many processes took part.
         """
         ...
 

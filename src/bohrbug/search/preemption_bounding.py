@@ -429,6 +429,6 @@ class PreemptionBounding:
             self._visited = SharedKeys(self._visited, self._cache_limit)
 
     def lost_a_worker(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`: what it recorded may never be executed."""
+        """See :class:`~bohrbug.search.divisible.Sharing`: what it has seen may not be done."""
         if isinstance(self._visited, SharedKeys):
             self._visited.clear()

@@ -34,6 +34,10 @@ class Seeds:
         return bits(32)
 
 
+def _or_0(start: int | None) -> int:
+    return start or 0
+
+
 class Indices:
     """Which numbers of the one sequence of plans are left to do.
 
@@ -45,7 +49,7 @@ class Indices:
 
     def __init__(self, ranges: Iterable[Sequence[int | None]] = ((0, None),)) -> None:
         self._ranges: list[list[Any]] = sorted(
-            [start, end] for start, end in ranges if end is None or start < end
+            [start, end] for start, end in ranges if end is None or _or_0(start) < end
         )
 
     @property

@@ -54,9 +54,10 @@ class DepthFirstPath:
         return (*self._choices[:step], choice)
 
     def split(self) -> DepthFirstPath | None:
-        """Part with the shallowest branch, behind which the most is; ``None`` if it is the only one.
+        """Part with the shallowest branch, behind which the most is; or with nothing.
 
-        Of several choices at that step the ones that would be taken last are given away.
+        Of several choices at that step the ones that would be taken last are given away;
+        the only branch is kept.
         """
         if self.waiting < 2:
             return None

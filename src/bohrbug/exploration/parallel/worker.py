@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -250,7 +251,7 @@ def live_as_worker(parent: int, work: Callable[[], object]) -> NoReturn:
         status = 0
     except BaseException:  # noqa: BLE001
         # Told by the status; the traceback goes where the first process's would.
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        traceback.print_exc()
     finally:
         # No clean-up that belongs to the first process: its files, its fixtures, its threads.
         _exit(status)
