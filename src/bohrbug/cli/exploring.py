@@ -174,7 +174,7 @@ def explore(
         except ResumeError as error:
             line.close()
             usage_error(str(error))
-    for failure in result.failures:
+    for failure in result.reproducible:
         write_reproduction(explorer, failure, subject.target)
     code = _exit_code(result)
     if as_json:

@@ -130,6 +130,8 @@ class Explorer:
         # Plans whose executions have shown the runtime more of the test, in order.
         self._lessons: list[Plan] = []
         self._interrupted = False
+        # Executions from now on follow other rules: the strategy has to begin again.
+        self._rules_changed = False
         self._started = 0.0
         self._shown = 0.0
         # Steps of the longest execution that passed.
@@ -161,6 +163,12 @@ class Explorer:
         for kind, *_ in self.findings.unconfirmed:
             what = getattr(kind, "value", kind)
             self._notes.append(f"a failure was seen but not confirmed by replay ({what})")
+        if result.untimely:
+            outcome = result.untimely[0].outcome
+            self._notes.append(
+                "the test fails if a timeout or a sleep ends although other tasks could still run "
+                f"({outcome.message or outcome.kind.value}); explored without that from then on"
+            )
         result.races = list(self.findings.races.values())
         result.interrupted = self._interrupted
         result.verdict = verdict(
@@ -232,6 +240,8 @@ class Explorer:
             return True
         while not self._search_alone(ALONE, ALONE_SECONDS):
             self._search_together()
+            if self.findings.rules_changed:
+                self._restart()
         return True
 
     def _search_alone(self, executions: int | None = None, seconds: float = 0.0) -> bool:
@@ -265,13 +275,14 @@ class Explorer:
                 trace, more = again
                 new_points += more
             strategy.observe(trace)
-            if new_points:
+            if new_points or self.findings.rules_changed:
                 self._restart()
             if self.is_saving:
                 self.save()
         return True
 
     def _restart(self) -> None:
+        self.findings.rules_changed = False
         if self._restarts < RESTARTS:
             self._restarts += 1
             self.strategy.restart()
@@ -374,7 +385,7 @@ class Explorer:
             )
 
     def _learn_step_limit(self, length: int) -> None:
-        if length > self.longest_passed:
+        if self.longest_passed < length < self.runtime.settings.max_steps:
             self.longest_passed = length
             limit = step_limit(length)
             self.runtime.settings = replace(self.runtime.settings, max_steps=limit)

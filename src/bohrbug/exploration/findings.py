@@ -52,22 +52,28 @@ class Findings:
         self.races: dict[RaceKey, Race] = {}
         self.failures: dict[Signature, Failure] = {}
         self.unconfirmed: dict[Signature, int] = {}
+        # Executions from now on follow other rules: the strategy has to begin again.
+        self.rules_changed = False
 
     def restore(
         self,
-        failures: Sequence[Failure],
+        failures: Sequence[tuple[Failure, bool]],
         races: Mapping[RaceKey, Race],
         occurrences: Mapping[tuple[object, ...], int],
     ) -> None:
         """Take over what an earlier process has found.
 
         Parameters:
-            failures: in the order of their finding.
+            failures: see :meth:`kept`.
             races: by their keys.
             occurrences: see :meth:`occurrences`; what is not in it will be seen again.
         """
-        self._result.failures.extend(failures)
-        for failure in failures:
+        for failure, is_untimely in failures:
+            if is_untimely:
+                self._result.untimely.append(failure)
+                self._forbid_early_timeouts()
+                continue
+            self._result.failures.append(failure)
             race = failure.outcome.race
             is_race = failure.outcome.kind is OutcomeKind.RACE and race is not None
             key = race_key(race) if is_race and race is not None else failure.outcome.signature()
@@ -154,6 +160,30 @@ class Findings:
         self._result.failures.append(failure)
         if self._options.minimise and not self._is_interrupted() and len(trace) <= LONG:
             self._minimise(failure)
+        if failure.early_timeouts and self._options.timeouts == "report":
+            self._put_aside(failure)
+
+    def _put_aside(self, failure: Failure) -> None:
+        """A failure that needs a timeout to fire early: go on without such timeouts.
+
+        Most tests guard themselves with timeouts that they never expect to fire.
+        """
+        self._result.failures.remove(failure)
+        self._result.untimely.append(failure)
+        # The same failure without early timeouts would count.
+        del self.failures[failure.outcome.signature()]
+        self._forbid_early_timeouts()
+        self.rules_changed = True
+
+    def _forbid_early_timeouts(self) -> None:
+        self._runtime.settings = replace(self._runtime.settings, late_timeouts=True)
+
+    def kept(self) -> list[tuple[Failure, bool]]:
+        """All failures, with whether each was put aside, for a file."""
+        return [
+            *((failure, False) for failure in self.failures.values()),
+            *((failure, True) for failure in self._result.untimely),
+        ]
 
     def not_confirmed(self, signature: Signature) -> None:
         """A replay did not show a failure that was seen."""

@@ -35,12 +35,12 @@ class Loaded:
     Parameters:
         saved: the state; ``None`` if something was found before it was saved for the first time.
         failures: found so far; findings are kept at once, so there may be newer ones than
-            the state knows of.
+            the state knows of; with whether each was put aside.
         races: seen so far.
     """
 
     saved: Saved | None
-    failures: list[Failure]
+    failures: list[tuple[Failure, bool]]
     races: dict[RaceKey, Race]
 
 

@@ -227,17 +227,13 @@ class ExplorationStore:
 
     def _write_findings(self, connection: sqlite3.Connection, findings: Findings) -> None:
         connection.execute("DELETE FROM failures")
-        for failure in findings.failures.values():
-            connection.execute(
-                "INSERT INTO failures (content) VALUES (?)", (_packed(_failure_to_json(failure)),)
-            )
+        for failure, is_untimely in findings.kept():
+            content = {**_failure_to_json(failure), "untimely": is_untimely}
+            connection.execute("INSERT INTO failures (content) VALUES (?)", (_packed(content),))
         connection.execute("DELETE FROM races")
         if findings.races:
-            content = [
-                [key for key, _ in findings.races.items()],
-                trace_to_json(Trace(races=list(findings.races.values()))),
-            ]
-            connection.execute("INSERT INTO races (content) VALUES (?)", (_packed(content),))
+            races = [list(findings.races), trace_to_json(Trace(races=[*findings.races.values()]))]
+            connection.execute("INSERT INTO races (content) VALUES (?)", (_packed(races),))
 
     def close(self) -> None:
         """See :class:`~bohrbug.exploration.saving.Keeper`."""
@@ -341,13 +337,13 @@ def _failure_to_json(failure: Failure) -> dict[str, Any]:
     }
 
 
-def _failures(connection: sqlite3.Connection) -> Iterator[Failure]:
+def _failures(connection: sqlite3.Connection) -> Iterator[tuple[Failure, bool]]:
     for (content,) in connection.execute("SELECT content FROM failures ORDER BY number"):
         data = _unpacked(content)
         failure = failure_from_json(data)
         failure.points = tuple((file, name, line, at) for file, name, line, at in data["points"])
         failure.occurrences = data["occurrences"]
-        yield failure
+        yield failure, data["untimely"]
 
 
 def _races(connection: sqlite3.Connection) -> Iterator[tuple[Any, Race]]:

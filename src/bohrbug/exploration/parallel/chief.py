@@ -55,7 +55,7 @@ class _ExplorersChief:
 
     @property
     def has_to_restart(self) -> bool:
-        return False
+        return self._explorer.findings.rules_changed
 
     @property
     def executions_left(self) -> int:
