@@ -125,9 +125,9 @@ def until_done(
 EXACT = [
     {"strategy": "dfs", "executions": 2500},
     {"strategy": "ipb", "bound": 2, "executions": 100_000},
+    {"strategy": "idb", "bound": 1, "executions": 100_000},
     {"strategy": "random", "executions": 1500},
     {"strategy": "pct", "executions": 1500},
-    {"strategy": "auto", "executions": 1500},
 ]
 
 

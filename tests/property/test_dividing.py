@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from bohrbug.model.happens_before import canonical_hash
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
-from bohrbug.search.default import default_strategy
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
-from bohrbug.search.divisible import Divisible, State, StateError, is_divisible
+from bohrbug.search.divisible import Divisible, State, StateError
 from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
@@ -200,20 +200,20 @@ def test_randomised_strategies_divided_execute_the_same_plans(
 
 
 @several
-@given(programs, st.integers(0, 2**32), st.integers(1, 60))
-def test_a_portfolio_keeps_to_its_budget(program: Program, seed: int, budget: int) -> None:
-    def make() -> Divisible:
-        strategy = default_strategy(budget)
-        assert is_divisible(strategy)
-        return strategy
+@given(programs, st.integers(0, 2**32), st.sampled_from([0, 1, 2, None]))
+def test_bounding_of_delays_divided_is_the_same_search(
+    program: Program, seed: int, bound: int | None
+) -> None:
+    if count_schedules(program) > 400:
+        return
 
-    _, expected = alone(make, program)
+    def make() -> DelayBounding:
+        return DelayBounding(bound, caching=False)
+
+    whole, expected = alone(make, program)
     parts, found = divided(make, program, seed)
-    assert sum(found.schedules.values()) <= budget
-    if not parts.complete:
-        assert sum(found.schedules.values()) == budget
-    if sum(expected.schedules.values()) < budget:
-        assert found.classes == expected.classes
+    assert found.schedules == expected.schedules
+    assert parts.complete == whole.complete
 
 
 @pytest.mark.parametrize("strategy", [DepthFirst(), PreemptionBounding(), RandomWalk(), PCT()])

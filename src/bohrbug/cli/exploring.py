@@ -23,6 +23,7 @@ from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
+from bohrbug.search.estimates import Estimate
 from bohrbug.settings import (
     BY_NAME,
     OPTIONS,
@@ -61,10 +62,11 @@ class ProgressAdapter:
         failures: int,
         races: int,
         words: str,
+        estimate: Estimate | None = None,
     ) -> None:
         """See :class:`bohrbug.exploration.explorer.Progress`."""
         rate = executions / elapsed if elapsed > 0 else 0.0
-        self._line.update(executions, rate, budget, failures, races, words, elapsed)
+        self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
 
 
 def usage_error(message: str) -> NoReturn:

@@ -15,10 +15,10 @@ from bohrbug.exploration.figures import Figures, Signature, divergence_words, st
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.remembered import REMEMBERED, Remembered
-from bohrbug.exploration.result import Result, Verdict, VerdictKind
+from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.verdicts import verdict
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
@@ -26,9 +26,12 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Executed, Level, ThreadsRuntime
 from bohrbug.search.divisible import is_divisible
-from bohrbug.search.portfolio import Portfolio, Searching
-from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.estimates import Estimate
 from bohrbug.search.registry import Options, strategy_named
+from bohrbug.search.strategy import Composite, Strategy
+
+FIRST = "non-preemptive"
+"""Stands for the strategy where the first executions, which it has not planned, have failed."""
 
 ALONE = 64
 """Executions of a search before workers join it: a small test needs none."""
@@ -57,6 +60,7 @@ class Progress(Protocol):
         failures: int,
         races: int,
         words: str,
+        estimate: Estimate | None = None,
     ) -> None:
         """Called several times a second.
 
@@ -67,6 +71,7 @@ class Progress(Protocol):
             failures: distinct failures so far.
             races: distinct data races so far.
             words: the strategy's own words.
+            estimate: of the size of the space, if there is one.
         """
         ...
 
@@ -112,7 +117,7 @@ class Explorer:
             Scope(options.scope),
             options.invariant,
         )
-        self.strategy: Searching = strategy_named(
+        self.strategy: Strategy = strategy_named(
             options.strategy,
             Options(options.executions, options.seed, options.bound, options.depth),
         )
@@ -123,8 +128,8 @@ class Explorer:
         )
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
-        self._hung = False
-        self._gave_up = False
+        self._hung = ""
+        self._gave_up = ""
         self._proposed = 0
         self._restarts = 0
         # Plans whose executions have shown the runtime more of the test, in order.
@@ -171,16 +176,27 @@ class Explorer:
             )
         result.races = list(self.findings.races.values())
         result.interrupted = self._interrupted
-        result.verdict = verdict(
-            result,
-            self.strategy if searched else None,
-            self._bound_completed(),
-            self._proposed > 0,
-            self._uncontrolled,
-            tuple(self._notes),
-            self._hung or self._gave_up,
-        )
+        if isinstance(self.strategy, Composite):
+            result.distinct = self.strategy.distinct
+        result.verdict = judge(self._evidence(searched))
         return result
+
+    def _evidence(self, searched: bool) -> Evidence:
+        result = self.result
+        return Evidence(
+            self.options,
+            self.strategy if searched else None,
+            self._proposed > 0,
+            result.executions,
+            result.seconds,
+            len(result.failures),
+            result.diverged,
+            result.interrupted,
+            self._hung or self._gave_up,
+            self._uncontrolled,
+            self.runtime.skipped_functions(),
+            tuple(self._notes),
+        )
 
     def _new_watchdog(self) -> Watchdog | None:
         seconds = self.options.hang_seconds
@@ -234,7 +250,8 @@ class Explorer:
         if not is_divisible(self.strategy):
             # Not a caveat: what is said of the test is as good as ever.
             self.result.notices.append(
-                f"the strategy {self.strategy.name} can't be divided: one process explored"
+                f"one process explored: the work of the strategy {self.strategy.name} can't be "
+                "divided among workers (that of dfs, ipb, idb, pct and random can)"
             )
             self._search_alone()
             return True
@@ -308,7 +325,7 @@ class Explorer:
         result, options = self.result, self.options
         return (
             self._interrupted
-            or self._hung
+            or bool(self._hung)
             or result.executions >= options.executions
             or (bool(result.failures) and not options.keep_going)
             or self._is_time_up()
@@ -363,7 +380,7 @@ class Explorer:
 
     def note_hang(self, message: str) -> None:
         """An execution hung, here or in a worker: the exploration ends."""
-        self._hung = True
+        self._hung = message
         self._notes.append(message)
 
     def tell_progress(self, more: int) -> None:
@@ -382,6 +399,7 @@ class Explorer:
                 len(self.result.failures),
                 len(self.findings.races),
                 self.strategy.progress(),
+                estimate_of(self.strategy),
             )
 
     def _learn_step_limit(self, length: int) -> None:
@@ -392,13 +410,9 @@ class Explorer:
 
     def _strategy_name(self) -> str:
         strategy = self.strategy
-        return strategy.current.name if isinstance(strategy, Portfolio) else strategy.name
-
-    def _bound_completed(self) -> bool:
-        strategy: Any = self.strategy
-        if isinstance(strategy, Portfolio):
-            strategy = strategy._stages[0].strategy
-        return isinstance(strategy, PreemptionBounding) and strategy.exhausted
+        if not self._proposed:
+            return FIRST
+        return strategy.current.name if isinstance(strategy, Composite) else strategy.name
 
     # -- remembered schedules ------------------------------------------------------------
 
@@ -565,7 +579,7 @@ class Explorer:
 
     def note_given_up(self, message: str) -> None:
         """Workers have died, and a part of the search was given up."""
-        self._gave_up = True
+        self._gave_up = message
         self._notes.append(message)
 
     # -- interrupts --------------------------------------------------------------------

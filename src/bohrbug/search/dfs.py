@@ -14,6 +14,7 @@ from bohrbug.search.branching import (
     last_branching_step,
 )
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.tree import Subtrees
 
 
@@ -41,6 +42,8 @@ class DepthFirst:
         self._subtrees = Subtrees([()])
         self._tally = Tally()
         self._prefix: tuple[Choice, ...] | None = None
+        # Then the tree is in pieces, of which no share can be told.
+        self._was_divided = False
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -76,6 +79,14 @@ class DepthFirst:
     def complete(self) -> bool:
         """Whether every schedule was executed, and nothing was given up."""
         return self.exhausted and self._tally.is_whole
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """How many schedules there are, from the explored part of the tree."""
+        if self.exhausted or self._was_divided:
+            return None
+        share = share_of_tree(self._subtrees.levels())
+        return size_from_share(self._tally.executions, share, "schedules")
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -114,11 +125,13 @@ class DepthFirst:
         self._prefix = None
         self._subtrees = Subtrees()
         self._subtrees.take_in(state["subtrees"])
+        self._was_divided = True
         self._tally = Tally.from_json(state["tally"])
 
     def hand_out(self, most: int) -> State | None:  # noqa: ARG002
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._put_back()
+        self._was_divided = True
         part = self._subtrees.part()
         return None if part is None else self._piece(part, Tally())
 

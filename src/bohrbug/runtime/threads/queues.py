@@ -16,6 +16,7 @@ from bohrbug.runtime.threads.control import (
     current,
     real_get_ident,
 )
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.locks import _Lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import _registering, place_of
@@ -34,6 +35,18 @@ def _mutex_is_free(self: Any) -> bool:
     return not (isinstance(mutex, _Lock) and mutex._real.locked())
 
 
+def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
+    """What would block on the queue now."""
+    execution.suspended += 1  # the size may be code of the program
+    try:
+        size = queue._qsize()
+    finally:
+        execution.suspended -= 1
+    shut_down = getattr(queue, "is_shutdown", False)
+    has_room = queue.maxsize <= 0 or size < queue.maxsize
+    execution.note_gate(size > 0 or shut_down, has_room or shut_down, waits)
+
+
 @patches.method(_Queue, "put")
 def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None) -> None:
     execution = controlled()
@@ -49,6 +62,7 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
     if self.maxsize <= 0 or not block or (timeout is not None and timeout < 0):
         if not task.inside:
             execution.perform(PUT, state, place, lambda: _mutex_is_free(self))
+            _note_gate(execution, self, False)
             if self.maxsize > 0 and self._qsize() >= self.maxsize:
                 execution.observe(state, place)
     else:
@@ -60,6 +74,7 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
 
         if execution.perform(PUT, state, place, ready, timeout):
             timeout = None
+        _note_gate(execution, self, True)
         block = False
     task.inside += 1
     try:
@@ -82,6 +97,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     if not block or (timeout is not None and timeout < 0):
         if not task.inside:
             execution.perform(GET, state, place, lambda: _mutex_is_free(self))
+            _note_gate(execution, self, False)
             if not self._qsize():
                 execution.observe(state, place)
     else:
@@ -92,6 +108,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
             )
 
         execution.perform(GET, state, place, ready, timeout)
+        _note_gate(execution, self, True)
         block = False
     task.inside += 1
     try:
@@ -118,6 +135,7 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             state = execution.resources.of(self, type(self).__name__)
             place = place_of(frame)
             execution.perform(kind, state, place, lambda: ready(self))
+            _note_gate(execution, self, False)
             if kind is INSPECT:
                 execution.observe(state, place)
         task.inside += 1
@@ -165,6 +183,7 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None and not execution.current.inside:
             execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+            execution.note_gate(not self._real.empty(), True, False)
         self._real.put(item, block, timeout)
 
     def put_nowait(self, item: Any) -> None:
@@ -172,6 +191,7 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None and not execution.current.inside:
             execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+            execution.note_gate(not self._real.empty(), True, False)
         self._real.put_nowait(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
@@ -194,10 +214,12 @@ class SimpleQueue:
         if not block:
             if not execution.current.inside:
                 execution.perform(GET, state, place)
+                execution.note_gate(not real.empty(), True, False)
                 if real.empty():
                     execution.observe(state, place)
         elif not (execution.current.inside and not real.empty()):
             execution.perform(GET, state, place, lambda: not real.empty(), timeout)
+            execution.note_gate(not real.empty(), True, True)
         return real.get_nowait()
 
     def _inspect(self, frame: Any) -> None:

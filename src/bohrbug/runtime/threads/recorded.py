@@ -72,6 +72,8 @@ def recorded_trace(plan: Plan, execution: Execution, rows: list[tuple[Any, ...]]
     trace.arities = {}
     trace.final_pending = {}
     trace.effects = []
+    trace.early_timeouts = []
+    trace.gates = {}
     trace.races = []
     trace.outcome = PASSED
     trace.divergence = None
