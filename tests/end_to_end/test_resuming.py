@@ -58,7 +58,8 @@ stores.SAVE_EVERY, stores.SHARE, chief.STATE_EVERY = 0.02, 1.0, 0.02
 given = json.loads(sys.argv[1])
 path = Path("kept.exploration")
 options = ExploreOptions(keep_going=True, seconds=None, minimise=False, **given)
-subject = stores.Subject({"kind": "function", "name": "program:test", "path": None}, "test", options)
+target = {"kind": "function", "name": "program:test", "path": None}
+subject = stores.Subject(target, "test", options)
 store = stores.ExplorationStore(subject, path, resume=path.exists())
 result = Explorer(test, "test", options, keeper=store).explore()
 print(json.dumps({

@@ -64,7 +64,7 @@ class ProgressAdapter:
         words: str,
         estimate: Estimate | None = None,
     ) -> None:
-        """See :class:`bohrbug.exploration.explorer.Progress`."""
+        """See :class:`bohrbug.exploration.progress.Progress`."""
         rate = executions / elapsed if elapsed > 0 else 0.0
         self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
 

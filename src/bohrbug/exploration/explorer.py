@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
 
 from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
 from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
@@ -26,7 +25,6 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Executed, Level, ThreadsRuntime
 from bohrbug.search.divisible import is_divisible
-from bohrbug.search.estimates import Estimate
 from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.strategy import Composite, Strategy
 
@@ -47,33 +45,6 @@ RESTARTS = 100
 
 _now = time.perf_counter
 _seed = random.seed
-
-
-class Progress(Protocol):
-    """Told how an exploration goes on."""
-
-    def update(
-        self,
-        executions: int,
-        budget: int,
-        elapsed: float,
-        failures: int,
-        races: int,
-        words: str,
-        estimate: Estimate | None = None,
-    ) -> None:
-        """Called several times a second.
-
-        Parameters:
-            executions: executions so far.
-            budget: executions at most.
-            elapsed: seconds so far.
-            failures: distinct failures so far.
-            races: distinct data races so far.
-            words: the strategy's own words.
-            estimate: of the size of the space, if there is one.
-        """
-        ...
 
 
 class Explorer:
@@ -149,11 +120,10 @@ class Explorer:
         result = self.result
         self._started = _now()
         state = random.getstate()
-        handler = self._take_interrupts()
         searched = False
         watchdog = self._new_watchdog()
         try:
-            with self.runtime:
+            with Interrupts(self.stop), self.runtime:
                 searched = self._begin() and self._search()
                 self.findings.finish()
                 self._keep_at_the_end(searched)
@@ -162,7 +132,6 @@ class Explorer:
                 self._keeper.close()
             if watchdog is not None:
                 watchdog.stop()
-            self._give_interrupts_back(handler)
             random.setstate(state)
         result.seconds = _now() - self._started
         for kind, *_ in self.findings.unconfirmed:
@@ -584,30 +553,12 @@ class Explorer:
 
     # -- interrupts --------------------------------------------------------------------
 
-    def _take_interrupts(self) -> Any:
-        """Ctrl-C ends the execution at its next step; a second one ends everything."""
-        if threading.current_thread() is not threading.main_thread():
-            return None
-
-        def interrupt(*_: Any) -> None:
-            if self._interrupted:
-                raise KeyboardInterrupt
-            self.stop()
-
-        handler = signal.getsignal(signal.SIGINT)
-        signal.signal(signal.SIGINT, interrupt)
-        return handler
-
     def stop(self) -> None:
         """End the exploration at the next step of the running execution; what was found is kept."""
         self._interrupted = True
         execution = self.runtime.execution
         if execution is not None:
             execution.interrupt()
-
-    def _give_interrupts_back(self, handler: Any) -> None:
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
 
 
 def _from_a_seed(function: Callable[[], object]) -> None:
