@@ -150,7 +150,7 @@ class Cell:
         return text if self.found == self.trials else f"{text} ({self.found}/{self.trials})"
 
 
-def summarise(trials: Iterable[Trial], seeds: int) -> dict[tuple[str, str], Cell]:
+def summarise(trials: Iterable[Trial]) -> dict[tuple[str, str], Cell]:
     """The median and the number of finds by program and strategy."""
     by_key: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
@@ -158,8 +158,6 @@ def summarise(trials: Iterable[Trial], seeds: int) -> dict[tuple[str, str], Cell
     cells = {}
     for key, group in by_key.items():
         numbers = [float("inf") if t.schedules is None else float(t.schedules) for t in group]
-        if key[1] in DETERMINISTIC:
-            numbers *= seeds
         median = statistics.median(numbers)
         found = sum(number != float("inf") for number in numbers)
         cells[key] = Cell(None if median == float("inf") else median, found, len(numbers))
@@ -230,6 +228,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path, help="write every trial to this file")
     parser.add_argument(
+        "--read", type=Path, action="append", help="measure nothing; tables of such files together"
+    )
+    parser.add_argument(
         "--quick", action="store_true", help="3 seeds, 1,000 schedules, no large programs"
     )
     arguments = parser.parse_args(argv)
@@ -274,9 +275,44 @@ def run(arguments: argparse.Namespace) -> tuple[list[Trial], list[TwinTrial]]:
     return trials, twins
 
 
+def _print(
+    arguments: argparse.Namespace,
+    conditions: list[dict[str, object]],
+    trials: list[Trial],
+    twins: list[TwinTrial],
+) -> None:
+    """Print the tables, and what is wrong."""
+    measured = {trial.program for trial in trials}
+    programs = [program for program in SUITE if program in measured]
+    strategies = [
+        name for name in arguments.strategy if any(trial.strategy == name for trial in trials)
+    ]
+    cells = summarise(trials)
+    print("\n".join(json.dumps(each) for each in conditions))
+    print("\n## Schedules to the first bug (medians)\n")
+    print(table(cells, programs, strategies))
+    print(f"\n## Strategies\n\n{totals(cells, programs, strategies)}")
+    for trial in trials:
+        if trial.outcome and trial.outcome not in SUITE[trial.program].outcomes:
+            print(f"\n(!) {trial.program} failed by {trial.outcome}, which is not its bug")
+    if twins:
+        verdicts = [twin.verdict for twin in twins]
+        counts = ", ".join(f"{verdicts.count(each)} {each}" for each in sorted(set(verdicts)))
+        print(f"\n## Correct twins, explored by auto\n\n{counts}")
+    for twin in twins:
+        if twin.failures or twin.caveats:
+            print(f"\n(!) twin of {twin.program}: {'; '.join((*twin.failures, *twin.caveats))}")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run what the command line asks for, and print the tables."""
     arguments = _arguments(argv)
+    if arguments.read:
+        documents = [json.loads(path.read_text(encoding="utf-8")) for path in arguments.read]
+        trials = [Trial(**each) for document in documents for each in document["trials"]]
+        twins = [TwinTrial(**each) for document in documents for each in document["twins"]]
+        _print(arguments, [document["conditions"] for document in documents], trials, twins)
+        return
     trials, twins = run(arguments)
     conditions = {
         "date": datetime.now(UTC).date().isoformat(),
@@ -292,20 +328,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             "twins": [asdict(twin) for twin in twins],
         }
         arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    cells = summarise(trials, arguments.seeds)
-    print(f"{json.dumps(conditions)}\n\n## Schedules to the first bug (medians)\n")
-    print(table(cells, arguments.program, arguments.strategy))
-    print(f"\n## Strategies\n\n{totals(cells, arguments.program, arguments.strategy)}")
-    for trial in trials:
-        if trial.outcome and trial.outcome not in SUITE[trial.program].outcomes:
-            print(f"\n(!) {trial.program} failed by {trial.outcome}, which is not its bug")
-    wrong = [twin for twin in twins if twin.failures or twin.caveats]
-    if twins:
-        verdicts = [twin.verdict for twin in twins]
-        counts = ", ".join(f"{verdicts.count(each)} {each}" for each in sorted(set(verdicts)))
-        print(f"\n## Correct twins, explored by auto\n\n{counts}")
-    for twin in wrong:
-        print(f"\n(!) twin of {twin.program}: {'; '.join(twin.failures + twin.caveats)}")
+    _print(arguments, [conditions], trials, twins)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.search.auto import BEGINNING_SHARE, Auto
+from bohrbug.search.auto import Auto
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.novelty import Novelty
@@ -99,7 +99,7 @@ def test_every_member_has_its_turn() -> None:
     assert set(names) == {"dfs", "ipb", "pct", "random"}
     assert names["pct"] > 200
     assert names["random"] > 200
-    assert names["ipb"] + names["dfs"] > 150
+    assert names["ipb"] + names["dfs"] > 100
 
 
 def test_no_plan_with_a_prefix_is_executed_twice() -> None:
@@ -117,7 +117,7 @@ def test_what_can_be_exhausted_is() -> None:
     # The first execution belongs to nobody, and dfs counts it as its own.
     assert sum(name == "dfs" for name, _ in made[1:]) == total - 1
     # The others had their shares, and not more.
-    assert len(made) <= total / BEGINNING_SHARE + 2
+    assert len(made) <= total / 0.4 + 2
     assert strategy.covered_by_member()[0].startswith(f"all schedules ({total} executions)")
 
 
@@ -139,7 +139,9 @@ def test_it_begins_again_when_the_points_change() -> None:
     strategy.restart()
     assert strategy.next_plan() == Plan()
     again = explore(strategy, 50, LARGE)
-    assert [name for name, _ in again] == [name for name, _ in first]
+    # Seeds go on, everything else begins again.
+    assert [name for name, _ in again][:20] == [name for name, _ in first][:20]
+    assert strategy._novelty.classes.distinct < 50
 
 
 def test_it_says_what_each_member_did_and_what_is_left() -> None:
@@ -150,7 +152,7 @@ def test_it_says_what_each_member_did_and_what_is_left() -> None:
     assert "another one would show a new one with probability" in outlook
     assert "Knuth" in outlook
     assert strategy.estimate is not None
-    assert strategy.distinct > 100
+    assert strategy._novelty.classes.distinct > 100
     assert "; " in strategy.covered()
     assert strategy.progress().startswith(f"{strategy.current.name}: ")
 
@@ -174,7 +176,9 @@ class Sized(DepthFirst):
         return Estimate("schedules", log(self.size), 0.0, 0.0, 1, "told")
 
 
-@pytest.mark.parametrize(("size", "least", "most"), [(50.0, 48, 52), (5e9, 18, 24)])
+@pytest.mark.parametrize(
+    ("size", "least", "most"), [(50.0, 48, 52), (5_000.0, 38, 42), (5e9, 9, 12)]
+)
 def test_the_share_follows_the_estimate(size: float, least: int, most: int) -> None:
     member = Sized()
     member.size = size

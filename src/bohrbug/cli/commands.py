@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from bohrbug import __version__
+from bohrbug.accelerator import description
 from bohrbug.api import target_of
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.exploring import (
@@ -51,7 +52,9 @@ from bohrbug.report.wording import plural
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EXIT_CODES,
 )
-@click.version_option(__version__, prog_name="bohrbug")
+@click.version_option(
+    __version__, prog_name="bohrbug", message=f"%(prog)s, version %(version)s ({description})"
+)
 def main() -> None:
     """Find the interleavings that break a concurrent program, and replay them.
 

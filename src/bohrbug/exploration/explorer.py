@@ -145,8 +145,6 @@ class Explorer:
             )
         result.races = list(self.findings.races.values())
         result.interrupted = self._interrupted
-        if isinstance(self.strategy, Composite):
-            result.distinct = self.strategy.distinct
         result.verdict = judge(self._evidence(searched))
         return result
 

@@ -74,8 +74,6 @@ class Result:
             could still run, with ``timeouts="report"``; they do not count as failures.
         races: distinct data races seen in any execution.
         executions: executions made, those of minimisation and confirmation left out.
-        distinct: executions with pairwise different happens-before, or ``None`` where the
-            strategy does not count them.
         diverged: executions that could not follow their plan.
         points: scheduling points in the longest execution.
         tasks: tasks in the execution with most of them.
@@ -90,7 +88,6 @@ class Result:
     untimely: list[Failure] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
     executions: int = 0
-    distinct: int | None = None
     diverged: int = 0
     points: int = 0
     tasks: int = 0

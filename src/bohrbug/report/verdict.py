@@ -78,8 +78,6 @@ def size_in_words(estimate: Estimate) -> str:
 def figures(result: Result) -> str:
     """The figures behind a verdict: executions, rate, scheduling points, tasks."""
     text = plural(result.executions, "execution")
-    if result.distinct is not None and 0 < result.distinct < result.executions:
-        text += f" ({result.distinct:,} of them distinct)"
     if result.seconds > 0:
         text += f" in {seconds_in_words(result.seconds)}"
         if result.seconds >= 0.05 and result.executions > 1:

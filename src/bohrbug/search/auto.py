@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from bohrbug.model.plan import Plan
@@ -13,22 +14,22 @@ from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import Bounding, Estimating, Learning, Strategy
 
 BEGINNING = 50
-"""Executions in which the randomised members have most of the turns: most bugs are easy."""
+"""Executions in which a systematic member has the less turns the more it has to do."""
 
-BEGINNING_SHARE = 0.4
-"""The part of the turns that systematic members have in the beginning."""
+BEGINNING_SHARES = ((100.0, 0.4), (1_000.0, 0.3), (math.inf, 0.2))
+"""Executions that a systematic member takes at most, and the part of the turns that it has then."""
 
 SYSTEMATIC_SHARE = 0.6
-"""The part that they have after it, as long as one of them can come to its end."""
+"""The part that it has after the beginning, if it can come to its end."""
 
-OUT_OF_REACH_SHARE = 0.2
+OUT_OF_REACH_SHARE = 0.1
 """The part that they have, at any time, when none of them can."""
 
 PROBES = 16
 """Executions of randomised members before their estimate is relied on."""
 
 LOOK_AGAIN = 8
-"""Executions after which it is looked again which systematic member can come to its end."""
+"""Executions after which it is looked again, at the latest, which member can come to its end."""
 
 
 class Auto:
@@ -36,8 +37,9 @@ class Auto:
 
     *Systematic* members are tried in their order: the first is to execute every schedule, those
     after it every schedule within a bound.  As long as one of them can come to its end within
-    the budget, the first that can has :data:`BEGINNING_SHARE` of the turns, and
-    :data:`SYSTEMATIC_SHARE` once :data:`BEGINNING` executions have found nothing.
+    the budget, the first that can has a part of the turns: the less there is to do, the more
+    (:data:`BEGINNING_SHARES`), and :data:`SYSTEMATIC_SHARE` once :data:`BEGINNING` executions
+    have found nothing.
     Whether it can is estimated from what the member says itself, and from how many different
     happens-before classes the *randomised* members meet
     (:class:`~bohrbug.search.estimates.ClassCounts`).  If none can, they take turns in
@@ -85,7 +87,9 @@ class Auto:
         self._plan: Plan | None = None
         self._owed = 0.0
         self._reachable: Member | None = self._systematic[0]
-        self._looked_at = self._began = self._executions
+        self._began = self._executions
+        self._looked_at: int | None = None
+        self._size = 0.0
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -109,9 +113,6 @@ class Auto:
             plan = member.strategy.next_plan()
             if plan is None:
                 member.is_over = True
-            elif plan == Plan():
-                # Known already: every member may begin with it without an execution of its own.
-                member.strategy.observe(self._first)
             else:
                 self._member = member
                 self._plan = plan
@@ -131,7 +132,9 @@ class Auto:
     def _systematic_share(self, reachable: Member | None) -> float:
         if reachable is None:
             return OUT_OF_REACH_SHARE
-        return BEGINNING_SHARE if self._executions - self._began < BEGINNING else SYSTEMATIC_SHARE
+        if self._executions - self._began >= BEGINNING:
+            return SYSTEMATIC_SHARE
+        return next(share for size, share in BEGINNING_SHARES if self._size <= size)
 
     def _within_reach(self) -> Member | None:
         """The first systematic member that can come to its end within the budget.
@@ -139,27 +142,32 @@ class Auto:
         Looked for only now and then: an estimate takes as long as a path is deep.
         """
         reachable = self._reachable
-        if self._looked_at + LOOK_AGAIN > self._executions and not (
-            reachable is not None and reachable.is_over
-        ):
-            return reachable
-        self._looked_at = self._executions
-        self._reachable = next((m for m in self._systematic if self._can_end(m)), None)
-        return self._reachable
+        done = self._executions - self._began
+        if self._looked_at is not None and not (reachable is not None and reachable.is_over):
+            since = done - self._looked_at
+            if since < min(LOOK_AGAIN, max(self._looked_at, 1)):
+                return reachable
+        self._looked_at = done
+        for member in self._systematic:
+            size = self._size_of(member)
+            if not member.is_over and self._is_affordable(size - member.executions):
+                self._reachable, self._size = member, size
+                return member
+        self._reachable = None
+        return None
 
-    def _can_end(self, member: Member) -> bool:
-        """Whether a systematic member can come to its end within the budget, as far as is known."""
-        if member.is_over:
-            return False
-        if self._budget is None:
-            return True
+    def _is_affordable(self, executions: float) -> bool:
+        return self._budget is None or executions <= self._budget - self._executions
+
+    def _size_of(self, member: Member) -> float:
+        """How many executions a systematic member takes in all, as far as that is known."""
         own = member.strategy.estimate if isinstance(member.strategy, Estimating) else None
         size = 0.0 if own is None else own.size
         if member is self._systematic[0] and self._novelty.classes.samples >= PROBES:
             # What was met at random is a second opinion, and both tend to be too low.
             classes = self._novelty.classes.estimate()
             size = size if classes is None else max(size, classes.size)
-        return size - member.executions <= self._budget - self._executions
+        return size
 
     # -- what came of it -------------------------------------------------------------
 
@@ -169,7 +177,7 @@ class Auto:
         self._plan = None
         if self._first is None:
             self._first = trace
-            self._learn(trace, None)
+            self._share_the_first(trace)
             return
         member = self._member
         member.strategy.observe(trace)
@@ -179,6 +187,14 @@ class Auto:
             self._rotation.reward(member, self._novelty.of(trace))
         else:
             member.executions += 1
+
+    def _share_the_first(self, trace: Trace) -> None:
+        """Every member that would begin without preemptions has done so."""
+        for member in self._members:
+            if member.strategy.next_plan() == Plan():
+                member.strategy.observe(trace)
+            elif isinstance(member.strategy, Learning):
+                member.strategy.learn(trace)
 
     def _learn(self, trace: Trace, planner: Member | None) -> None:
         for member in self._randomised:
@@ -213,14 +229,11 @@ class Auto:
     @property
     def estimate(self) -> Estimate | None:
         """How many executions the first systematic member takes, or how many classes there are."""
+        if self.complete:
+            return None
         first = self._systematic[0].strategy
         own = first.estimate if isinstance(first, Estimating) else None
         return own if own is not None else self._novelty.classes.estimate()
-
-    @property
-    def distinct(self) -> int:
-        """Happens-before classes among the executions of randomised members."""
-        return self._novelty.classes.distinct
 
     def covered_by_member(self) -> tuple[str, ...]:
         """One sentence for each member that had its turn, and one on what is left.
@@ -233,7 +246,9 @@ class Auto:
         sentences = [member.strategy.covered() for member in self._members if member.executions]
         if self._novelty.classes.samples:
             sentences.append(self._outlook())
-        return tuple(sentences) or ("one execution without preemptions",)
+        if not sentences and self._first is not None:
+            sentences.append("one execution without preemptions")
+        return tuple(sentences)
 
     def _outlook(self) -> str:
         classes = self._novelty.classes

@@ -48,8 +48,9 @@ class Conflicts:
 
     Two operations conflict if they are of different tasks, on the same resource,
     and at least one changes it.  They need not follow each other, nor be of one execution: that
-    both were seen is enough.  So whatever was executed once and could matter is
-    known, and memory that runs out makes more points conflict, never fewer.
+    both were seen is enough, as is what a blocked task was about to do at the end.  So whatever
+    was met once and could matter is known, and memory that runs out
+    makes more points conflict, never fewer.
     """
 
     def __init__(self) -> None:
@@ -107,13 +108,17 @@ class Conflicts:
             self._by_resource.setdefault(resource, set()).add(point)
 
 
+def _touch(task: TaskId, operation: Operation) -> _Touch:
+    kind = operation.kind
+    return _Touch(task, point_of(operation), kind.is_write, kind in _LIFE)
+
+
 def _touches(trace: Trace) -> Iterator[tuple[ResourceId, _Touch]]:
     operations: list[Operation] = trace.operations
     for task, operation in zip(trace.tasks, operations, strict=True):
-        kind = operation.kind
-        yield (
-            operation.resource,
-            _Touch(task, point_of(operation), kind.is_write, kind in _LIFE),
-        )
+        yield operation.resource, _touch(task, operation)
+    # What a deadlocked task waited for it could have had, if others had run later.
+    for task, operation in trace.final_pending.items():
+        yield operation.resource, _touch(task, operation)
     for step, task, resource, is_write in trace.effects:
         yield resource, _Touch(task, point_of(operations[step]), is_write, False)

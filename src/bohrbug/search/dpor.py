@@ -251,6 +251,7 @@ class OptimalReduction:
                 continue
             if len(reversal.recorded) >= LONG:
                 sequence = reversal.necessary_sequence()
+            sequence = self._races.widened(reversal, sequence)
             if self._held + len(sequence) > self._waiting_limit:
                 self._dropped += 1
             elif insert(node.branches, sequence, reversal.uncertain):

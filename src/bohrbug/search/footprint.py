@@ -6,6 +6,7 @@ whether two events conflict is three operations on integers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -32,6 +33,9 @@ class Footprint(NamedTuple):
 EVERYTHING = Footprint(0, -1)
 """The footprint of an event whose order with every other event matters."""
 
+
+_VARIABLE = re.compile(r"[^:]*:\d+(?=[.\[])")
+"""The part of the id of a variable that names its owner."""
 
 _ENDS = frozenset({EXIT, ROOT})
 """What happens at the end of an execution happens after everything else."""
@@ -85,6 +89,7 @@ class Footprints:
         self._bits: dict[ResourceId, int] = {}
         self._names: list[ResourceId] = []
         self._single: dict[tuple[bool, ResourceId], Footprint] = {}
+        self._widened: dict[tuple[Footprint, int], Footprint] = {}
 
     def bit(self, resource: ResourceId) -> int:
         """The mask with the bit of one resource."""
@@ -116,6 +121,35 @@ class Footprints:
             else:
                 reads |= self.bit(resource)
         return Footprint(reads, writes)
+
+    def widened(self, footprint: Footprint, known: int) -> Footprint:
+        """The footprint with what its new variables may be called in other executions.
+
+        A variable is named after the task that came to it first, and so may have another name
+        where the order is another.  What stays is the attribute or the key.
+
+        Parameters:
+            footprint: of an event.
+            known: the resources that were touched in the common prefix of the executions; they
+                have the same names in all of them.
+        """
+        new = (footprint.reads | footprint.writes) & ~known
+        if not new or footprint is EVERYTHING:
+            return footprint
+        key = (footprint, new)
+        found = self._widened.get(key)
+        if found is None:
+            reads, writes = footprint
+            for name in self.names(new):
+                variable = _VARIABLE.match(name)
+                if variable is not None:
+                    alias = self.bit("any object" + name[variable.end() :])
+                    if writes & self.bit(name):
+                        writes |= alias
+                    else:
+                        reads |= alias
+            found = self._widened[key] = Footprint(reads, writes)
+        return found
 
     def names(self, mask: int) -> tuple[ResourceId, ...]:
         """The resources of a mask, in the order of their numbers."""

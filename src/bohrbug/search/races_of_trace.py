@@ -141,10 +141,12 @@ class RaceFinder:
 
     Parameters:
         limit: steps from this one on are not reversed.
+        irreversible: return the races that can't be reversed, too, as uncertain ones.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, irreversible: bool = False) -> None:
         self._limit = limit
+        self._irreversible = irreversible
         self._footprints = Footprints()
         self._numbers: dict[TaskId, int] = {}
         self._names: list[TaskId] = []
@@ -168,6 +170,16 @@ class RaceFinder:
         return self._footprints.names(mask)
 
     # -- taking in a trace ---------------------------------------------------------
+
+    def widened(self, reversal: Reversal, sequence: list[Event]) -> list[Event]:
+        """A sequence of a reversal that can be compared with those of other executions."""
+        known = 0
+        for reads, writes in reversal.recorded.touched[: reversal.step]:
+            known |= reads | writes
+        widen = self._footprints.widened
+        return [
+            Event(task, choice, widen(footprint, known)) for task, choice, footprint in sequence
+        ]
 
     def take(self, trace: Trace, start: int, end: int) -> list[Reversal]:
         """Take in a trace; return the reversible races whose second step is new.
@@ -363,6 +375,8 @@ class RaceFinder:
         place = self._place_before(trace, step, other, task, trace.tasks[step], self._last[task])
         if place is not None and place[0] < self._limit:
             found.append(self._reversal(place, self.recorded.event(step), step))
+        if self._irreversible and (place is None or place[0] != other) and other < self._limit:
+            found.append(Reversal(self.recorded, other, self.recorded.event(step), True, step))
 
     def _reversal(self, place: tuple[int, bool], event: Event, step: int) -> Reversal:
         """The reversal of a race.

@@ -149,7 +149,7 @@ class ReadsFromFuzzing:
             self._energy -= 1
             return self._current
         executions = self._coverage.executions
-        mean = self._tally.executions / len(executions)
+        mean = executions.total() / len(executions)
         for _ in self._corpus:
             entry = self._corpus[self._turn % len(self._corpus)]
             self._turn += 1
@@ -203,13 +203,21 @@ class ReadsFromFuzzing:
         if self._remaining is not None:
             self._remaining -= 1
         self._tally.count(trace, BRANCHING_LIMIT)
+        new = self._take_in(trace, policy.constraints if isinstance(policy, ReadsFrom) else ())
+        self._since_new = 0 if new else self._since_new + 1
+
+    def learn(self, trace: Trace) -> None:
+        """Take in an execution that another strategy has planned; it may be gone on from."""
+        self._take_in(trace, ())
+
+    def _take_in(self, trace: Trace, constraints: tuple[Constraint, ...]) -> bool:
+        """Whether an execution shows a combination that no other did; then it is kept."""
         self._conflicts.learn(trace)
         pairs = self._pairs(trace)
         combination, new = self._coverage.count(pairs)
-        self._since_new = 0 if new else self._since_new + 1
         if new:
-            constraints = policy.constraints if isinstance(policy, ReadsFrom) else ()
             self._keep(_Entry(constraints, pairs, combination))
+        return new
 
     def _pairs(self, trace: Trace) -> list[Pair]:
         """Who read from whom about what tasks are in conflict; the sources become known."""

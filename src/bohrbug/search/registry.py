@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from random import Random
 from types import MappingProxyType
 
 from bohrbug.model.plan import Plan
@@ -55,7 +56,12 @@ class Options:
 
 
 def _auto(options: Options) -> Auto:
-    seed = options.seed
+    # Seeds of their own, or the samplers would make the same choices.
+    seeds = Random(options.seed)
+
+    def seed() -> int:
+        return seeds.getrandbits(32)
+
     return Auto(
         [
             OptimalReduction(options.steps),
@@ -63,12 +69,12 @@ def _auto(options: Options) -> Auto:
             DelayBounding(options.bound, steps=options.steps),
         ],
         [
-            (PartialOrderSampling(seed), 3.0),
-            (ReadsFromFuzzing(seed), 3.0),
-            (SelectivelyUniform(seed), 3.0),
-            (PCT(options.depths, seed), 0.5),
-            (UniformSampling(seed), 0.5),
-            (RandomWalk(seed), 0.5),
+            (PartialOrderSampling(seed()), 3.0),
+            (ReadsFromFuzzing(seed()), 3.0),
+            (SelectivelyUniform(seed()), 3.0),
+            (PCT(options.depths, seed()), 0.3),
+            (UniformSampling(seed()), 0.3),
+            (RandomWalk(seed()), 0.3),
         ],
         options.executions,
     )

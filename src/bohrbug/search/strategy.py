@@ -95,11 +95,6 @@ class Composite(Protocol):
         """The one that made the last plan."""
         ...
 
-    @property
-    def distinct(self) -> int:
-        """Happens-before classes among the executions, as far as they were compared."""
-        ...
-
     def covered_by_member(self) -> tuple[str, ...]:
         """One sentence for each that had its turn."""
         ...

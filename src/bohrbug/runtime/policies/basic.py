@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from bohrbug.accelerator import native
 from bohrbug.model.plan import Priorities, Segments
 from bohrbug.runtime.policies.decider import TaskView, earliest, next_in_turn
 
@@ -66,6 +67,8 @@ class PriorityDecider:
     that yields drops below all others too, or a spinning task would starve the
     one that it waits for (section 4.1 there).
     """
+
+    __slots__ = ("_changes", "_lowest", "_priorities", "_random")
 
     def __init__(self, policy: Priorities) -> None:
         self._random = Random(policy.seed)
@@ -145,3 +148,7 @@ class SegmentsDecider(NonPreemptiveDecider):
             if self._position < len(segments):
                 self._left = segments[self._position][1]
         return super().choose(running, enabled, timed, yielded, step)
+
+
+if native is not None:
+    native.use_policies(PriorityDecider)
