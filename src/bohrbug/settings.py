@@ -121,7 +121,7 @@ OPTIONS: tuple[Option, ...] = (
         "strategy",
         str,
         "How schedules are chosen; auto is ipb, then pct.",
-        ("auto", "dfs", "ipb", "pct", "random"),
+        ("auto", "bpor", "dfs", "dpor", "ipb", "pct", "random"),
     ),
     Option("executions", int, "The budget in executions."),
     Option("seconds", float, "The budget in seconds of real time.", may_be_none=True),

@@ -31,7 +31,15 @@ from bohrbug.model.outcome import (
     TaskInfo,
     Uncontrolled,
 )
-from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
+from bohrbug.model.plan import (
+    NonPreemptive,
+    Plan,
+    Priorities,
+    Segments,
+    Sleeper,
+    Sleeping,
+    UniformRandom,
+)
 from bohrbug.model.serialise import (
     FileFormatError,
     UnknownVersionError,
@@ -94,6 +102,19 @@ policies = st.one_of(
     st.builds(
         Segments,
         st.lists(st.tuples(st.sampled_from(["0", "0.1", "0.2"]), st.integers(1, 9))).map(tuple),
+    ),
+    st.builds(
+        Sleeping,
+        st.lists(
+            st.builds(
+                Sleeper,
+                st.sampled_from(["0.1", "0.2"]),
+                st.just(("0:1",)),
+                st.just(("0:2", "0:3")),
+                st.booleans(),
+            )
+        ).map(tuple),
+        st.sampled_from([None, "0.1"]),
     ),
     st.builds(Priorities, st.integers(), st.integers(1, 9), st.integers(1, 10**6)),
 )

@@ -32,6 +32,8 @@ from bohrbug.model.plan import (
     Policy,
     Priorities,
     Segments,
+    Sleeper,
+    Sleeping,
     UniformRandom,
 )
 from bohrbug.model.site import site_of
@@ -206,11 +208,32 @@ def _policy_to_json(policy: Policy) -> Json:
             return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
         case Segments(segments):
             return {"name": "segments", "segments": [list(segment) for segment in segments]}
+        case Sleeping(asleep, first):
+            return {
+                "name": "sleeping",
+                "asleep": [
+                    [
+                        sleeper.task,
+                        list(sleeper.reads),
+                        list(sleeper.writes),
+                        sleeper.wakes_at_once,
+                    ]
+                    for sleeper in asleep
+                ],
+                "first": first,
+            }
 
 
 def _segment(data: Json) -> tuple[str, int]:
     task, steps = _row(data, "segment of a policy", _str, _int)
     return task, steps
+
+
+def _sleeper(data: Json) -> Sleeper:
+    task, reads, writes, at_once = _row(
+        data, "sleeper of a policy", _str, _strings, _strings, _bool
+    )
+    return Sleeper(task, reads, writes, at_once)
 
 
 def _policy_from_json(data: Json) -> Policy:
@@ -231,6 +254,13 @@ def _policy_from_json(data: Json) -> Policy:
         case "segments":
             segments = _list(_field(policy, "segments", where), f"{where} segments")
             return Segments(tuple(_segment(segment) for segment in segments))
+        case "sleeping":
+            asleep = _list(_field(policy, "asleep", where), f"{where} asleep")
+            first = _field(policy, "first", where)
+            return Sleeping(
+                tuple(_sleeper(sleeper) for sleeper in asleep),
+                None if first is None else _str(first, f"{where} first"),
+            )
     raise FileFormatError(
         f"the policy {name!r} is not known to this Bohrbug; it may be of a newer one: upgrade"
     )

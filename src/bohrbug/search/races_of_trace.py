@@ -317,9 +317,7 @@ class RaceFinder:
         return {
             step
             for step in range(start, end)
-            if not trace.enabled[step]
-            and step not in trace.arities
-            and step not in self._early
+            if not trace.enabled[step] and step not in trace.arities and step not in self._early
         }
 
     def _before(self, task: int, touched: dict[ResourceId, bool], everything: bool) -> set[int]:
@@ -475,9 +473,7 @@ class RaceFinder:
                 writer = before[0]
         while writer >= 0 and known[tasks[writer]] <= writer and tasks[writer] != task:
             if writer >= standing:
-                possible: bool | None = (
-                    name in trace.enabled[writer] or name in trace.timed[writer]
-                )
+                possible: bool | None = name in trace.enabled[writer] or name in trace.timed[writer]
             elif step is not None and step in self._early:
                 possible = True
             else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bohrbug.model.plan import Plan
+from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.default import default_strategy
 from bohrbug.search.dfs import DepthFirst
@@ -28,9 +29,11 @@ class Options:
     Parameters:
         executions: the budget, or ``None`` for none: ``auto``, ``random``, ``pct``.
         seed: ``auto``, ``random``, ``pct``.
-        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``ipb``.
+        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``bpor``,
+            ``ipb``.
         depth: the depth of bugs aimed at, ``None`` for 1, 2 and 3 in turn: ``auto``, ``pct``.
-        steps: branch at the first so many steps of an execution: ``dfs``, ``ipb``.
+        steps: branch at the first so many steps of an execution: ``bpor``, ``dfs``, ``dpor``,
+            ``ipb``.
         plan: what to replay: ``replay``.
     """
 
@@ -58,6 +61,7 @@ STRATEGIES: Mapping[str, Callable[[Options], Searching]] = MappingProxyType(
         "auto": lambda options: default_strategy(
             options.executions, options.seed, options.bound, options.depths
         ),
+        "bpor": lambda options: BoundedReduction(options.bound, options.steps),
         "dfs": lambda options: DepthFirst(options.steps),
         "dpor": lambda options: OptimalReduction(options.steps),
         "ipb": lambda options: PreemptionBounding(options.bound, steps=options.steps),

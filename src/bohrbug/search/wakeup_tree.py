@@ -77,9 +77,7 @@ def insert(branches: list[Branch], sequence: list[Event], uncertain: bool = Fals
                 if index is None:
                     break
             if position < len(events):
-                tail = Branch(
-                    events[position:], branch.uncertain, branch.weight, branch.branches
-                )
+                tail = Branch(events[position:], branch.uncertain, branch.weight, branch.branches)
                 branch.events = events[:position]
                 branch.uncertain = False
                 branch.weight = 0
