@@ -102,7 +102,13 @@ class Explorer:
         )
         self.strategy: Strategy = strategy_named(
             options.strategy,
-            Options(options.executions, options.seed, options.bound, options.depth),
+            Options(
+                options.executions,
+                options.seed,
+                options.bound,
+                options.depth,
+                every_state=options.invariant is not None,
+            ),
         )
         self._races: dict[Any, Race] = {}
         self._signatures: dict[Any, Failure] = {}

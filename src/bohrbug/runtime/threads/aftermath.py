@@ -53,6 +53,10 @@ class Aftermath:
         del trace.races[self._races :]
         for step in [step for step in trace.arities if step >= self._steps]:
             del trace.arities[step]
+        for step in [step for step in trace.gates if step >= self._steps]:
+            del trace.gates[step]
+        while trace.early_timeouts and trace.early_timeouts[-1] >= self._steps:
+            trace.early_timeouts.pop()
         return self._time
 
 
