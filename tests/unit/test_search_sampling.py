@@ -20,11 +20,11 @@ from bohrbug.model.trace import Trace
 from bohrbug.search import conflicts as conflicts_module
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.delay_bounding import DelayBounding
-from bohrbug.search.portfolio import Searching
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.sampling import rounded_up, unseen_probability
+from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling
 from tests.simulated import Final, Instruction, Program, count_schedules, execute
@@ -40,7 +40,7 @@ def writes(number: int, variable: str = "x") -> list[Instruction]:
     return [Instruction("write", variable, 1)] * number
 
 
-def run(strategy: Searching, program: Program, limit: int) -> list[tuple[Trace, Final]]:
+def run(strategy: Strategy, program: Program, limit: int) -> list[tuple[Trace, Final]]:
     seen: list[tuple[Trace, Final]] = []
     while len(seen) < limit and (plan := strategy.next_plan()) is not None:
         trace, final = execute(program, plan)
@@ -178,7 +178,7 @@ def test_what_was_not_seen_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("strategy", [PartialOrderSampling(3), SelectivelyUniform(3)])
-def test_samplers_learn_where_tasks_conflict(strategy: Searching) -> None:
+def test_samplers_learn_where_tasks_conflict(strategy: Strategy) -> None:
     program = tasks([*writes(1, "own"), *writes(2)], writes(2))
     first, *rest = run(strategy, program, 200)
     assert first[0].plan == Plan()
@@ -392,7 +392,7 @@ def test_rff_mutates_constraints_on_conflicts() -> None:
 
 
 def test_rff_finds_what_needs_one_pair_of_many() -> None:
-    def executions_to_find(strategy: Searching) -> int:
+    def executions_to_find(strategy: Strategy) -> int:
         seen = 0
         while seen < 300:
             seen += 1
