@@ -6,6 +6,7 @@ from array import array
 from collections import deque
 from collections.abc import Sequence
 
+from bohrbug.accelerator import native
 from bohrbug.model.happens_before import choice_digest, options_digest, state_hashes
 from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
@@ -204,13 +205,52 @@ class PreemptionBounding:
         if start >= end:
             return
         choices = trace.choices
+        # Looked at once per execution: the limit may be passed by the steps of one.
+        recording = len(self._visited) < self._cache_limit
+        if self._caching and native is not None:
+            columns = (
+                choices,
+                trace.tasks,
+                trace.enabled,
+                trace.timed,
+                trace.yielded,
+                trace.arities,
+            )
+            branches, later = native.branches(
+                trace,
+                columns,
+                self._states(trace, end),
+                start,
+                end,
+                self._visited,
+                recording,
+                choice_digest,
+                alternatives,
+            )
+        else:
+            branches, later = self._branches(trace, start, end, recording)
+        if branches:
+            self._path.extend(choices, branches)
+        if later:
+            self._put_off(choices, later)
+
+    def _branches(
+        self, trace: Trace, start: int, end: int, recording: bool
+    ) -> tuple[list[tuple[int, list[Choice]]], list[tuple[int, Choice, int]]]:
+        """What can be taken now, and what costs a preemption.
+
+        Parameters:
+            trace: an execution.
+            start: the first step that was not in the prefix.
+            end: the step before which branches are looked for.
+            recording: whether edges are put into the cache.
+        """
+        choices = trace.choices
         all_enabled = trace.enabled
         all_timed = trace.timed
         arities = trace.arities
         caching = self._caching
         visited = self._visited
-        # Looked at once per execution: the limit may be passed by the steps of one.
-        recording = len(visited) < self._cache_limit
         states = self._states(trace, end) if caching else []
         branches: list[tuple[int, list[Choice]]] = []
         later: list[tuple[int, Choice, int]] = []
@@ -244,10 +284,7 @@ class PreemptionBounding:
                 # left.  Not so the other options here: they may have cost more where the
                 # edge was taken before, after another task; so the test comes last.
                 break
-        if branches:
-            self._path.extend(choices, branches)
-        if later:
-            self._put_off(choices, later)
+        return branches, later
 
     def _states(self, trace: Trace, end: int) -> list[int]:
         """What the state before each step is known by in the cache."""
