@@ -1,6 +1,6 @@
 /* Where iterative preemption bounding branches off an execution.
  *
- * See PreemptionBounding.observe in bohrbug/search/preemption_bounding.py.
+ * See BoundedSearch in bohrbug/search/bounded.py.
  */
 #include "accelerator.h"
 
