@@ -305,7 +305,7 @@ class Execution:
 
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
-        self.detector = self.sink = self.nudge = self.end_of_task = None
+        self.detector = self.sink = self.nudge = self.end_of_task = self.aftermath = None
         self.outside.let_go()
 
     def _finish(self) -> None:
