@@ -28,7 +28,7 @@ class PreemptionBounding(BoundedSearch):
         self, trace: Trace, start: int, end: int, recording: bool
     ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`."""
-        if native is None or not self._caching:
+        if native is None or not self._caching or not isinstance(self._visited, set):
             return super()._branches(trace, start, end, recording)
         columns = (
             trace.choices,
