@@ -15,7 +15,7 @@ from bohrbug.exploration.minimise import early_timeouts, minimise
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
@@ -107,7 +107,7 @@ class Explorer:
                 options.seed,
                 options.bound,
                 options.depth,
-                every_state=options.invariant is not None,
+                sees_all=not unseen(options),
             ),
         )
         self._races: dict[Any, Race] = {}
