@@ -17,7 +17,7 @@ from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
@@ -95,7 +95,7 @@ class Explorer:
                 options.seed,
                 options.bound,
                 options.depth,
-                every_state=options.invariant is not None,
+                sees_all=not unseen(options),
             ),
         )
         # What can't be saved can't be kept.
