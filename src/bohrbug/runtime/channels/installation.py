@@ -81,9 +81,8 @@ def _call_after(loader: Any, name: str) -> None:
     try:
         loader.exec_module = exec_module
     except (AttributeError, TypeError):
-        # A loader that is a class or has slots (frozen and built-in modules): those of the
-        # families that are frozen are loaded before us.
-        _installation.late.add(name)
+        # Loaders of frozen and built-in modules are classes; what is of those, is loaded before.
+        return
 
 
 class _Installation:
@@ -92,7 +91,7 @@ class _Installation:
     def __init__(self) -> None:
         self.finder = _AfterImport()
         self.patches: list[Patches] = []
-        self.late: set[str] = set()
+        self.exchanged: list[tuple[types.ModuleType, str, Any, Any]] = []
         self.count = 0
         self._forks = False
 
@@ -121,7 +120,7 @@ class _Installation:
         family = importlib.import_module(f"{_HERE}.{FAMILIES[name]}")
         family.patches.install()
         self.patches.append(family.patches)
-        _exchange(getattr(family, "EXCHANGED", {}))
+        self.exchange(getattr(family, "EXCHANGED", {}))
 
     def restore(self) -> None:
         self.count -= 1
@@ -132,18 +131,24 @@ class _Installation:
         for patches in reversed(self.patches):
             patches.restore()
         self.patches.clear()
+        for module, attribute, original, ours in reversed(self.exchanged):
+            if vars(module).get(attribute) is ours:
+                setattr(module, attribute, original)
+        self.exchanged.clear()
 
-
-def _exchange(pairs: Mapping[Any, Any]) -> None:
-    """Replace functions where modules that were loaded before us hold them by name."""
-    by_id = {id(original): (original, ours) for original, ours in pairs.items()}
-    for name, module in list(sys.modules.items()):
-        if name.startswith("bohrbug") or not isinstance(module, types.ModuleType):
-            continue
-        for attribute, value in list(vars(module).items()):
-            pair = by_id.get(id(value))
-            if pair is not None and pair[0] is value:
-                setattr(module, attribute, pair[1])
+    def exchange(self, pairs: Mapping[Any, Any]) -> None:
+        """Replace functions where modules that were loaded before us hold them by name."""
+        by_id = {id(original): (original, ours) for original, ours in pairs.items()}
+        if not by_id:
+            return
+        for name, module in list(sys.modules.items()):
+            if name.startswith("bohrbug") or not isinstance(module, types.ModuleType):
+                continue
+            for attribute, value in list(vars(module).items()):
+                original, ours = by_id.get(id(value), (None, None))
+                if original is value and ours is not None:
+                    self.exchanged.append((module, attribute, original, ours))
+                    setattr(module, attribute, ours)
 
 
 _installation = _Installation()

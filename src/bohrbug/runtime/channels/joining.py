@@ -65,6 +65,7 @@ def join(environment: MutableMapping[str, str] = os.environ) -> None:
     except LogError as error:
         print(f"bohrbug: {error}", file=sys.stderr)
         return
+    session.sign_in()
     active.start(session)
     install()
     atexit.register(_finish)

@@ -225,7 +225,12 @@ def _send_raw(self: Any, buf: Any, offset: int = 0, size: int | None = None) -> 
     if stream is not None and channel is not None:
         stream.expect(Kind.SEND, channel)
         stream.sent(Kind.SEND, channel)
-    _send_bytes(self, buf, offset, size)
+        stream.inside += 1
+    try:
+        _send_bytes(self, buf, offset, size)
+    finally:
+        if stream is not None and channel is not None:
+            stream.inside -= 1
 
 
 def _receive_raw(self: Any, real: Any) -> Any:
@@ -239,15 +244,22 @@ def _receive_raw(self: Any, real: Any) -> Any:
         if outcome.status is Status.CLOSED:
             raise EOFError
         waited = 0.0
-        while not stream.replay.native and not _poll(self, 0.05):
-            waited += 0.05
-            stream.replay.check(stream, waited, f"bytes in {channel.flavour} {channel.id}")
-        return real()
+        stream.inside += 1
+        try:
+            while not stream.replay.native and not _poll(self, 0.05):
+                waited += 0.05
+                stream.replay.check(stream, waited, f"bytes in {channel.flavour} {channel.id}")
+            return real()
+        finally:
+            stream.inside -= 1
+    stream.inside += 1
     try:
         data = real()
     except EOFError:
         stream.note(Kind.RECV, channel, Status.CLOSED)
         raise
+    finally:
+        stream.inside -= 1
     number = channel.unseen
     channel.unseen = number + 1
     stream.received(Kind.RECV, channel, (None, number), None)

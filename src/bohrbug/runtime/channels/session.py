@@ -104,10 +104,14 @@ class Session:
         self.root = task
         command = " ".join(sys.orig_argv)
         self.write(process_block(task, command[:300]))
-        with contextlib.suppress(OSError):
-            (self.folder / f"process-{os.getpid()}").touch()
+        self.sign_in()
         stream = local.stream = self.begin(task)
         return stream
+
+    def sign_in(self) -> None:
+        """Let the other processes know of this one."""
+        with contextlib.suppress(OSError):
+            (self.folder / f"process-{os.getpid()}").touch()
 
     def claim_root(self) -> Stream:
         """Take part as a process that nobody we see has started: the next free root.
