@@ -92,6 +92,8 @@ class _Installation:
         self.finder = _AfterImport()
         self.patches: list[Patches] = []
         self.exchanged: list[tuple[types.ModuleType, str, Any, Any]] = []
+        self.busy = False
+        self.deferred: list[str] = []
         self.count = 0
         self._forks = False
 
@@ -115,12 +117,20 @@ class _Installation:
     def install_family(self, name: str) -> None:
         if not self.count:
             return
-        if importlib.util.find_spec(f"{_HERE}.{FAMILIES[name]}") is None:
+        if self.busy:
+            # One of ours has imported the module while it was being imported itself.
+            self.deferred.append(name)
             return
-        family = importlib.import_module(f"{_HERE}.{FAMILIES[name]}")
+        self.busy = True
+        try:
+            family = importlib.import_module(f"{_HERE}.{FAMILIES[name]}")
+        finally:
+            self.busy = False
         family.patches.install()
         self.patches.append(family.patches)
         self.exchange(getattr(family, "EXCHANGED", {}))
+        while self.deferred:
+            self.install_family(self.deferred.pop(0))
 
     def restore(self) -> None:
         self.count -= 1

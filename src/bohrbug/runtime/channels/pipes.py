@@ -7,11 +7,12 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from bohrbug.runtime.channels.delivery import MISSING
+from bohrbug.runtime.channels.ends import Ends, incoming, outgoing
 from bohrbug.runtime.channels.envelopes import Envelope
-from bohrbug.runtime.channels.events import ChannelId, Kind, Status
+from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.pulling import Source, early, pull
 from bohrbug.runtime.channels.replaying import ReplayingStream
-from bohrbug.runtime.channels.session import Session, current, main_stream
+from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.threads.patches import Patches
 
@@ -25,54 +26,6 @@ _Pipe, _wait = connection.Pipe, connection.wait
 _send, _recv = _Connection.send, _Connection.recv
 _send_bytes, _recv_bytes = _Connection.send_bytes, _Connection.recv_bytes
 _recv_bytes_into, _poll = _Connection.recv_bytes_into, _Connection.poll
-
-
-class Ends:
-    """What a connection carries along when it goes to another process.
-
-    Parameters:
-        incoming: channel that it receives from.
-        outgoing: channel that it sends to.
-        flavour: type of channel.
-    """
-
-    __slots__ = ("flavour", "incoming", "outgoing")
-
-    def __init__(
-        self, incoming: ChannelId | None, outgoing: ChannelId | None, flavour: str
-    ) -> None:
-        self.incoming = incoming
-        self.outgoing = outgoing
-        self.flavour = flavour
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Ends, (self.incoming, self.outgoing, self.flavour)
-
-
-def channel_named(session: Session, id: ChannelId | None, flavour: str) -> Channel | None:
-    """The channel of this id in this process; made at its first use."""
-    if id is None:
-        return None
-    channel: Channel | None = session.named.get(id)
-    if channel is None:
-        channel = session.named.setdefault(id, Channel(session, id, flavour))
-    return channel
-
-
-def incoming(stream: Stream, end: Any) -> Channel | None:
-    """The channel that a connection receives from."""
-    ends: Ends | None = getattr(end, "_bohrbug_ends", None)
-    if ends is None:
-        return None
-    return channel_named(stream.session, ends.incoming, ends.flavour)
-
-
-def outgoing(stream: Stream, end: Any) -> Channel | None:
-    """The channel that a connection sends to."""
-    ends: Ends | None = getattr(end, "_bohrbug_ends", None)
-    if ends is None:
-        return None
-    return channel_named(stream.session, ends.outgoing, ends.flavour)
 
 
 @patches.method(connection, "Pipe")

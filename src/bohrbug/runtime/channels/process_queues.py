@@ -6,9 +6,10 @@ import queue
 from multiprocessing import queues
 from typing import Any
 
+from bohrbug.runtime.channels.ends import Ends, incoming
 from bohrbug.runtime.channels.envelopes import Envelope
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.pipes import Ends, incoming, receive_from
+from bohrbug.runtime.channels.pipes import receive_from
 from bohrbug.runtime.channels.pulling import Source
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import current
