@@ -1,4 +1,4 @@
-"""The commands ``record``, ``replay-messages`` and ``messages``."""
+"""The commands ``record`` and ``replay-messages``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from bohrbug.runtime.channels.replaying import DESYNCHRONISED
 
 USAGE, NOT_REACHED = 2, 3
 
+DEFAULT_FILE = Path("messages.bohrbug")
+
 _RECORD_CODES = """\b
 Exit codes:
   2    the command can't be started, or the file can't be written
@@ -36,20 +38,23 @@ Exit codes:
 """
 
 
-def _usage_error(message: str) -> NoReturn:
-    _say(message)
+def usage_error(message: str) -> NoReturn:
+    """Say what is wrong and exit."""
+    say(message)
     sys.exit(USAGE)
 
 
-def _say(message: str) -> None:
+def say(message: str) -> None:
+    """A line of ours beside the output of the command."""
     click.echo(f"bohrbug: {message}", err=True)
 
 
-def _tell_warnings(result: CommandResult) -> None:
+def tell_warnings(result: CommandResult) -> None:
+    """Say what processes warned of, and whether there were any."""
     for words in result.warnings:
-        _say(words)
+        say(words)
     if not result.took_part:
-        _say(
+        say(
             "no Python process of the command took part: is it a Python program, and not started "
             "with -I, -E or -S? (see docs/reference/messages.md)"
         )
@@ -61,7 +66,7 @@ def _tell_warnings(result: CommandResult) -> None:
     "--output",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("messages.bohrbug"),
+    default=DEFAULT_FILE,
     show_default=True,
     help="The message log to write.",
 )
@@ -97,19 +102,19 @@ def record(
             if until is None or result.passed is (until == "pass"):
                 break
             if runs == most:
-                _tell_warnings(result)
-                _say(f"it did not {until} in {plural(runs, 'run')}; the last is in {file}")
+                tell_warnings(result)
+                say(f"it did not {until} in {plural(runs, 'run')}; the last is in {file}")
                 sys.exit(NOT_REACHED)
     except CommandError as error:
-        _usage_error(str(error))
+        usage_error(str(error))
     except OSError as error:
-        _usage_error(f"{file}: {error.strerror or error}")
-    _tell_warnings(result)
+        usage_error(f"{file}: {error.strerror or error}")
+    tell_warnings(result)
     if not quiet:
         events = sum(len(task.codes) for task in read_coded(file).tasks.values())
         size = file.stat().st_size
         times = f" (run {runs:,})" if until is not None else ""
-        _say(
+        say(
             f"{words_of_signal(result.status)}{times}; {plural(events, 'event')} "
             f"in {plural(size, 'byte')}: {file}"
         )
@@ -145,16 +150,16 @@ def replay_messages(
         for _ in range(times):
             result = replay_command(command, file, keep_going=keep_going, patience=patience)
             statuses.append(result.status)
-            _tell_warnings(result)
+            tell_warnings(result)
             if result.desynchronisation is not None:
                 desynchronised += 1
                 if desynchronised == 1:
-                    _say(f"desynchronised: {result.desynchronisation}")
+                    say(f"desynchronised: {result.desynchronisation}")
     except (CommandError, LogError) as error:
-        _usage_error(str(error))
+        usage_error(str(error))
     if not quiet and times > 1:
         passed = statuses.count(0)
-        _say(
+        say(
             f"{passed:,} of {times:,} replays passed, {desynchronised:,} were desynchronised"
         )
     if desynchronised and not keep_going:
