@@ -13,11 +13,8 @@ async def ticks(name):
 
 
 async def merged():
-    result = []
     async with stream.merge(ticks("a"), ticks("b"), ticks("c")).stream() as streamer:
-        async for item in streamer:
-            result.append(item)
-    return result
+        return [item async for item in streamer]
 
 
 def test_the_first_stream_ends_first():

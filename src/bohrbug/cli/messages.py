@@ -159,9 +159,7 @@ def replay_messages(
         usage_error(str(error))
     if not quiet and times > 1:
         passed = statuses.count(0)
-        say(
-            f"{passed:,} of {times:,} replays passed, {desynchronised:,} were desynchronised"
-        )
+        say(f"{passed:,} of {times:,} replays passed, {desynchronised:,} were desynchronised")
     if desynchronised and not keep_going:
         sys.exit(DESYNCHRONISED)
     sys.exit(next((status for status in statuses if status), 0))

@@ -69,9 +69,7 @@ def _draw_list(paper: Paper, steps: Sequence[Step]) -> None:
         paper.put(line)
 
 
-def _draw_columns(
-    paper: Paper, steps: Sequence[Step], tasks: Sequence[TaskId], width: int
-) -> None:
+def _draw_columns(paper: Paper, steps: Sequence[Step], tasks: Sequence[TaskId], width: int) -> None:
     glyphs = paper.glyphs
     places = {task: 2 + number * width for number, task in enumerate(tasks)}
     header = Text()

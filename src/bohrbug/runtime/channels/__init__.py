@@ -1,1 +1,1 @@
-"""Record and replay of the order of messages: everything runs natively, in parallel, at full speed."""
+"""Record and replay of the order of messages: all tasks run natively, in parallel."""

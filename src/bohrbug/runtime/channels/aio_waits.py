@@ -146,7 +146,7 @@ class _AsCompleted:
             outcome = await expect(stream, Kind.SELECT, None, AS_COMPLETED)
             if outcome is not None:
                 if outcome.status is Status.TIMED_OUT:
-                    raise asyncio.TimeoutError
+                    raise TimeoutError
                 future = self._futures[outcome.values[0] % len(self._futures)]
                 await _wait_until_done(stream, future, AS_COMPLETED)
                 if future.done() and future not in self._given:
@@ -154,7 +154,7 @@ class _AsCompleted:
                     return future
         try:
             future = await self._first()
-        except asyncio.TimeoutError:
+        except TimeoutError:
             if stream is not None:
                 stream.note(Kind.SELECT, None, Status.TIMED_OUT, (), AS_COMPLETED)
             raise
@@ -172,7 +172,7 @@ class _AsCompleted:
                 if future not in self._given:
                     return future
             if self._late:
-                raise asyncio.TimeoutError
+                raise TimeoutError
             waiting = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
             await waiting

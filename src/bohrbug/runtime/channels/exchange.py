@@ -90,7 +90,7 @@ class Bell:
         ready = dict(poll.poll(seconds * 1000))
         if self._descriptor in ready:
             with contextlib.suppress(OSError):
-                os.read(self._descriptor, 4096)  # type: ignore[arg-type]
+                os.read(self._descriptor, 4096)
         return descriptor in ready
 
     @staticmethod

@@ -166,7 +166,5 @@ def _rest(events: list[Event], begin: int, received: set[MessageKey]) -> list[Ev
             continue
         if not left[event.channel]:
             break
-        result.append(
-            event._replace(outcome=left[event.channel].popleft().outcome, digest=0)
-        )
+        result.append(event._replace(outcome=left[event.channel].popleft().outcome, digest=0))
     return result

@@ -21,7 +21,7 @@ patches = Patches()
 PIPE = "multiprocessing.Pipe"
 WAIT = "multiprocessing.connection.wait"
 
-_Connection: Any = connection._ConnectionBase  # type: ignore[attr-defined]
+_Connection: Any = connection._ConnectionBase
 _Pipe, _wait = connection.Pipe, connection.wait
 _send, _recv = _Connection.send, _Connection.recv
 _send_bytes, _recv_bytes = _Connection.send_bytes, _Connection.recv_bytes
@@ -67,7 +67,7 @@ class _Reducers(Patches):
     def install(self) -> None:
         super().install()
         reducers = ForkingPickler._extra_reducers  # type: ignore[attr-defined]
-        self._before = {
+        self._before: dict[Any, Any] = {
             cls: reducers[cls]
             for cls in (connection.Connection, getattr(connection, "PipeConnection", None))
             if cls in reducers

@@ -18,20 +18,20 @@ _select = select.select
 
 
 def _descriptor(thing: Any) -> int:
-    return thing if isinstance(thing, int) else thing.fileno()  # type: ignore[no-any-return]
+    return thing if isinstance(thing, int) else thing.fileno()
 
 
 def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = None) -> Any:
     stream = current()
     if stream is None:
         return _select(rlist, wlist, xlist, timeout)
-    from bohrbug.runtime.channels.readiness import wait_for
     from bohrbug.runtime.channels.descriptors import is_channel
+    from bohrbug.runtime.channels.readiness import wait_for
 
     lists = [list(rlist), list(wlist), list(xlist)]
     things = [thing for one in lists for thing in one]
     if not things or not all(is_channel(_descriptor(thing)) for thing in things):
-        return _select(*lists, timeout)
+        return _select(lists[0], lists[1], lists[2], timeout)
     outcome = stream.expect(Kind.SELECT, None, FLAVOUR)
     if outcome is not None and isinstance(stream, ReplayingStream):
         chosen: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -43,7 +43,7 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
                 wait_for(stream, _descriptor(thing), events)
                 chosen[which].append(thing)
         return chosen
-    result = _select(*lists, timeout)
+    result = _select(lists[0], lists[1], lists[2], timeout)
     values = tuple(
         index * 3 + which
         for which, ready in enumerate(result)

@@ -22,7 +22,7 @@ watch(
     "concurrent.futures.ProcessPoolExecutor",
 )
 
-_Manager: Any = process._ExecutorManagerThread  # type: ignore[attr-defined]
+_Manager: Any = process._ExecutorManagerThread
 _FLAVOUR = "concurrent.futures.ProcessPoolExecutor"
 _SLICE = 0.01
 

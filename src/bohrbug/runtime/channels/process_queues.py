@@ -144,9 +144,7 @@ def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> An
         source = Source(self._reader, self._rlock, self._sem.release)
         return receive_from(stream, kind, channel, source, real)
     except queue.Empty:
-        stream.note(
-            kind, channel, Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT
-        )
+        stream.note(kind, channel, Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT)
         raise
     except LookupError:
         raise queue.Empty from None

@@ -182,13 +182,10 @@ def _open(channel: Channel, data: bytes) -> tuple[Message, Any]:
 def _wake_one(channel: Channel, besides: Message) -> None:
     """Somebody else may pull now."""
     with channel.lock:
-        for message, lock in channel.awaited.items():
-            if message != besides:
-                del channel.awaited[message]
-                break
-        else:
-            return
-    wake(lock)
+        message = next((one for one in channel.awaited if one != besides), None)
+        lock = None if message is None else channel.awaited.pop(message)
+    if lock is not None:
+        wake(lock)
 
 
 def _pass_on(

@@ -41,6 +41,8 @@ ShutDown: type[Exception] = getattr(queue, "ShutDown", Full)
 _HAS_SHUTDOWN = hasattr(queue, "ShutDown")
 
 _Queue = queue.Queue
+_FifoQueue: Any = queue.Queue
+_LifoQueue: Any = queue.LifoQueue
 _real_put, _real_get = _Queue.put, _Queue.get
 _real_init = _Queue.__init__
 _real_qsize, _real_empty, _real_full = _Queue.qsize, _Queue.empty, _Queue.full
@@ -71,9 +73,10 @@ def _channel(stream: Stream, owner: Any) -> Channel:
             return channel
         channel = new_channel(stream, owner, _flavour(owner))
         cls = type(owner)
-        if (cls._put, cls._get) == (_Queue._put, _Queue._get):  # type: ignore[attr-defined]
+        known = (cls._put, cls._get)
+        if known == (_FifoQueue._put, _FifoQueue._get):
             pass
-        elif (cls._put, cls._get) == (queue.LifoQueue._put, queue.LifoQueue._get):  # type: ignore[attr-defined]
+        elif known == (_LifoQueue._put, _LifoQueue._get):
             channel.messages = []
             channel.take_message = channel.messages.pop
         else:
@@ -541,10 +544,7 @@ class SimpleQueue(_RealSimpleQueue):  # type: ignore[type-arg]
             status = Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT
             stream.note(kind, channel, status)
             raise
-        if sender is None:
-            message = channel.unseen_message()
-        else:
-            message = sender.task, number
+        message = channel.unseen_message() if sender is None else (sender.task, number)
         stream.received(kind, channel, message, item)
         return item
 

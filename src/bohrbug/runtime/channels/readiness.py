@@ -6,10 +6,10 @@ import select
 import selectors
 from typing import Any
 
+from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_ready
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import current
-from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_ready
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()

@@ -33,8 +33,10 @@ _listen, _accept, _connect, _connect_ex = (
     _Socket.connect_ex,
 )
 _recv, _recv_into, _send = _Socket.recv, _Socket.recv_into, _Socket.send
-_REGISTRATION = 0.02
+_REGISTRATION = 0.1
+_REGISTRATION_IN_REPLAY = 2.0
 """Seconds that a connecting task may need to say that it is it that connects."""
+
 
 def _stream() -> Stream | None:
     stream = current()
@@ -83,15 +85,18 @@ def _name(stream: Stream, self: Any) -> None:
 
 def _peer(stream: Stream, address: Any) -> tuple[ChannelId, ChannelId] | None:
     path = _path(stream, address)
-    end = time.monotonic() + _REGISTRATION
+    patience = _REGISTRATION_IN_REPLAY if stream.replaying else _REGISTRATION
+    end = time.monotonic() + patience
     while True:
         try:
             creator, number, back_creator, back_number = json.loads(path.read_text())
         except (OSError, ValueError):
             if time.monotonic() > end:
                 return None
-            time.sleep(_REGISTRATION / 20)
+            time.sleep(_REGISTRATION / 100)
         else:
+            # The next connection from this address is another one.
+            path.unlink(missing_ok=True)
             return ChannelId(creator, number), ChannelId(back_creator, back_number)
 
 
@@ -216,7 +221,7 @@ def _exactly(stream: ReplayingStream, self: Any, count: int, size: int) -> bytes
     parts = b""
     while True:
         if not wait_ready(stream, self.fileno(), select.POLLIN, f"{count} bytes"):
-            return parts or _recv(self, size)  # type: ignore[no-any-return]
+            return parts or _recv(self, size)
         part = _recv(self, count - len(parts) if count else 1)
         parts += part
         if len(parts) >= count or not part:
