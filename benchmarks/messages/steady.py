@@ -2,48 +2,66 @@
 
     python steady.py --runs 200
 
-Needs the libraries of ``requirements.txt`` beside Bohrbug and pytest.
+Needs the libraries of ``requirements.txt`` beside Bohrbug.  All runs are made in one process, by
+``bohrbug.record`` and ``bohrbug.replay_messages``.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
+import importlib.util
 import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import bohrbug
+from bohrbug.runtime.channels.installation import install
+
 FLAKY = Path(__file__).parent / "flaky"
-SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-DESYNCHRONISED = 3
+PATIENCE = 10.0
 
 
-def pytest_command(test: Path) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+def test_of(path: Path) -> Callable[[], None]:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (name,) = (name for name in vars(module) if name.startswith("test_"))
+    return getattr(module, name)
 
 
-def bohrbug(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "bohrbug", *arguments]
+def fails(test: Callable[[], None]) -> bool:
+    try:
+        test()
+    except AssertionError:
+        return True
+    return False
 
 
-def measure(test: Path, runs: int, log: Path) -> tuple[int, int, int, int]:
+def record_pass(test: Callable[[], None], log: Path) -> int:
+    for number in range(1, 1001):
+        with bohrbug.record(log):
+            failed = fails(test)
+        if not failed:
+            return number
+    raise SystemExit("it never passed")
+
+
+def measure(test: Callable[[], None], runs: int, log: Path) -> tuple[int, int, int, int]:
     """Failures natively, runs until a log of a pass, failures replayed, desynchronisations."""
-    failures = sum(
-        subprocess.run(pytest_command(test), **SILENT, check=False).returncode != 0
-        for _ in range(runs)
-    )
-    recorded = 0
-    while True:
-        recorded += 1
-        record = bohrbug("record", "-q", "-o", str(log), "--", *pytest_command(test))
-        if subprocess.run(record, **SILENT, check=False).returncode == 0:
-            break
-        if recorded == 1000:
-            raise SystemExit(f"{test.name} never passed")
-    replay = bohrbug("replay-messages", "-q", str(log), "--", *pytest_command(test))
-    statuses = [subprocess.run(replay, **SILENT, check=False).returncode for _ in range(runs)]
-    failed = sum(status != 0 for status in statuses)
-    return failures, recorded, failed, statuses.count(DESYNCHRONISED)
+    failures = sum(fails(test) for _ in range(runs))
+    recorded = record_pass(test, log)
+    failed = lost = 0
+    for _ in range(runs):
+        with bohrbug.replay_messages(log, keep_going=True, patience=PATIENCE) as replay:
+            failed += fails(test)
+        if replay.desynchronisation is not None:
+            lost += 1
+            print(replay.desynchronisation, file=sys.stderr)
+    return failures, recorded, failed, lost
 
 
 def main() -> None:
@@ -51,16 +69,18 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("tests", nargs="*", type=Path, default=sorted(FLAKY.glob("test_*.py")))
     options = parser.parse_args()
-    print(
-        "| test | failures natively | runs to record a pass | failures replayed | desynchronised |"
-    )
+    # Before the tests and their libraries are imported.
+    install()
+    threading.excepthook = lambda arguments: None
+    print("| test | failures natively | runs to record a pass | failures replayed | desynchronised |")
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for test in options.tests:
+        for path in options.tests:
+            test = test_of(path)
             native, recorded, replayed, lost = measure(test, options.runs, Path(folder) / "log")
             of = f"of {options.runs}"
             print(
-                f"| `{test.stem}` | {native} {of} | {recorded} | {replayed} {of} | {lost} |",
+                f"| `{path.stem}` | {native} {of} | {recorded} | {replayed} {of} | {lost} |",
                 flush=True,
             )
 

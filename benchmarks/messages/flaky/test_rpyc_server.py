@@ -8,13 +8,6 @@ import time
 import rpyc
 from rpyc.utils.server import ThreadedServer
 
-arrived = queue.Queue()
-
-
-class Board(rpyc.Service):
-    def exposed_write(self, name):
-        arrived.put(name)
-
 
 def write(port, name):
     time.sleep(random.random() * 0.004)
@@ -24,6 +17,12 @@ def write(port, name):
 
 
 def test_the_board_is_in_order():
+    arrived = queue.Queue()
+
+    class Board(rpyc.Service):
+        def exposed_write(self, name):
+            arrived.put(name)
+
     server = ThreadedServer(Board, hostname="127.0.0.1", port=0)
     thread = threading.Thread(target=server.start)
     thread.start()

@@ -221,8 +221,9 @@ def _exactly(stream: ReplayingStream, self: Any, count: int, size: int) -> bytes
     parts = b""
     while True:
         if not wait_ready(stream, self.fileno(), select.POLLIN, f"{count} bytes"):
-            return parts or _recv(self, size)
-        part = _recv(self, count - len(parts) if count else 1)
+            rest: bytes = parts or _recv(self, size)
+            return rest
+        part: bytes = _recv(self, count - len(parts) if count else 1)
         parts += part
         if len(parts) >= count or not part:
             break
@@ -235,7 +236,7 @@ def _exactly(stream: ReplayingStream, self: Any, count: int, size: int) -> bytes
 @patches.method(_Socket, "recv")
 def _receive_bytes(self: Any, bufsize: int, flags: int = 0) -> bytes:
     data = _receive(self, bufsize, flags, lambda: _recv(self, bufsize))
-    return _recv(self, bufsize, flags) if data is None else data  # type: ignore[no-any-return]
+    return _recv(self, bufsize, flags) if data is None else data
 
 
 @patches.method(_Socket, "recv_into")
