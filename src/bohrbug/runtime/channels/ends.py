@@ -55,3 +55,14 @@ def outgoing(stream: Stream, end: Any) -> Channel | None:
     if ends is None:
         return None
     return channel_named(stream.session, ends.outgoing, ends.flavour)
+
+
+def rebuild(function: Any, args: Any, ends: Ends) -> Any:
+    """Unpickle a connection together with its ends.
+
+    Here and not beside the other functions for connections: those may only be loaded after
+    ``multiprocessing.connection``, which the arguments are of.
+    """
+    end = function(*args)
+    end._bohrbug_ends = ends
+    return end

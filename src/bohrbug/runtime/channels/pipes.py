@@ -7,7 +7,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from bohrbug.runtime.channels.delivery import MISSING
-from bohrbug.runtime.channels.ends import Ends, incoming, outgoing
+from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
 from bohrbug.runtime.channels.envelopes import Envelope
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.pulling import Source, early, pull
@@ -44,19 +44,13 @@ def _make_pipe(duplex: bool = True) -> Any:
 # -- through pickles -----------------------------------------------------------------------
 
 
-def _rebuild(function: Any, args: Any, ends: Ends) -> Any:
-    end = function(*args)
-    end._bohrbug_ends = ends
-    return end
-
-
 def _reducing_with_ends(reduce: Any) -> Any:
     def reduce_with_ends(end: Any) -> Any:
         function, args = reduce(end)
         ends = getattr(end, "_bohrbug_ends", None)
         if ends is None:
             return function, args
-        return _rebuild, (function, args, ends)
+        return rebuild, (function, args, ends)
 
     return reduce_with_ends
 
