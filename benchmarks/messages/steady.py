@@ -76,7 +76,9 @@ def main() -> None:
     # Before the tests and their libraries are imported.
     install()
     threading.excepthook = lambda arguments: None
-    print("| test | failures natively | runs to record a pass | failures replayed | desynchronised |")
+    print(
+        "| test | failures natively | runs to record a pass | failures replayed | desynchronised |"
+    )
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for path in options.tests:

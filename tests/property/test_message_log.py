@@ -92,9 +92,7 @@ def test_a_log_cut_off_anywhere_gives_its_beginning(log: Log) -> None:
 @given(st.lists(events(), max_size=40), st.integers(1, 7))
 def test_blocks_of_a_task_follow_on_each_other(listed: list[Event], size: int) -> None:
     encoder = Encoder("0")
-    blocks = [
-        encoder.block(listed[at : at + size], at) for at in range(0, len(listed), size)
-    ]
+    blocks = [encoder.block(listed[at : at + size], at) for at in range(0, len(listed), size)]
     log = decode(header() + b"".join(blocks))
     assert log.tasks.get("0", []) == listed
 

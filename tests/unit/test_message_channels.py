@@ -322,9 +322,7 @@ def test_asyncio(tmp_path: Path) -> None:
 
     log = steady(tmp_path, lambda: asyncio.run(main()))
     cancelled = [
-        task
-        for task, events in log.tasks.items()
-        if events[-1].outcome.status is Status.CANCELLED
+        task for task, events in log.tasks.items() if events[-1].outcome.status is Status.CANCELLED
     ]
     assert len(cancelled) == 2
 

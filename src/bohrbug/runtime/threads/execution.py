@@ -239,9 +239,7 @@ class Execution:
         self.root.target = "test"
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
-        self.trace: RecordedTrace = recorded_trace(
-            plan, self.all_tasks, self.resources, self._rows
-        )
+        self.trace: RecordedTrace = recorded_trace(plan, self.all_tasks, self.resources, self._rows)
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}
