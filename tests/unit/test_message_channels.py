@@ -357,6 +357,80 @@ def test_sockets(tmp_path: Path) -> None:
     assert None not in {event.outcome.message.sender for event in accepted}
 
 
+def test_how_often_a_task_polls_in_vain_does_not_matter(tmp_path: Path) -> None:
+    """Polls until a flag is set: the flag is no message, and replayed timeouts take no time."""
+
+    def program() -> list[object]:
+        stop = threading.Event()
+        channel: queue.Queue[object] = queue.Queue()
+        results: queue.Queue[object] = queue.Queue()
+        got: list[object] = []
+
+        def work() -> None:
+            while not stop.is_set():
+                try:
+                    got.append(channel.get(timeout=0.001))
+                except queue.Empty:
+                    channel.empty()
+            results.put("end")
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        for number in range(3):
+            time.sleep(random.random() * 0.01)
+            channel.put(number)
+        time.sleep(random.random() * 0.02)
+        stop.set()
+        worker.join()
+        return [got, results.get()]
+
+    path = tmp_path / "log"
+    with bohrbug.record(path):
+        expected = program()
+    for _ in range(8):
+        with bohrbug.replay_messages(path, patience=5) as replay:
+            assert program() == expected
+        assert replay.desynchronisation is None
+
+
+def test_a_server_that_is_shut_down(tmp_path: Path) -> None:
+    import socketserver
+    import urllib.request
+    from http.server import BaseHTTPRequestHandler
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address = True
+
+    def program() -> list[str]:
+        seen: queue.Queue[str] = queue.Queue()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                seen.put(self.path)
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *words: object) -> None:
+                pass
+
+        with Server(("127.0.0.1", 0), Handler) as server:
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+            thread.start()
+            address = f"http://127.0.0.1:{server.server_address[1]}"
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+            def visit(name: str) -> None:
+                jitter()
+                opener.open(f"{address}/{name}", timeout=30).read()
+
+            together(*(functools.partial(visit, name) for name in "abc"))
+            server.shutdown()
+            thread.join()
+        return [seen.get() for _ in range(3)]
+
+    steady(tmp_path, program)
+
+
 # -- desynchronisation -----------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Channel-heavy: 8 processes, 10,000 messages twice; prints a digest of their order, and seconds."""
+"""Channel-heavy: 8 processes, 10,000 messages twice; prints their order's digest, and seconds."""
 
 import multiprocessing
 import time

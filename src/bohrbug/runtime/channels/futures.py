@@ -7,7 +7,7 @@ from concurrent.futures import _base
 from typing import Any
 
 from bohrbug.runtime.channels.events import Kind, Status, tree_key
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Stream
 from bohrbug.runtime.threads.patches import Patches
@@ -67,7 +67,7 @@ def _wait_for(fs: Any, timeout: float | None = None, return_when: str = "ALL_COM
     if stream is None:
         return _wait(fs, timeout, return_when)
     futures = in_order(fs)
-    outcome = stream.expect(Kind.SELECT, None, WAIT)
+    outcome = stream.expect(Kind.SELECT, None, WAIT, fruitless=in_vain(timeout))
     if outcome is not None and max(outcome.values, default=-1) < len(futures):
         chosen = {futures[index] for index in outcome.values}
         for future in chosen:

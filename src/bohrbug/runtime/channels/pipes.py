@@ -11,7 +11,7 @@ from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
 from bohrbug.runtime.channels.envelopes import Envelope
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.pulling import Source, early, pull
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.threads.patches import Patches
@@ -259,7 +259,7 @@ def _wait_for(object_list: Any, timeout: float | None = None) -> list[Any]:
             return list(_wait(things, timeout))
         finally:
             stream.inside -= 1
-    outcome = stream.expect(Kind.SELECT, None, WAIT)
+    outcome = stream.expect(Kind.SELECT, None, WAIT, fruitless=in_vain(timeout))
     stream.inside += 1
     try:
         if outcome is not None:

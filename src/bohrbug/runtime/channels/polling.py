@@ -7,7 +7,7 @@ import selectors
 from typing import Any
 
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current
 from bohrbug.runtime.threads.patches import Patches
 
@@ -32,7 +32,7 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
     things = [thing for one in lists for thing in one]
     if not things or not all(is_channel(_descriptor(thing)) for thing in things):
         return _select(lists[0], lists[1], lists[2], timeout)
-    outcome = stream.expect(Kind.SELECT, None, FLAVOUR)
+    outcome = stream.expect(Kind.SELECT, None, FLAVOUR, fruitless=in_vain(timeout))
     if outcome is not None and isinstance(stream, ReplayingStream):
         chosen: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
         for number in outcome.values:

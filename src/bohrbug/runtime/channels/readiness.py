@@ -8,7 +8,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_ready
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current
 from bohrbug.runtime.threads.patches import Patches
 
@@ -35,7 +35,7 @@ def _patch_select(cls: Any) -> None:
         # What else is in there is no channel: an event loop's own pipe, a child's output.
         if stream is None or not keys or not all(is_channel(key.fd) for key in keys):
             return real(self, timeout)
-        outcome = stream.expect(Kind.SELECT, None, FLAVOUR)
+        outcome = stream.expect(Kind.SELECT, None, FLAVOUR, fruitless=in_vain(timeout))
         if outcome is not None and isinstance(stream, ReplayingStream):
             pairs = list(zip(outcome.values[::2], outcome.values[1::2], strict=True))
             if all(index < len(keys) for index, _ in pairs):
@@ -51,7 +51,8 @@ def _patch_select(cls: Any) -> None:
         return result
 
 
-for _name in ("SelectSelector", "PollSelector", "EpollSelector", "KqueueSelector"):
+# PollSelector and DevpollSelector have theirs from _PollLikeSelector.
+for _name in ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector"):
     _class = getattr(selectors, _name, None)
     if _class is not None and "select" in vars(_class):
         _patch_select(_class)

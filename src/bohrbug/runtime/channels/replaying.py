@@ -26,6 +26,11 @@ REPORT = "desynchronisation"
 """File in the session's folder that the first desynchronisation is written to."""
 
 _SLICE = 0.1
+_POLL = 0.005
+_IN_VAIN = {
+    Kind.TRY_RECV: Outcome(Status.EMPTY),
+    Kind.TIMED_RECV: Outcome(Status.TIMED_OUT),
+}
 _BUSY_SHARE = 0.1
 
 
@@ -255,7 +260,16 @@ class ReplayingStream(Stream):
         task: its id.
     """
 
-    __slots__ = ("_events", "exhausted", "expected", "number", "replay", "sends")
+    __slots__ = (
+        "_events",
+        "_polls",
+        "exhausted",
+        "expected",
+        "number",
+        "polled",
+        "replay",
+        "sends",
+    )
 
     replaying = True
 
@@ -267,31 +281,67 @@ class ReplayingStream(Stream):
         self.expected: Event | None = next(self._events, None)
         self.exhausted = self.expected is None
         self.number = 0
+        self.polled = 0.0
+        self._polls: dict[tuple[Any, ...], Outcome] = {}
+        """What looks in vain since the last event that was none have shown."""
         self.sends: dict[Channel, int] = {}
 
-    def expect(self, kind: Kind, channel: Channel | None, flavour: str = "") -> Outcome | None:
-        """See :meth:`Stream.expect`."""
+    def expect(
+        self,
+        kind: Kind,
+        channel: Channel | None,
+        flavour: str = "",
+        *,
+        fruitless: Outcome | None = None,
+    ) -> Outcome | None:
+        """See :meth:`Stream.expect`.
+
+        How often a task looks in vain depends on time, not on messages: a poll that it repeats
+        ends as it ended before, and repeated polls that it leaves out are skipped.
+        """
         session = self.replay
         if session.native:
             session._stop_if_strict()
             return None
+        key: tuple[Any, ...] = (kind, None, flavour)
+        if channel is not None:
+            key = (kind, channel.id, channel.flavour)
         event = self.expected
+        if event is None or event[:3] != key:
+            repeated = self._polls.get(key)
+            if repeated is None and event is None:
+                repeated = fruitless or _IN_VAIN.get(kind)
+            if repeated is not None and not (event is None and session.is_over()):
+                return self._poll_again(repeated)
+            while event is not None and self._polls.get(event[:3]) == event.outcome:
+                event = self._advance()
         if event is None:
             session.past_end(self)
             return None
-        if (
-            event.kind is not kind
-            or event.channel != (None if channel is None else channel.id)
-            or event.flavour != (flavour if channel is None else channel.flavour)
-        ):
+        if event[:3] != key:
             name = flavour if channel is None else f"{channel.flavour} {channel.id}"
             self.differ(f"came to {kind.words} on {name}")
             return None
+        self._advance()
+        self.polled = 0.0
+        if _is_poll(event):
+            self._polls[key] = event.outcome
+        elif self._polls:
+            self._polls.clear()
+        return event.outcome
+
+    def _advance(self) -> Event | None:
         self.number += 1
         self.expected = next(self._events, None)
         if self.expected is None:
             self.exhausted = True
-        return event.outcome
+        return self.expected
+
+    def _poll_again(self, outcome: Outcome) -> Outcome | None:
+        time.sleep(_POLL)
+        self.polled += _POLL
+        self.replay.check(self, self.polled, "that the program goes on")
+        return None if self.replay.native else outcome
 
     def differ(self, found: str, event: Event | None = None) -> None:
         """Declare that the program does something else than its log."""
@@ -345,7 +395,9 @@ class ReplayingStream(Stream):
 
     def end(self) -> None:
         """See :meth:`Stream.end`."""
-        left = self.expected
+        # Polls in vain may be left: that depends on time.
+        while (left := self.expected) is not None and _is_poll(left):
+            self._advance()
         super().end()
         if left is not None and not self.replay.native and not self.session.closed:
             # The task is over; who asks for the result of the replay is told.
@@ -393,6 +445,18 @@ class _Quiet:
                 words = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
                 total += (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
         return total
+
+
+def in_vain(timeout: float | None) -> Outcome | None:
+    """How a select with this timeout ends if nothing gets ready."""
+    return None if timeout is None else Outcome(Status.TIMED_OUT)
+
+
+def _is_poll(event: Event) -> bool:
+    status = event.outcome.status
+    if event.kind is Kind.LOOK:
+        return True
+    return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT)
 
 
 def read_report(folder: Path) -> Desynchronisation | None:

@@ -74,8 +74,22 @@ class Stream:
         """A message was received."""
         raise NotImplementedError
 
-    def expect(self, kind: Kind, channel: Channel | None, flavour: str = "") -> Outcome | None:
-        """How the next event is to end; ``None`` where it is to go as it goes."""
+    def expect(
+        self,
+        kind: Kind,
+        channel: Channel | None,
+        flavour: str = "",
+        *,
+        fruitless: Outcome | None = None,
+    ) -> Outcome | None:
+        """How the next event is to end; ``None`` where it is to go as it goes.
+
+        Parameters:
+            kind: of the event.
+            channel: of it; ``None`` for a select over things that have no common channel.
+            flavour: type of channel, where there is none.
+            fruitless: for selects with a timeout: how they end if nothing is ready.
+        """
         return None
 
     def next_digest(self) -> int:
