@@ -379,6 +379,8 @@ def test_how_often_a_task_polls_in_vain_does_not_matter(tmp_path: Path) -> None:
         for number in range(3):
             time.sleep(random.random() * 0.01)
             channel.put(number)
+        while len(got) < 3:
+            time.sleep(0.001)
         time.sleep(random.random() * 0.02)
         stop.set()
         worker.join()

@@ -1,4 +1,4 @@
-"""``queue``: ``Queue``, ``LifoQueue``, ``PriorityQueue``, their subclasses, and ``SimpleQueue``.
+"""``queue``: ``Queue``, ``LifoQueue``, ``PriorityQueue`` and their subclasses.
 
 ``put`` and ``get`` are our own, on the queue's own locks and container, so that who sent what is
 noted in the same critical section that moves the item.
@@ -6,7 +6,6 @@ noted in the same critical section that moves the item.
 
 from __future__ import annotations
 
-import _queue
 import queue
 from time import monotonic
 from typing import Any
@@ -21,13 +20,15 @@ from bohrbug.runtime.channels.delivery import (
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.recording import EVENTS_IN_BLOCK, STALE, RecordingStream
 from bohrbug.runtime.channels.replaying import ReplayingStream
-from bohrbug.runtime.channels.session import active, main_stream
+from bohrbug.runtime.channels.session import active, seen_stream
+from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
 from bohrbug.runtime.channels.streams import (
     Channel,
     SenderOfItems,
     Sending,
     Stream,
     local,
+    look,
     new_channel,
     receiving,
     sending,
@@ -49,10 +50,6 @@ _real_qsize, _real_empty, _real_full = _Queue.qsize, _Queue.empty, _Queue.full
 
 _RECV = int(Kind.RECV)
 _SEND = int(Kind.SEND)
-
-
-def _stream() -> Stream | None:
-    return main_stream() if active.session is not None else None
 
 
 # -- which messages a queue holds --------------------------------------------------------
@@ -118,7 +115,7 @@ def _message_of(owner: Any, channel: Channel, item: Any, size: int) -> tuple[Sen
 @patches.method(_Queue, "__init__")
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     _real_init(self, *args, **kwargs)
-    stream = _stream()
+    stream = seen_stream()
     if stream is not None:
         _channel(stream, self)
 
@@ -130,7 +127,7 @@ patches.add(_Queue, "_bohrbug_channel", None)
 def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None) -> None:
     stream = local.stream
     if stream is None:
-        stream = _stream()
+        stream = seen_stream()
         if stream is None:
             _put_unseen(self, item, block, timeout)
             return
@@ -288,7 +285,7 @@ def _put_replayed(
 def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     stream = local.stream
     if stream is None:
-        stream = _stream()
+        stream = seen_stream()
         if stream is None:
             return _get_unseen(self, block, timeout)
     channel = self._bohrbug_channel
@@ -415,169 +412,26 @@ def _get_replayed(
 # -- looks -------------------------------------------------------------------------------
 
 
-def look(owner: Any, channel: Channel, stream: Stream, value: int) -> int:
-    """What a look shows: what it showed when it was recorded, if that is replayed."""
-    outcome = stream.expect(Kind.LOOK, channel)
-    if outcome is not None:
-        return outcome.values[0]
-    stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
-    return value
-
-
 @patches.method(_Queue, "qsize")
 def _qsize(self: Any) -> int:
     size: int = _real_qsize(self)
-    stream = _stream()
-    return size if stream is None else look(self, _channel(stream, self), stream, size)
+    stream = seen_stream()
+    return size if stream is None else look(_channel(stream, self), stream, size)
 
 
 @patches.method(_Queue, "empty")
 def _empty(self: Any) -> bool:
     empty = _real_empty(self)
-    stream = _stream()
-    return empty if stream is None else bool(look(self, _channel(stream, self), stream, int(empty)))
+    stream = seen_stream()
+    return empty if stream is None else bool(look(_channel(stream, self), stream, int(empty)))
 
 
 @patches.method(_Queue, "full")
 def _full(self: Any) -> bool:
     full = _real_full(self)
-    stream = _stream()
-    return full if stream is None else bool(look(self, _channel(stream, self), stream, int(full)))
+    stream = seen_stream()
+    return full if stream is None else bool(look(_channel(stream, self), stream, int(full)))
 
 
-# -- SimpleQueue -------------------------------------------------------------------------
-
-_RealSimpleQueue = _queue.SimpleQueue
-_simple_put, _simple_get = _RealSimpleQueue.put, _RealSimpleQueue.get
-_simple_empty, _simple_qsize = _RealSimpleQueue.empty, _RealSimpleQueue.qsize
-_SIMPLE = "queue.SimpleQueue"
-
-
-class SimpleQueue(_RealSimpleQueue):  # type: ignore[type-arg]
-    """Takes the place of ``queue.SimpleQueue``; its items travel with their sender's id."""
-
-    _bohrbug_channel: Channel | None = None
-
-    def __init__(self) -> None:
-        stream = _stream()
-        if stream is not None:
-            self._bohrbug_channel_for(stream)
-
-    def _bohrbug_channel_for(self, stream: Stream) -> Channel:
-        channel = self._bohrbug_channel
-        if channel is None or channel.session is not stream.session:
-            channel = new_channel(stream, self, _SIMPLE)
-
-            def put(item: Any) -> None:
-                _simple_put(self, (item, None, 0))
-
-            channel.give_back = give_back_with(channel, put)
-        return channel
-
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        """As of ``queue.SimpleQueue``: never waits."""
-        stream = local.stream
-        if stream is None:
-            stream = _stream()
-            if stream is None:
-                self._put_unseen(item)
-                return
-        channel = self._bohrbug_channel
-        if channel is None or channel.session is not stream.session:
-            channel = self._bohrbug_channel_for(stream)
-        if stream.replaying:
-            digest = stream.next_digest()
-            if stream.expect(Kind.SEND, channel) is not None:
-                stream.compare(item, digest)
-                if deliver(channel, (stream.task, stream.sent(Kind.SEND, channel)), item):
-                    return
-            _simple_put(self, (item, None, 0))
-            return
-        target = stream.sending_to(channel)  # type: ignore[attr-defined]
-        # The number is taken before the item can be received, the event noted after.
-        number = target.count
-        _simple_put(self, (item, target, number))
-        stream.sent(Kind.SEND, channel, -1, item)
-
-    def _put_unseen(self, item: Any) -> None:
-        channel, session = self._bohrbug_channel, active.session
-        if channel is None or session is None or channel.session is not session:
-            _simple_put(self, (item, None, 0))
-            return
-        message = channel.unseen_message()
-        if session.replaying and deliver(channel, message, item):
-            return
-        _simple_put(self, (item, Sending(None), message[1]))
-
-    def put_nowait(self, item: Any) -> None:
-        """As :meth:`put`."""
-        self.put(item)
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """As of ``queue.SimpleQueue``."""
-        stream = local.stream
-        if stream is None:
-            stream = _stream()
-            if stream is None:
-                return _simple_get(self, block, timeout)[0]
-        channel = self._bohrbug_channel
-        if channel is None or channel.session is not stream.session:
-            channel = self._bohrbug_channel_for(stream)
-        kind = receiving(block, timeout)
-        if stream.replaying:
-            digest = stream.next_digest()
-            outcome = stream.expect(kind, channel)
-            if outcome is not None:
-                if outcome.status is not Status.RECEIVED:
-                    raise Empty
-                item = receive(stream, channel, outcome)  # type: ignore[arg-type]
-                if item is not MISSING:
-                    stream.compare(item, digest)
-                    return item
-            return _simple_get(self, block, timeout)[0]
-        try:
-            if kind is Kind.RECV:
-                item, sender, number = self._wait(stream)  # type: ignore[arg-type]
-            else:
-                item, sender, number = _simple_get(self, block, timeout)
-        except Empty:
-            status = Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT
-            stream.note(kind, channel, status)
-            raise
-        message = channel.unseen_message() if sender is None else (sender.task, number)
-        stream.received(kind, channel, message, item)
-        return item
-
-    def _wait(self, stream: RecordingStream) -> Any:
-        if stream.codes and _simple_empty(self):
-            try:
-                return _simple_get(self, True, STALE)
-            except Empty:
-                stream.flush()
-        return _simple_get(self)
-
-    def get_nowait(self) -> Any:
-        """As ``get(False)``."""
-        return self.get(False)
-
-    def qsize(self) -> int:
-        """As of ``queue.SimpleQueue``."""
-        size = _simple_qsize(self)
-        stream = _stream()
-        if stream is None:
-            return size
-        return look(self, self._bohrbug_channel_for(stream), stream, size)
-
-    def empty(self) -> bool:
-        """As of ``queue.SimpleQueue``."""
-        empty = _simple_empty(self)
-        stream = _stream()
-        if stream is None:
-            return empty
-        return bool(look(self, self._bohrbug_channel_for(stream), stream, int(empty)))
-
-
-SimpleQueue.__module__ = _RealSimpleQueue.__module__
-SimpleQueue.__qualname__ = _RealSimpleQueue.__qualname__
 patches.add(queue, "SimpleQueue", SimpleQueue)
-EXCHANGED = {_RealSimpleQueue: SimpleQueue}
+EXCHANGED = {RealSimpleQueue: SimpleQueue}

@@ -263,3 +263,8 @@ def main_stream() -> Stream | None:
     ):
         return session.claim_root()
     return current()
+
+
+def seen_stream() -> Stream | None:
+    """As :func:`main_stream`, and quick where nothing is recorded or replayed."""
+    return main_stream() if active.session is not None else None

@@ -236,6 +236,15 @@ def new_channel(stream: Stream, owner: Any, flavour: str) -> Channel:
     return channel
 
 
+def look(channel: Channel, stream: Stream, value: int) -> int:
+    """What a look shows: what it showed when it was recorded, if that is replayed."""
+    outcome = stream.expect(Kind.LOOK, channel)
+    if outcome is not None:
+        return outcome.values[0]
+    stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
+    return value
+
+
 def receiving(block: object, timeout: object) -> Kind:
     """The kind of a receive with the arguments that queues take."""
     if not block:
