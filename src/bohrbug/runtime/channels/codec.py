@@ -1,4 +1,4 @@
-"""Events as bytes: the form of message logs, described in ``docs/reference/message-log.md``.
+"""Events as bytes: the form of message logs, described in ``docs/reference/messages.md``.
 
 A file is a header and then blocks, each appended by one ``write``: processes share a file
 without a lock, and what was written stays readable whenever the writer dies.
