@@ -371,7 +371,7 @@ def test_markers(folder: Folder) -> None:
     [
         ("bohrbug(exekutions=1)", "there is no option 'exekutions'"),
         ("bohrbug(executions='many')", "executions must be a whole number, not 'many'"),
-        ("bohrbug(strategy='luck')", "strategy must be one of auto, dfs"),
+        ("bohrbug(strategy='luck')", "strategy must be one of auto, bpor, dfs"),
         ("bohrbug(executions=0)", "executions must be at least 1, not 0"),
         ("bohrbug(5)", "takes named options only"),
         ("bohrbug(invariant=5)", "invariant must be a function"),
