@@ -17,9 +17,13 @@ from bohrbug import __version__
 from bohrbug.api import target_of, write_reproduction
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.machine import result_to_json
+from bohrbug.cli.native import command as native_command
+from bohrbug.cli.native import is_native, printed_text, show_printed
 from bohrbug.cli.programs import ProgramError, Script, function_named, program_named
 from bohrbug.debugger import ReplayDebugger
 from bohrbug.exploration.explorer import Explorer
+from bohrbug.exploration.native import KIND as NATIVE
+from bohrbug.exploration.native import Command, native_explorer, replay_native
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay, replay
 from bohrbug.exploration.reproduction import (
@@ -30,6 +34,7 @@ from bohrbug.exploration.reproduction import (
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_failure, render_result
+from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.settings import OPTIONS, Option, SettingsError, find_pyproject, read_pyproject
 
 NOTHING_FOUND, FOUND, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -134,11 +139,26 @@ def main() -> None:
     """
 
 
+class _RunCommand(click.Command):
+    """Keeps the command line as it was given: whether there is a ``--`` in it matters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_RAW] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+_RAW = "bohrbug.arguments"
+
+
 @main.command(
+    cls=_RunCommand,
     context_settings={"allow_interspersed_args": False},
     epilog=_EXIT_CODES,
 )
 @_exploration_options
+@click.option("--check", metavar="COMMAND", help="Run after each execution of a native program.")
+@click.option("--same-output", is_flag=True, help="A native program must print the same each time.")
+@click.option("--exit-code", type=int, help="What a native program should exit with.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what executions print, and all races.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -150,14 +170,24 @@ def run(
     as_json: bool,
     verbose: bool,
     quiet: bool,
+    check: str | None,
+    same_output: bool,
+    exit_code: int | None,
     **given: Any,
 ) -> None:
-    """Explore a script, or a function given as module:function.
+    """Explore a script, a function given as module:function, or a native program after "--".
 
     A script is executed as __main__ with its ARGUMENTS again and again; an uncaught exception or an
-    exit code other than 0 is a failure.
+    exit code other than 0 is a failure. A native program is started again and again, with its
+    threads under control; a deadlock, a fatal signal, and an exit code other than that of the first
+    execution are failures.
     """
     options = _explore_options(given)
+    if is_native(program, arguments, click.get_current_context().meta[_RAW]):
+        native = native_command(program, arguments, check, same_output, exit_code)
+        _run_native(native, options, as_json, verbose, quiet)
+    if check is not None or same_output or exit_code is not None:
+        _usage_error("--check, --same-output and --exit-code are for native programs")
     try:
         test = program_named(program, arguments)
     except ProgramError as error:
@@ -178,15 +208,40 @@ def run(
             result.interrupted = True
     for failure in result.failures:
         write_reproduction(explorer, failure, target)
+    _tell(result, output.text, as_json, verbose)
+
+
+def _tell(result: Result, printed: str, as_json: bool, verbose: bool) -> NoReturn:
+    """Print a result and exit."""
     code = _exit_code(result)
     if as_json:
         click.echo(json.dumps({**result_to_json(result), "exit_code": code}, indent=1))
     else:
-        _show(result, output.text, verbose)
+        _show(result, printed, verbose)
         if result.interrupted:
             command = shlex.join(["bohrbug", *sys.orig_argv[_first_argument() :]])
             click.echo(f"\nInterrupted. To explore again, from the start: {command}")
     _leave(code)
+
+
+def _run_native(
+    test: Command, options: ExploreOptions, as_json: bool, verbose: bool, quiet: bool
+) -> NoReturn:
+    """Explore a native program and exit."""
+    show = show_printed if verbose and not as_json else None
+    try:
+        with ProgressLine(Console(file=sys.stderr), silent=quiet or as_json) as line:
+            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show)
+            try:
+                result = explorer.explore()
+            except KeyboardInterrupt:
+                result = explorer.result
+                result.interrupted = True
+    except UnsupportedError as error:
+        _usage_error(str(error))
+    for failure in result.failures:
+        write_reproduction(explorer, failure, test.target())
+    _tell(result, printed_text(runtime.printed_by_failure), as_json, verbose)
 
 
 def _first_argument() -> int:
@@ -231,6 +286,8 @@ def replay_command(file: Path, with_pdb: bool, times: int, verbose: bool) -> Non
     reproduction = _reproduction(file)
     if reproduction.target.get("kind") == "pytest":
         _leave(_replay_with_pytest(file, reproduction, with_pdb, times, verbose))
+    if reproduction.target.get("kind") == NATIVE:
+        _leave(_replay_native(reproduction, with_pdb, times, verbose))
     try:
         test = _program_of(reproduction)
     except ProgramError as error:
@@ -246,6 +303,22 @@ def replay_command(file: Path, with_pdb: bool, times: int, verbose: bool) -> Non
         _show_replayed(reproduction, output.text)
     click.echo(replay_words(reproduction, replayed))
     _leave(replay_exit_code(replayed))
+
+
+def _replay_native(reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool) -> int:
+    if with_pdb:
+        _usage_error("--pdb is for Python tests, and this file is of a native program")
+    directory = Path(reproduction.target["directory"])
+    if directory.is_dir():
+        os.chdir(directory)
+    try:
+        replayed, runtime = replay_native(reproduction, times, show_printed if verbose else None)
+    except UnsupportedError as error:
+        _usage_error(str(error))
+    if replayed.reproduced:
+        _show_replayed(reproduction, printed_text(runtime.printed_by_failure))
+    click.echo(replay_words(reproduction, replayed))
+    return replay_exit_code(replayed)
 
 
 def replay_words(reproduction: Reproduction, replayed: Replay) -> str:

@@ -20,6 +20,7 @@ from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
 from bohrbug.search.portfolio import Portfolio, Searching
@@ -74,6 +75,7 @@ class Explorer:
         progress: told how it goes, or ``None``.
         on_stuck: called with a message, in a thread of its own, if an execution
             hangs and can't be ended: such as to end the process.
+        runtime: what executes the plans; by default the threads runtime, with ``function``.
     """
 
     def __init__(
@@ -83,17 +85,22 @@ class Explorer:
         options: ExploreOptions,
         progress: Progress | None = None,
         on_stuck: Callable[[str], object] | None = None,
+        runtime: Runtime | None = None,
     ) -> None:
         self.options = options
         self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
         self._progress = progress
         self._on_stuck = on_stuck
-        self.runtime: ThreadsRuntime = threads_subject(
-            partial(_from_a_seed, function),
-            options.settings(),
-            Level(options.level),
-            Scope(options.scope),
-            options.invariant,
+        self.runtime: Runtime = (
+            runtime
+            if runtime is not None
+            else threads_subject(
+                partial(_from_a_seed, function),
+                options.settings(),
+                Level(options.level),
+                Scope(options.scope),
+                options.invariant,
+            )
         )
         self.strategy: Searching = strategy_named(
             options.strategy,
@@ -360,7 +367,10 @@ class Explorer:
 
     def _finish_failures(self) -> None:
         """Which builds of Python each failure can happen on."""
+        runtime = self.runtime
         if self._interrupted or self.options.level == Level.SYNC.value:
+            return
+        if not isinstance(runtime, ThreadsRuntime):
             return
         for failure in self.result.failures:
             if failure.outcome.kind is OutcomeKind.RACE:
@@ -368,7 +378,7 @@ class Explorer:
             if self.options.interpreter == "gil":
                 failure.interpreter = Interpreter.GIL
                 continue
-            trace, beyond = self.runtime.preemptions_beyond_gil(failure.plan, failure.points)
+            trace, beyond = runtime.preemptions_beyond_gil(failure.plan, failure.points)
             if trace.outcome.signature() != failure.outcome.signature():
                 continue
             failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL

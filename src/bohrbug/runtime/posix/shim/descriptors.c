@@ -1,0 +1,3 @@
+#include "descriptors.h"
+
+bool descriptors_ready(struct task *task) { return task->fd_ready; }

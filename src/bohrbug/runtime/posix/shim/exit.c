@@ -1,0 +1,48 @@
+/* The end of a process is a scheduling point: many programs return from main without joining. */
+#include "real.h"
+#include "schedule.h"
+
+static int (*program_main)(int, char **, char **);
+
+static void exit_point(uint64_t site) {
+    if (!controlled() || busy) return;
+    GUARD;
+    perform(END, current_resource(), site);
+}
+
+static int watched_main(int argc, char **argv, char **environment) {
+    int result = program_main(argc, argv, environment);
+    exit_point(0);
+    return result;
+}
+
+EXPORT int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                             void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+                             void *stack) {
+    program_main = main;
+    return REAL(__libc_start_main)(watched_main, argc, argv, init, fini, rtld_fini, stack);
+}
+
+EXPORT void exit(int status) {
+    exit_point(SITE);
+    REAL(exit)(status);
+    __builtin_unreachable();
+}
+
+EXPORT void quick_exit(int status) {
+    exit_point(SITE);
+    REAL(quick_exit)(status);
+    __builtin_unreachable();
+}
+
+EXPORT void _exit(int status) {
+    exit_point(SITE);
+    REAL(_exit)(status);
+    __builtin_unreachable();
+}
+
+EXPORT void _Exit(int status) {
+    exit_point(SITE);
+    REAL(_Exit)(status);
+    __builtin_unreachable();
+}

@@ -1,0 +1,27 @@
+/* Resources: what the shim knows of a mutex, a semaphore, ... beside the real thing. */
+#ifndef BOHRBUG_RESOURCE_H
+#define BOHRBUG_RESOURCE_H
+
+#include <stdbool.h>
+
+#include "segment.h"
+
+/* The resource at an address, made on first sight.  `is_new` (or NULL) tells whether it was. */
+struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
+                             bool *is_new);
+/* A new resource at an address, whatever was there before. */
+struct resource *resource_make(const void *address, enum type type, bool shared, uint64_t site);
+/* The memory at an address no longer holds it; tasks that wait for it go on doing so. */
+void resource_forget(const void *address);
+/* After a fork: what the child holds is its own from now on. */
+void resources_after_fork(uint32_t parent_task, uint32_t child_task);
+
+static inline uint32_t resource_index(const struct resource *resource) {
+    return (uint32_t)(resource - RESOURCES);
+}
+
+/* Who holds it and where it was taken, for reports. */
+void resource_take(struct resource *resource, uint64_t site);
+void resource_release(struct resource *resource);
+
+#endif

@@ -1,0 +1,10 @@
+/* Signals: those of the program, and the one by which a task that spins is made to yield. */
+#ifndef BOHRBUG_SIGNALS_H
+#define BOHRBUG_SIGNALS_H
+
+/* Sent by the starter to a task that has run for long without a scheduling point. */
+#define NUDGE 62
+
+void signals_begin(void);
+
+#endif
