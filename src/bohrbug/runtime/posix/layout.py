@@ -124,6 +124,9 @@ class TaskRecord(ctypes.Structure):
         ("woken", c_uint32),
         ("eligible", c_uint32),
         ("fd_ready", c_uint32),
+        ("fd_outside", c_uint32),
+        ("fd_checked", c_uint32),
+        ("signals", c_uint64),
         ("cancellable", c_uint32),
         ("cancelled", c_uint32),
         ("cancel_disabled", c_uint32),
@@ -181,6 +184,7 @@ class ProcessRecord(ctypes.Structure):
         ("collected", c_uint32),
         ("joined", c_uint32),
         ("main_task", c_uint32),
+        ("signals", c_uint64),
     )
 
 
@@ -216,6 +220,7 @@ TABLES = (
     "step_enabled",
     "step_timed",
     "step_effect",
+    "step_process",
     "pool",
     "stacks",
 )
@@ -308,7 +313,9 @@ class Header(ctypes.Structure):
         ("segment", c_uint32),
         ("segment_left", c_uint32),
         ("lowest_priority", c_int64),
-        ("fd_waiters", c_uint32),
+        ("fd_changes", c_uint32),
+        ("probe", c_uint32),
         ("dying", c_int32),
+        ("taking_over", c_uint32),
         ("signals_matter", c_uint32),
     )

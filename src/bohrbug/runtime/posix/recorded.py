@@ -337,15 +337,14 @@ class Reading:
         known: dict[tuple[int, int, int, int], Operation] = {}
         operations = []
         kinds = layout.KINDS
-        for task, kind, number, site, stack in zip(
-            columns["step_task"],
+        for process, kind, number, site, stack in zip(
+            columns["step_process"],
             columns["step_kind"],
             columns["step_resource"],
             columns["step_site"],
             columns["step_stack"],
             strict=True,
         ):
-            process = self.tasks[task].process
             key = (process, kind, number, site if stack == layout.NONE else -stack - 1)
             operation = known.get(key)
             if operation is None:

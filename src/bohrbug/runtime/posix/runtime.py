@@ -185,7 +185,7 @@ class NativeRuntime:
             settings.max_steps,
             late_timeouts=settings.late_timeouts,
             after_release=settings.after_release,
-            with_stacks=with_stacks,
+            with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
             one_cpu=settings.one_cpu,
             epoch=EPOCH * 10**9,
             shim=str(self.shim).encode(),

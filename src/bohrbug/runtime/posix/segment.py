@@ -26,6 +26,7 @@ _COLUMNS = {
     "step_enabled": ("H", 2),
     "step_timed": ("H", 2),
     "step_effect": ("I", 4),
+    "step_process": ("H", 2),
     "pool": ("H", 2),
     "stacks": ("Q", 8),
 }

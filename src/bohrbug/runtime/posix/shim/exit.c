@@ -1,5 +1,8 @@
 /* The end of a process is a scheduling point: many programs return from main without joining. */
 #include "real.h"
+#include <stdio.h>
+
+#include "process.h"
 #include "schedule.h"
 
 static int (*program_main)(int, char **, char **);
@@ -8,6 +11,8 @@ static void exit_point(uint64_t site) {
     if (!controlled() || busy) return;
     GUARD;
     perform(END, current_resource(), site);
+    /* While there is still somebody to wait for room in a pipe. */
+    if (this_process) fflush(stdout);
 }
 
 static int watched_main(int argc, char **argv, char **environment) {
@@ -37,12 +42,14 @@ EXPORT void quick_exit(int status) {
 
 EXPORT void _exit(int status) {
     exit_point(SITE);
+    if (segment) process_leave();
     REAL(_exit)(status);
     __builtin_unreachable();
 }
 
 EXPORT void _Exit(int status) {
     exit_point(SITE);
+    if (segment) process_leave();
     REAL(_Exit)(status);
     __builtin_unreachable();
 }

@@ -47,6 +47,19 @@
     /* ends */ \
     F(exit) F(_exit) F(_Exit) F(quick_exit) F(__assert_fail) F(__libc_start_main) \
     /* signals */ \
-    F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask)
+    F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigwait) F(sigwaitinfo) \
+    F(sigtimedwait) F(sigsuspend) F(pause) F(kill) F(raise) \
+    /* processes */ \
+    F(fork) F(vfork) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
+    F(execvp) F(execvpe) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(pclose) \
+    /* descriptors */ \
+    F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) \
+    F(select) F(pselect) F(epoll_wait) F(epoll_pwait) F(accept) F(accept4) F(connect) F(recv) \
+    F(recvfrom) F(recvmsg) F(send) F(sendto) F(sendmsg) F(shutdown) \
+    F(__uflow) F(__underflow) F(fgetc) F(getc) F(fgetc_unlocked) F(fgets) F(fgets_unlocked) \
+    F(fread) F(fread_unlocked) F(getdelim) F(__getdelim) F(getline) \
+    F(fwrite) F(fwrite_unlocked) F(fputs) F(fputs_unlocked) F(puts) F(fputc) F(putc) \
+    F(fputc_unlocked) F(putc_unlocked) F(__overflow) F(putchar) F(vfprintf) F(__vfprintf_chk) \
+    F(fflush) F(fflush_unlocked) F(fclose)
 
 #endif

@@ -3,20 +3,37 @@
 #define BOHRBUG_REAL_H
 
 #include <assert.h>
+#include <stdarg.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "functions.h"
 
-/* Declared by no header. */
+/* Declared by no header, or only for some programs. */
+int __uflow(FILE *stream);
+int __overflow(FILE *stream, int character);
+int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments);
+int __printf_chk(int flag, const char *format, ...);
+int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
+int __underflow(FILE *stream);
+int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t size);
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);
 

@@ -101,17 +101,23 @@ static struct resource *append(uint64_t address, uint64_t space, enum type type,
     return resource;
 }
 
+static struct resource *find_shared(uint64_t space, uint64_t place) {
+    for (uint32_t i = segment->resources; i-- > 0;) {
+        struct resource *other = &RESOURCES[i];
+        if (other->space == space && other->address == place && !other->destroyed) return other;
+    }
+    return NULL;
+}
+
 static struct resource *make(uint64_t address, enum type type, bool shared, uint64_t site,
                              bool fresh, bool *is_new) {
     uint64_t space = this_process, place = address;
     if (is_new) *is_new = true;
     if (shared && shared_place(address, &space, &place) && !fresh) {
-        for (uint32_t i = segment->resources; i-- > 0;) {
-            struct resource *other = &RESOURCES[i];
-            if (other->space == space && other->address == place && !other->destroyed) {
-                if (is_new) *is_new = false;
-                return other;
-            }
+        struct resource *known = find_shared(space, place);
+        if (known) {
+            if (is_new) *is_new = false;
+            return known;
         }
     }
     return append(place, space, type, site);
@@ -136,6 +142,16 @@ struct resource *resource_at(const void *address, enum type type, bool shared, u
         if (resource->type == type) return resource;
     }
     return enter(slot, key, make(key, type, shared, site, false, is_new));
+}
+
+struct resource *resource_named(uint64_t space, uint64_t place, enum type type, uint64_t site) {
+    /* No object of a program lies at such an address. */
+    uint64_t key = (uint64_t)1 << 63 | ((space << 40) ^ place);
+    struct slot *slot = slot_of(key);
+    if (slot->used && slot->index != NONE) return &RESOURCES[slot->index];
+    space |= (uint64_t)1 << 63;
+    struct resource *resource = find_shared(space, place);
+    return enter(slot, key, resource ? resource : append(place, space, type, site));
 }
 
 struct resource *resource_make(const void *address, enum type type, bool shared, uint64_t site) {

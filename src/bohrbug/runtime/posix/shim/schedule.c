@@ -13,6 +13,7 @@
 #include "fairness.h"
 #include "policy.h"
 #include "process.h"
+#include "signals.h"
 #include "stack.h"
 
 /* Steps that a task does in a row before it is taken to yield, as any real scheduler would. */
@@ -60,6 +61,8 @@ bool is_ready(struct task *task) {
         return descriptors_ready(task);
     case CHILD_ENDED:
         return child_ended(task->process, (int32_t)task->target);
+    case SIGNAL_SENT:
+        return signal_is_pending(task);
     }
     return false;
 }
@@ -91,10 +94,11 @@ static void find_options(void) {
 /* No task can go on and no timeout can fire. */
 static void stuck(void) {
     /* Only what lies outside could change that now. */
-    if (segment->fd_waiters || processes_outside()) {
+    if (processes_outside() || descriptors_outside()) {
         for (int patience = 0; patience < 5000; patience++) {
             struct timespec pause = {0, patience < 100 ? 100000 : 1000000};
             syscall(SYS_nanosleep, &pause, NULL);
+            segment->fd_changes++;
             find_options();
             if (enabled_count) return;
         }
@@ -150,6 +154,7 @@ static void record(const struct task *chosen, bool yielded) {
     TABLE(uint64_t, step_site)[step] = chosen->site;
     TABLE(uint32_t, step_stack)[step] = chosen->stack;
     TABLE(uint32_t, step_effect)[step] = NONE;
+    TABLE(uint16_t, step_process)[step] = (uint16_t)chosen->process;
     segment->steps = step + 1;
 }
 
@@ -200,16 +205,38 @@ void wait_for_turn(struct task *task) {
     uint64_t before = 0;
     bool masked = segment->signals_matter;
     if (masked) all_signals(SIG_BLOCK, &before);
-    while (!__atomic_load_n(&task->turn, __ATOMIC_ACQUIRE))
-        processes_wait(task);
-    __atomic_store_n(&task->turn, 0, __ATOMIC_RELAXED);
+    for (;;) {
+        uint32_t turn = __atomic_load_n(&task->turn, __ATOMIC_ACQUIRE);
+        if (turn == TO_RUN) break;
+        if (turn == TO_ANSWER) {
+            descriptors_answer(task);
+        } else if (turn == TO_DECIDE) {
+            __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
+            wait_for_the_dying();
+            schedule_after(segment->running);
+        } else {
+            processes_wait(task);
+        }
+    }
+    __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
     wait_for_the_dying();
     if (masked) all_signals(SIG_SETMASK, &before);
 }
 
-static void give_turn(struct task *task) {
-    __atomic_store_n(&task->turn, 1, __ATOMIC_RELEASE);
+static void tell(struct task *task, enum turn turn) {
+    __atomic_store_n(&task->turn, turn, __ATOMIC_RELEASE);
     syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void give_turn(struct task *task) { tell(task, TO_RUN); }
+
+void schedule_elsewhere(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        if (!PROCESSES[task->process].joined) continue;
+        tell(task, TO_DECIDE);
+        return;
+    }
 }
 
 static void declare(enum kind kind, uint32_t resource, uint64_t site,
@@ -218,11 +245,13 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
     task->kind = kind;
     task->resource = resource;
     task->site = site;
-    task->stack = segment->with_stacks ? stack_record() : NONE;
     task->condition = waiting->condition;
     task->target = waiting->target;
     task->deadline = waiting->deadline;
     task->cancellable = waiting->cancellable;
+    task->stack = NONE;
+    if (segment->with_stacks && (stack_is_wanted() || !is_ready(task)))
+        task->stack = stack_record();
     task->timed_out = 0;
     task->blocked_since = segment->steps ? segment->steps - 1 : 0;
 }
@@ -265,10 +294,14 @@ void fruitless(uint64_t site) {
     current->looks++;
 }
 
+void schedule_after(uint32_t gone) {
+    struct task *next = choose_next(gone, false);
+    if (next) give_turn(next);
+}
+
 void schedule_end(void) {
     struct task *task = current;
     task_remove(task);
     current = NULL;
-    struct task *next = choose_next(index_of(task), false);
-    if (next) give_turn(next);
+    schedule_after(index_of(task));
 }

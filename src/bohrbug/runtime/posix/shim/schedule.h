@@ -15,6 +15,9 @@ struct waiting {
     bool cancellable;     /* a cancellation point */
 };
 
+/* What the futex `turn` of a task says. */
+enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE };
+
 /* What a wait came to. */
 enum woken { GOES_ON, TIMED_OUT };
 
@@ -32,6 +35,11 @@ void fruitless(uint64_t site);
 
 /* The current task has ended: control goes to another, and this thread is on its own. */
 void schedule_end(void);
+/* The task with that index is no more, and whoever acts for it passes control on. */
+void schedule_after(uint32_t gone);
+void give_turn(struct task *task);
+/* The same, but a task of another process chooses, once this one is gone with its descriptors. */
+void schedule_elsewhere(void);
 /* A new thread waits until it is chosen. */
 void wait_for_turn(struct task *task);
 /* Whether a task could go on now. */

@@ -23,6 +23,9 @@
 #define MOST_READERS 8
 #define NAME_LENGTH 16
 #define MESSAGE_LENGTH 512
+/* Steps for which every operation gets its stack, and those before the end of the plan. */
+#define FIRST_STACKS 2000
+#define LAST_STACKS 1000
 #define STACK_DEPTH 32
 
 /* Kinds of operations; the order is that of KINDS in layout.py. */
@@ -54,6 +57,7 @@ enum condition {
     ENDED,        /* the task with the index `argument` */
     FD_READY,     /* poll says so of the descriptors that the task waits for */
     CHILD_ENDED,  /* a process that the task may wait for */
+    SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
 };
 
 enum policy { NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS };
@@ -91,7 +95,8 @@ struct task {
     uint64_t deadline;
     uint32_t blocked_since;
     uint32_t timed_out, woken, eligible;
-    uint32_t fd_ready;
+    uint32_t fd_ready, fd_outside, fd_checked;  /* the answer, who could change it, and when it was given */
+    uint64_t signals;          /* sent to it by other tasks, as bits */
     uint32_t cancellable, cancelled, cancel_disabled;
     uint32_t detached, joined, main;
     uint32_t looks;            /* fruitless ones in a row */
@@ -128,6 +133,7 @@ struct process {
     uint32_t collected;        /* somebody has waited for it */
     uint32_t joined;           /* its shim takes part */
     uint32_t main_task;
+    uint64_t signals;          /* sent to it as a whole by other tasks, as bits */
 };
 
 struct module {
@@ -141,7 +147,7 @@ struct module {
 struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, below;
     uint64_t step_task, step_kind, step_yielded, step_resource, step_site, step_stack;
-    uint64_t step_options, step_enabled, step_timed, step_effect;
+    uint64_t step_options, step_enabled, step_timed, step_effect, step_process;
     uint64_t pool, stacks;
 };
 
@@ -193,8 +199,10 @@ struct header {
     uint32_t slice_began, fairness_active;
     uint32_t segment, segment_left;
     int64_t lowest_priority;
-    uint32_t fd_waiters;
+    uint32_t fd_changes;       /* operations on descriptors */
+    uint32_t probe;            /* a futex: answers to the question whether a task is ready */
     int32_t dying;             /* a process to wait for before going on, or 0 */
+    uint32_t taking_over;      /* 1 while a thread acts for a process that died with the turn */
     uint32_t signals_matter;
 };
 

@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include "real.h"
+#include "clock.h"
 #include "schedule.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
@@ -71,4 +72,106 @@ EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before) {
     sigset_t copy;
     return REAL(sigprocmask)(how, without_nudge(set, &copy, how), before);
+}
+
+/* -- waiting for signals ------------------------------------------------------------------ */
+
+static uint64_t bit(int number) { return number > 0 && number < 65 ? 1ULL << (number - 1) : 0; }
+
+static uint64_t bits(const sigset_t *set) {
+    uint64_t found = 0;
+    for (int number = 1; number < 65; number++)
+        if (sigismember(set, number) == 1) found |= bit(number);
+    return found;
+}
+
+bool signal_is_pending(const struct task *task) {
+    uint64_t sent = task->signals | PROCESSES[task->process].signals;
+    if (sent & task->target) return true;
+    /* From outside, or by a timer. */
+    sigset_t pending;
+    return task->process == this_process && sigpending(&pending) == 0 &&
+           bits(&pending) & task->target;
+}
+
+static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint64_t site) {
+    /* What a handler has had since is not pending any more. */
+    sigset_t pending;
+    uint64_t left = sigpending(&pending) == 0 ? bits(&pending) : 0;
+    current->signals &= left;
+    PROCESSES[this_process].signals &= left;
+    struct waiting waiting = {SIGNAL_SENT, set, deadline, true};
+    enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
+    current->signals &= ~set;
+    PROCESSES[this_process].signals &= ~set;
+    REAL(pthread_testcancel)();
+    return woken;
+}
+
+EXPORT int sigwait(const sigset_t *set, int *number) {
+    CONTROLLED(sigwait, set, number);
+    wait_until_sent(bits(set), NO_DEADLINE, SITE);
+    return REAL(sigwait)(set, number);
+}
+
+EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
+    CONTROLLED(sigwaitinfo, set, info);
+    wait_until_sent(bits(set), NO_DEADLINE, SITE);
+    return REAL(sigwaitinfo)(set, info);
+}
+
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time) {
+    CONTROLLED(sigtimedwait, set, info, time);
+    wait_until_sent(bits(set), time ? deadline_after(time) : NO_DEADLINE, SITE);
+    struct timespec now = {0, 0};
+    return REAL(sigtimedwait)(set, info, &now);
+}
+
+/* With another mask until a handler has run. */
+static int suspend(const sigset_t *mask, uint64_t site) {
+    wait_until_sent(~bits(mask), NO_DEADLINE, site);
+    return REAL(sigsuspend)(mask);
+}
+
+EXPORT int sigsuspend(const sigset_t *mask) {
+    CONTROLLED(sigsuspend, mask);
+    return suspend(mask, SITE);
+}
+
+EXPORT int pause(void) {
+    CONTROLLED(pause);
+    sigset_t mask;
+    REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask);
+    return suspend(&mask, SITE);
+}
+
+/* -- sending them ------------------------------------------------------------------------- */
+
+EXPORT int pthread_kill(pthread_t thread, int number) {
+    CONTROLLED(pthread_kill, thread, number);
+    struct task *task = task_of_handle((uint64_t)thread);
+    if (!task || number == 0) return REAL(pthread_kill)(thread, number);
+    perform(SET, TASK_BIT | index_of(task), SITE);
+    task->signals |= bit(number);
+    segment->signals_matter = 1;
+    return REAL(pthread_kill)(thread, number);
+}
+
+EXPORT int kill(pid_t pid, int number) {
+    CONTROLLED(kill, pid, number);
+    if (number == 0) return REAL(kill)(pid, number);
+    perform(SET, current_resource(), SITE);
+    segment->signals_matter = 1;
+    for (uint32_t i = 0; i < segment->processes; i++) {
+        struct process *process = &PROCESSES[i];
+        if (process->state == ALIVE && (process->pid == pid || pid <= 0))
+            process->signals |= bit(number);
+    }
+    return REAL(kill)(pid, number);
+}
+
+EXPORT int raise(int number) {
+    CONTROLLED(raise, number);
+    current->signals |= bit(number);
+    return REAL(raise)(number);
 }

@@ -5,6 +5,12 @@
 /* Sent by the starter to a task that has run for long without a scheduling point. */
 #define NUDGE 62
 
+#include <stdbool.h>
+
+#include "segment.h"
+
 void signals_begin(void);
+/* Whether one of the signals that a task waits for was sent to it or its process. */
+bool signal_is_pending(const struct task *task);
 
 #endif

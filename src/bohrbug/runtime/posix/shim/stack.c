@@ -2,6 +2,7 @@
 
 #include <execinfo.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -24,6 +25,10 @@ static uint32_t record(void) {
 }
 
 uint32_t stack_record(void) { return segment->with_stacks ? record() : NONE; }
+
+bool stack_is_wanted(void) {
+    return segment->steps < FIRST_STACKS || segment->steps + LAST_STACKS > segment->with_stacks;
+}
 
 void stack_prepare(void) {
     void *frames[2];

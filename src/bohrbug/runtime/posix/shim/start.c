@@ -57,11 +57,20 @@ __attribute__((constructor(101))) static void start(void) {
     if (segment->with_stacks) stack_prepare();
     policy_begin();
     threads_begin();
-    process_begin();
+    if (!process_begin()) {
+        /* Started in a way that nobody saw. */
+        segment = NULL;
+        busy--;
+        return;
+    }
     affinity_begin();
     modules_record();
     signals_begin();
     crash_handlers_install();
     segment->started = 1;
     busy--;
+}
+
+__attribute__((destructor(101))) static void end(void) {
+    if (segment) process_leave();
 }

@@ -139,13 +139,6 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
     return result;
 }
 
-EXPORT int pthread_kill(pthread_t thread, int number) {
-    CONTROLLED(pthread_kill, thread, number);
-    struct task *task = task_of_handle((uint64_t)thread);
-    if (task) perform(SET, TASK_BIT | index_of(task), SITE);
-    return REAL(pthread_kill)(thread, number);
-}
-
 /* -- cancellation ------------------------------------------------------------------ */
 
 EXPORT int pthread_cancel(pthread_t thread) {
