@@ -127,9 +127,11 @@ class TaskRecord(ctypes.Structure):
         ("fd_outside", c_uint32),
         ("fd_checked", c_uint32),
         ("signals", c_uint64),
+        ("mask", c_uint64),
         ("cancellable", c_uint32),
         ("cancelled", c_uint32),
         ("cancel_disabled", c_uint32),
+        ("interruptible", c_uint32),
         ("detached", c_uint32),
         ("joined", c_uint32),
         ("main", c_uint32),
@@ -185,6 +187,7 @@ class ProcessRecord(ctypes.Structure):
         ("joined", c_uint32),
         ("main_task", c_uint32),
         ("signals", c_uint64),
+        ("handled", c_uint64),
     )
 
 

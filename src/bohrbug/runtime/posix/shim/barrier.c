@@ -39,7 +39,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
     perform(WAIT, number, SITE);
     if ((int32_t)++resource->count < resource->value) {
         current->woken = 0;
-        perform_when(WAKE, number, SITE, (struct waiting){WOKEN, 0, UINT64_MAX, false});
+        perform_when(WAKE, number, SITE, (struct waiting){WOKEN, 0, UINT64_MAX, false, false});
         return 0;
     }
     resource->count = 0;

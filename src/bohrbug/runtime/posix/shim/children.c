@@ -148,8 +148,8 @@ static pid_t wait_for(pid_t pid, int options, uint64_t site) {
             return 0;
         }
     } else {
-        struct waiting waiting = {CHILD_ENDED, (uint64_t)(int64_t)pid, NO_DEADLINE, true};
-        perform_when(JOIN, resource, site, waiting);
+        struct waiting waiting = {CHILD_ENDED, (uint64_t)(int64_t)pid, NO_DEADLINE, true, true};
+        while (perform_when(JOIN, resource, site, waiting) == INTERRUPTED) continue;
     }
     struct process *child = child_with(pid);
     if (!child) return pid;

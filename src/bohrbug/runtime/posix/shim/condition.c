@@ -64,7 +64,7 @@ int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t s
     TABLE(uint32_t, step_effect)[step] =
         resource_index(resource_at(mutex, MUTEX, false, site, NULL));
     task->eligible = 0;
-    struct waiting waiting = {SIGNALLED, 0, deadline, true};
+    struct waiting waiting = {SIGNALLED, 0, deadline, true, false};
     enum woken woken = perform_when(WAKE, number, site, waiting);
     bool signalled = woken == GOES_ON && task->eligible && resource->tokens > 0;
     task->eligible = 0;

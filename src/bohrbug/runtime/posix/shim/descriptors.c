@@ -95,7 +95,7 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     for (nfds_t i = 0; i < count; i++)
         if (descriptors[i].fd >= 0 && is_outside(descriptors[i].fd)) task->fd_outside = 1;
     task->fd_checked = segment->fd_changes - 1;
-    struct waiting waiting = {FD_READY, 0, deadline, true};
+    struct waiting waiting = {FD_READY, 0, deadline, true, true};
     enum woken woken = perform_when(kind, resource, site, waiting);
     segment->fd_changes++;
     REAL(pthread_testcancel)();
@@ -111,7 +111,8 @@ void descriptor_operation(enum kind kind, int fd, short events, uint64_t site) {
         return;
     }
     struct pollfd descriptor = {fd, events, 0};
-    wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site);
+    /* As if every handler had been installed with SA_RESTART. */
+    while (wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site) == INTERRUPTED) continue;
 }
 
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,

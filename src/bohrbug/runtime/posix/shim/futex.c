@@ -25,7 +25,7 @@ static long wait_for(uint32_t *word, int operation, uint32_t value, uint64_t dea
     perform(WAIT, number, site);
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) return fail(EAGAIN);
     current->woken = 0;
-    struct waiting waiting = {WOKEN, 0, deadline, false};
+    struct waiting waiting = {WOKEN, 0, deadline, false, false};
     enum woken woken = perform_when(WAKE, number, site, waiting);
     return woken == TIMED_OUT ? fail(ETIMEDOUT) : 0;
 }

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -149,25 +149,50 @@ EXPORT int shutdown(int fd, int how) {
 
 /* -- waiting for several ---------------------------------------------------------------- */
 
-/* Waits as long as `time` says (for ever without one), and looks only once if it is zero. */
-static void wait_for(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
+/* Waits as long as `time` says (for ever without one), and looks only once if it is zero; -1 if a
+ * signal came. */
+static int wait_for(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                      uint64_t site) {
     if (time && time->tv_sec == 0 && time->tv_nsec == 0) {
         perform(INSPECT, current_resource(), site);
         segment->fd_changes++;
         fruitless(site);
-        return;
+        return 0;
     }
-    descriptors_wait(descriptors, count, time ? deadline_after(time) : NO_DEADLINE, site);
+    uint64_t deadline = time ? deadline_after(time) : NO_DEADLINE;
+    if (descriptors_wait(descriptors, count, deadline, site) != INTERRUPTED) return 0;
+    errno = EINTR;
+    return -1;
 }
 
 static struct timespec milliseconds(int timeout) {
     return (struct timespec){timeout / 1000, timeout % 1000 * 1000000L};
 }
 
+/* With another mask while it waits, as ppoll, pselect and epoll_pwait do. */
+struct masked {
+    bool is_set;
+    sigset_t before;
+};
+
+static struct masked mask_set(const sigset_t *mask) {
+    struct masked masked = {mask != NULL, {{0}}};
+    if (mask) pthread_sigmask(SIG_SETMASK, mask, &masked.before);
+    return masked;
+}
+
+static void mask_restore(const struct masked *masked) {
+    int error = errno;
+    if (masked->is_set) pthread_sigmask(SIG_SETMASK, &masked->before, NULL);
+    errno = error;
+}
+
+#define WITH_MASK(mask) \
+    __attribute__((cleanup(mask_restore), unused)) struct masked masked = mask_set(mask)
+
 static int poll_for(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                     uint64_t site) {
-    wait_for(descriptors, count, time, site);
+    if (wait_for(descriptors, count, time, site) < 0) return -1;
     return REAL(poll)(descriptors, count, 0);
 }
 
@@ -186,6 +211,7 @@ EXPORT int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, siz
 EXPORT int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                  const sigset_t *mask) {
     CONTROLLED(ppoll, descriptors, count, time, mask);
+    WITH_MASK(mask);
     return poll_for(descriptors, count, time, SITE);
 }
 
@@ -199,7 +225,7 @@ static int select_for(int count, fd_set *readable, fd_set *writable, fd_set *exc
                                (exceptional && FD_ISSET(fd, exceptional) ? POLLPRI : 0));
         if (events) descriptors[used++] = (struct pollfd){fd, events, 0};
     }
-    wait_for(descriptors, used, time, site);
+    if (wait_for(descriptors, used, time, site) < 0) return -1;
     struct timeval now = {0, 0};
     return REAL(select)(count, readable, writable, exceptional, &now);
 }
@@ -216,13 +242,14 @@ EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writab
                    fd_set *restrict exceptional, const struct timespec *restrict time,
                    const sigset_t *restrict mask) {
     CONTROLLED(pselect, count, readable, writable, exceptional, time, mask);
+    WITH_MASK(mask);
     return select_for(count, readable, writable, exceptional, time, SITE);
 }
 
 static int epoll_for(int fd, struct epoll_event *events, int most, int timeout, uint64_t site) {
     struct pollfd descriptor = {fd, POLLIN, 0};
     struct timespec time = milliseconds(timeout);
-    wait_for(&descriptor, 1, timeout < 0 ? NULL : &time, site);
+    if (wait_for(&descriptor, 1, timeout < 0 ? NULL : &time, site) < 0) return -1;
     return REAL(epoll_wait)(fd, events, most, 0);
 }
 
@@ -234,5 +261,6 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
                        const sigset_t *mask) {
     CONTROLLED(epoll_pwait, fd, events, most, timeout, mask);
+    WITH_MASK(mask);
     return epoll_for(fd, events, most, timeout, SITE);
 }

@@ -79,7 +79,7 @@ int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
             return EDEADLK;
         }
     }
-    if (perform_when(ACQUIRE, number, site, (struct waiting){UNHELD, 0, deadline, false}))
+    if (perform_when(ACQUIRE, number, site, (struct waiting){UNHELD, 0, deadline, false, false}))
         return ETIMEDOUT;
     return take(mutex, resource, site);
 }

@@ -24,7 +24,7 @@ static int once(pthread_once_t *control, void (*function)(void), uint64_t site) 
         return REAL(pthread_once)(control, function);
     struct resource *resource = resource_at(control, ONCE, false, site, NULL);
     perform_when(ACQUIRE, resource_index(resource), site,
-                 (struct waiting){UNHELD, 0, NO_DEADLINE, false});
+                 (struct waiting){UNHELD, 0, NO_DEADLINE, false, false});
     if (__atomic_load_n((int *)control, __ATOMIC_ACQUIRE) == DONE) return 0;
     resource_take(resource, site);
     __attribute__((cleanup(end_of_once))) struct running running = {resource, busy};

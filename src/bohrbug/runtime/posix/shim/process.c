@@ -13,6 +13,7 @@
 #include "ending.h"
 #include "real.h"
 #include "schedule.h"
+#include "signals.h"
 #include "stack.h"
 #include "thread.h"
 
@@ -205,6 +206,7 @@ void process_is_over(uint32_t process) {
     for (uint32_t i = 0; i < segment->tasks; i++)
         if (TASKS[i].process == process && TASKS[i].state == ALIVE) task_remove(&TASKS[i]);
     PROCESSES[process].state = OVER;
+    if (PROCESSES[process].parent != NONE) signal_send(PROCESSES[process].parent, SIGCHLD);
     segment->changes++;
     segment->fd_changes++;
 }

@@ -59,7 +59,7 @@ static int read_lock(pthread_rwlock_t *lock, uint64_t site, uint64_t deadline) {
         perform(TRY_ACQUIRE, number, site);
         return EDEADLK;
     }
-    struct waiting waiting = {READABLE, 0, deadline, false};
+    struct waiting waiting = {READABLE, 0, deadline, false, false};
     if (perform_when(ACQUIRE, number, site, waiting)) return ETIMEDOUT;
     int result = REAL(pthread_rwlock_tryrdlock)(lock);
     if (result == 0) add_reader(resource, site);
@@ -73,7 +73,7 @@ static int write_lock(pthread_rwlock_t *lock, uint64_t site, uint64_t deadline) 
         perform(TRY_ACQUIRE, number, site);
         return EDEADLK;
     }
-    struct waiting waiting = {WRITABLE, 0, deadline, false};
+    struct waiting waiting = {WRITABLE, 0, deadline, false, false};
     resource->tokens++;
     enum woken woken = perform_when(ACQUIRE, number, site, waiting);
     resource->tokens = waiting_writers(number);

@@ -34,10 +34,17 @@ uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
 
 /* -- readiness ------------------------------------------------------------------- */
 
+static bool is_satisfied(struct task *task);
+
 bool is_ready(struct task *task) {
+    if (task->cancellable && task->cancelled && !task->cancel_disabled) return true;
+    if (task->interruptible && signal_interrupts(task)) return true;
+    return is_satisfied(task);
+}
+
+static bool is_satisfied(struct task *task) {
     const struct resource *resource =
         task->resource & TASK_BIT ? NULL : &RESOURCES[task->resource];
-    if (task->cancellable && task->cancelled && !task->cancel_disabled) return true;
     switch ((enum condition)task->condition) {
     case ALWAYS:
         return true;
@@ -249,6 +256,8 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
     task->target = waiting->target;
     task->deadline = waiting->deadline;
     task->cancellable = waiting->cancellable;
+    task->interruptible = waiting->interruptible && segment->signals_matter;
+    if (task->interruptible) signals_look(task);
     task->stack = NONE;
     if (segment->with_stacks && (stack_is_wanted() || !is_ready(task)))
         task->stack = stack_record();
@@ -274,15 +283,17 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
         wait_for_turn(task);
     }
     bool fired = task->timed_out;
+    bool interrupted = task->interruptible && !fired && !is_satisfied(task);
+    task->interruptible = 0;
     task->condition = ALWAYS;
     task->deadline = NO_DEADLINE;
     task->cancellable = 0;
     task->timed_out = 0;
-    return fired ? TIMED_OUT : GOES_ON;
+    return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
 void perform(enum kind kind, uint32_t resource, uint64_t site) {
-    perform_when(kind, resource, site, (struct waiting){ALWAYS, 0, NO_DEADLINE, false});
+    perform_when(kind, resource, site, (struct waiting){ALWAYS, 0, NO_DEADLINE, false, false});
 }
 
 void after_release(uint32_t resource, uint64_t site) {

@@ -13,20 +13,21 @@ struct waiting {
     uint64_t target;      /* for ENDED the index of a task */
     uint64_t deadline;    /* virtual nanoseconds, or NO_DEADLINE */
     bool cancellable;     /* a cancellation point */
+    bool interruptible;   /* a signal with a handler ends it */
 };
 
 /* What the futex `turn` of a task says. */
 enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE };
 
 /* What a wait came to. */
-enum woken { GOES_ON, TIMED_OUT };
+enum woken { GOES_ON, TIMED_OUT, INTERRUPTED };
 
 /* Number of the resource of the current task, for operations without another one. */
 uint32_t current_resource(void);
 
 /* The current task is about to do an operation that does not block. */
 void perform(enum kind kind, uint32_t resource, uint64_t site);
-/* ... one that may have to wait; returns when the task may do it, or its timeout has fired. */
+/* ... one that may have to wait; returns when the task may do it, or what else ended the wait. */
 enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct waiting waiting);
 /* ... and has done one that lets others go on: a plain store may follow that nobody sees. */
 void after_release(uint32_t resource, uint64_t site);

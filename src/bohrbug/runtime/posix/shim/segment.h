@@ -96,8 +96,8 @@ struct task {
     uint32_t blocked_since;
     uint32_t timed_out, woken, eligible;
     uint32_t fd_ready, fd_outside, fd_checked;  /* the answer, who could change it, and when it was given */
-    uint64_t signals;          /* sent to it by other tasks, as bits */
-    uint32_t cancellable, cancelled, cancel_disabled;
+    uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
+    uint32_t cancellable, cancelled, cancel_disabled, interruptible;
     uint32_t detached, joined, main;
     uint32_t looks;            /* fruitless ones in a row */
     uint64_t seen_changes;
@@ -133,7 +133,7 @@ struct process {
     uint32_t collected;        /* somebody has waited for it */
     uint32_t joined;           /* its shim takes part */
     uint32_t main_task;
-    uint64_t signals;          /* sent to it as a whole by other tasks, as bits */
+    uint64_t signals, handled; /* sent to it as a whole by other tasks, and those with a handler */
 };
 
 struct module {

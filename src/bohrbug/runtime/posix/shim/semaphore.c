@@ -30,11 +30,11 @@ static struct resource *resource_of(sem_t *semaphore, uint64_t site) {
 
 static int wait_for(sem_t *semaphore, uint64_t site, uint64_t deadline) {
     struct resource *resource = resource_of(semaphore, site);
-    struct waiting waiting = {POSITIVE, 0, deadline, true};
+    struct waiting waiting = {POSITIVE, 0, deadline, true, true};
     enum woken woken = perform_when(ACQUIRE, resource_index(resource), site, waiting);
     REAL(pthread_testcancel)();
-    if (woken == TIMED_OUT) {
-        errno = ETIMEDOUT;
+    if (woken != GOES_ON) {
+        errno = woken == TIMED_OUT ? ETIMEDOUT : EINTR;
         return -1;
     }
     int result = REAL(sem_trywait)(semaphore);

@@ -37,10 +37,21 @@ void signals_begin(void) {
     REAL(sigaction)(NUDGE, &action, NULL);
 }
 
-static void note_handler(int number, void *handler) {
-    (void)number;
-    if (segment && handler != (void *)SIG_DFL && handler != (void *)SIG_IGN)
-        segment->signals_matter = 1;
+static uint64_t bit(int number) { return number > 0 && number < 65 ? 1ULL << (number - 1) : 0; }
+
+static uint64_t bits(const sigset_t *set) {
+    uint64_t found = 0;
+    for (int number = 1; number < 65; number++)
+        if (sigismember(set, number) == 1) found |= bit(number);
+    return found;
+}
+
+static void note_handler(int number, sighandler_t handler) {
+    if (!segment) return;
+    bool is_handled = handler != SIG_DFL && handler != SIG_IGN;
+    if (is_handled) PROCESSES[this_process].handled |= bit(number);
+    else PROCESSES[this_process].handled &= ~bit(number);
+    if (is_handled) segment->signals_matter = 1;
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
@@ -48,12 +59,12 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
         errno = EINVAL;
         return -1;
     }
-    if (action) note_handler(number, (void *)(uintptr_t)action->sa_handler);
+    if (action) note_handler(number, action->sa_handler);
     return REAL(sigaction)(number, action, before);
 }
 
 EXPORT sighandler_t signal(int number, sighandler_t handler) {
-    note_handler(number, (void *)(uintptr_t)handler);
+    note_handler(number, handler);
     return REAL(signal)(number, handler);
 }
 
@@ -76,14 +87,21 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before) {
 
 /* -- waiting for signals ------------------------------------------------------------------ */
 
-static uint64_t bit(int number) { return number > 0 && number < 65 ? 1ULL << (number - 1) : 0; }
-
-static uint64_t bits(const sigset_t *set) {
-    uint64_t found = 0;
-    for (int number = 1; number < 65; number++)
-        if (sigismember(set, number) == 1) found |= bit(number);
-    return found;
+void signals_look(struct task *task) {
+    sigset_t set;
+    /* What a handler has had since is not pending any more. */
+    uint64_t left = sigpending(&set) == 0 ? bits(&set) : 0;
+    task->signals &= left;
+    PROCESSES[task->process].signals &= left;
+    task->mask = REAL(pthread_sigmask)(SIG_BLOCK, NULL, &set) == 0 ? bits(&set) : 0;
 }
+
+bool signal_interrupts(const struct task *task) {
+    const struct process *process = &PROCESSES[task->process];
+    return (task->signals | process->signals) & process->handled & ~task->mask;
+}
+
+void signal_send(uint32_t process, int number) { PROCESSES[process].signals |= bit(number); }
 
 bool signal_is_pending(const struct task *task) {
     uint64_t sent = task->signals | PROCESSES[task->process].signals;
@@ -95,12 +113,8 @@ bool signal_is_pending(const struct task *task) {
 }
 
 static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint64_t site) {
-    /* What a handler has had since is not pending any more. */
-    sigset_t pending;
-    uint64_t left = sigpending(&pending) == 0 ? bits(&pending) : 0;
-    current->signals &= left;
-    PROCESSES[this_process].signals &= left;
-    struct waiting waiting = {SIGNAL_SENT, set, deadline, true};
+    signals_look(current);
+    struct waiting waiting = {SIGNAL_SENT, set, deadline, true, false};
     enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
     current->signals &= ~set;
     PROCESSES[this_process].signals &= ~set;

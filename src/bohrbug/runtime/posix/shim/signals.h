@@ -10,6 +10,12 @@
 #include "segment.h"
 
 void signals_begin(void);
+/* Forgets what has been handled, and notes what the task blocks. */
+void signals_look(struct task *task);
+/* Whether a handler would run in the task now, and end its wait. */
+bool signal_interrupts(const struct task *task);
+/* A process gets a signal. */
+void signal_send(uint32_t process, int number);
 /* Whether one of the signals that a task waits for was sent to it or its process. */
 bool signal_is_pending(const struct task *task);
 

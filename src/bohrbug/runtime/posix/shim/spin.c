@@ -28,7 +28,7 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *lock) {
     CONTROLLED(pthread_spin_lock, lock);
     struct resource *resource = resource_of(lock, SITE);
     perform_when(ACQUIRE, resource_index(resource), SITE,
-                 (struct waiting){UNHELD, 0, NO_DEADLINE, false});
+                 (struct waiting){UNHELD, 0, NO_DEADLINE, false, false});
     int result = REAL(pthread_spin_trylock)(lock);
     if (result == 0) resource_take(resource, SITE);
     return result;

@@ -71,7 +71,7 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
 int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadline) {
     struct task *task = task_of_handle((uint64_t)thread);
     if (!task || task == current) return REAL(pthread_join)(thread, result);
-    struct waiting waiting = {ENDED, index_of(task), deadline, true};
+    struct waiting waiting = {ENDED, index_of(task), deadline, true, false};
     enum woken woken = perform_when(JOIN, TASK_BIT | index_of(task), site, waiting);
     if (task->state != OVER) {
         if (woken == TIMED_OUT) return ETIMEDOUT;
