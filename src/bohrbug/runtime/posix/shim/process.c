@@ -138,6 +138,7 @@ pid_t process_fork(uint64_t site) {
     struct task *parent = current, *child = process_prepare(site);
     uint32_t index = child->process;
     PROCESSES[index].joined = 1;
+    uint32_t copies = resources_copy(index_of(parent), index_of(child), index);
     /* What the program has asked to be called at a fork is code of the program. */
     int was_busy = busy;
     busy = 0;
@@ -153,8 +154,8 @@ pid_t process_fork(uint64_t site) {
     }
     this_process = index;
     become(child);
+    resources_adopt(copies);
     wait_for_turn(child);
-    resources_after_fork(index_of(parent), index_of(child));
     modules_record();
     return 0;
 }

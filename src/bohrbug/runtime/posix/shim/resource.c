@@ -167,21 +167,28 @@ void resource_forget(const void *address) {
     slot->index = NONE;
 }
 
-void resources_after_fork(uint32_t parent_task, uint32_t child_task) {
+static bool is_private(const struct slot *slot) {
+    return slot->used && slot->index != NONE && !(RESOURCES[slot->index].space >> 63);
+}
+
+uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t child_process) {
+    uint32_t first = segment->resources;
     for (size_t i = 0; i < slot_count; i++) {
-        if (!slots[i].used || slots[i].index == NONE) continue;
-        struct resource *old = &RESOURCES[slots[i].index];
-        if (old->space >> 63) continue;
-        struct resource *copy = append(old->address, this_process, old->type, old->created_at);
-        uint64_t space = copy->space;
+        if (!is_private(&slots[i])) continue;
+        const struct resource *old = &RESOURCES[slots[i].index];
+        struct resource *copy = append(old->address, child_process, old->type, old->created_at);
         *copy = *old;
-        copy->space = space;
-        copy->process = this_process;
+        copy->space = copy->process = child_process;
         copy->creator = child_task;
         if (copy->owner.task == parent_task) copy->owner.task = child_task;
         else if (copy->owner.task != NONE) copy->owner.task = OUTSIDE;
-        slots[i].index = resource_index(copy);
     }
+    return first;
+}
+
+void resources_adopt(uint32_t first) {
+    for (size_t i = 0; i < slot_count; i++)
+        if (is_private(&slots[i])) slots[i].index = first++;
 }
 
 void resource_take(struct resource *resource, uint64_t site) {

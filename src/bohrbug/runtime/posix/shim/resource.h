@@ -15,8 +15,10 @@ struct resource *resource_named(uint64_t space, uint64_t place, enum type type, 
 struct resource *resource_make(const void *address, enum type type, bool shared, uint64_t site);
 /* The memory at an address no longer holds it; tasks that wait for it go on doing so. */
 void resource_forget(const void *address);
-/* After a fork: what the child holds is its own from now on. */
-void resources_after_fork(uint32_t parent_task, uint32_t child_task);
+/* Just before a fork: copies of what the child will have of its own; the index of the first. */
+uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t child_process);
+/* In the child, whose table of addresses is still that of its parent. */
+void resources_adopt(uint32_t first);
 
 static inline uint32_t resource_index(const struct resource *resource) {
     return (uint32_t)(resource - RESOURCES);
