@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,14 @@ class Command:
         exit_code: what it should exit with; ``None``: as in the first execution.
         same_output: it should print the same in every execution.
         check: a command that must exit with 0 after each execution.
+        epoch: what the real-time clock says at the beginning of each execution, in seconds.
     """
 
     words: tuple[str, ...]
     exit_code: int | None = None
     same_output: bool = False
     check: tuple[str, ...] = ()
+    epoch: int = field(default_factory=lambda: int(time.time()))
 
     @property
     def name(self) -> str:
@@ -52,6 +55,7 @@ class Command:
             "exit_code": self.exit_code,
             "same_output": self.same_output,
             "check": list(self.check),
+            "epoch": self.epoch,
         }
 
     def runtime(
@@ -65,7 +69,7 @@ class Command:
         expectation = Expectation(self.exit_code, self.same_output, self.check)
         return NativeRuntime(
             self.words,
-            settings_of(options),
+            replace(settings_of(options), epoch=self.epoch),
             NativeExplainer(expectation),
             on_printed=on_printed,
         )
@@ -78,6 +82,7 @@ def command_from(target: dict[str, Any]) -> Command:
         target["exit_code"],
         target["same_output"],
         tuple(target["check"]),
+        target["epoch"],
     )
 
 

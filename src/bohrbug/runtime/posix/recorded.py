@@ -148,7 +148,9 @@ class Reading:
 
     def _static(self, record: Any) -> Any:
         mapping = self._mappings.get(record.process)
-        return mapping.locate(record.address) if mapping is not None else None
+        located = mapping.locate(record.address) if mapping is not None else None
+        # Variables of the shim stand for something that has no address of its own.
+        return located if located is not None and located[0].path != self._shim else None
 
     def _count(self, record: Any, number: int) -> int:
         """How many resources had the same address before."""

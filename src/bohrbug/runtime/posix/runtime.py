@@ -22,9 +22,6 @@ from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
 
-EPOCH = 1_700_000_000
-"""What ``time()`` says at the beginning of every execution, in seconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class NativeSettings:
@@ -36,6 +33,7 @@ class NativeSettings:
         after_release: there is a scheduling point after an operation that lets others go on, too.
         hang_seconds: seconds of real time without a step after which an execution hangs.
         one_cpu: all threads share one processor, which makes handing over several times faster.
+        epoch: what the real-time clock says at the beginning of every execution, in seconds.
     """
 
     late_timeouts: bool = False
@@ -43,6 +41,7 @@ class NativeSettings:
     after_release: bool = True
     hang_seconds: float = 10.0
     one_cpu: bool = True
+    epoch: int = 1_700_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ class NativeRuntime:
             after_release=settings.after_release,
             with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
             one_cpu=settings.one_cpu,
-            epoch=EPOCH * 10**9,
+            epoch=settings.epoch * 10**9,
             shim=str(self.shim).encode(),
         )
         ended = launcher.run(segment)

@@ -60,6 +60,7 @@
     F(fread) F(fread_unlocked) F(getdelim) F(__getdelim) F(getline) \
     F(fwrite) F(fwrite_unlocked) F(fputs) F(fputs_unlocked) F(puts) F(fputc) F(putc) \
     F(fputc_unlocked) F(putc_unlocked) F(__overflow) F(putchar) F(vfprintf) F(__vfprintf_chk) \
+    F(printf) F(fprintf) F(vprintf) F(__printf_chk) F(__fprintf_chk) \
     F(fflush) F(fflush_unlocked) F(fclose)
 
 #endif
