@@ -7,7 +7,9 @@ import ctypes
 import os
 import select
 import signal
+import socket
 import stat
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +21,14 @@ from bohrbug.runtime.posix.segment import Segment
 
 NUDGE = 62
 """The signal by which a task that spins is made to yield; as in ``shim/signals.h``."""
+
+SERVER_FD = 900
+"""Where the fork server finds its orders; as in ``shim/server.h``."""
+
+SERVER_PATIENCE = 10.0
+"""Seconds that a program may take to get to its main function, to be a fork server."""
+
+_ANSWER = struct.Struct("ii")
 
 NUDGE_SECONDS = 0.2
 """Seconds of real time without a step after which the running task is nudged."""
@@ -81,17 +91,23 @@ class Input:
     def __init__(self) -> None:
         self._kept: int | None = None
         self._path = os.devnull
+        self._own = f"/proc/{os.getpid()}/fd"
         try:
             mode = os.fstat(0).st_mode
         except OSError:
             return
         if stat.S_ISREG(mode):
-            self._path = "/proc/self/fd/0"
+            self._path = f"{self._own}/0"
         elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
             self._kept = os.memfd_create("bohrbug-stdin")
             while chunk := os.read(0, 1 << 16):
                 os.write(self._kept, chunk)
-            self._path = f"/proc/self/fd/{self._kept}"
+            self._path = f"{self._own}/{self._kept}"
+
+    @property
+    def path(self) -> str:
+        """Where another process finds the input."""
+        return self._path
 
     def open(self) -> int:
         """A descriptor at the beginning of the input."""
@@ -161,59 +177,131 @@ class Launcher:
         self.stdout = Capture("bohrbug-stdout")
         self.stderr = Capture("bohrbug-stderr")
         self._input = Input()
+        self._server: socket.socket | None = None
+        self._server_pid: int | None = None
 
     def close(self) -> None:
         """Give everything back."""
+        self.end_server()
         self.stdout.close()
         self.stderr.close()
         self._input.close()
 
     def run(self, segment: Segment) -> Ended:
-        """Execute the plan in a segment."""
+        """Execute the plan in a segment, in a program that is started for it."""
+        self._clear()
+        pid = self._spawn(segment, self._environment)
+        try:
+            descriptor = os.pidfd_open(pid)
+            try:
+                stop = self._until_ended(descriptor, segment)
+            finally:
+                os.close(descriptor)
+            if stop is not None:
+                kill_all(pid, segment)
+            _, status = os.waitpid(pid, 0)
+            return self._ended(status, stop)
+        finally:
+            kill_all(pid, segment)
+
+    def _clear(self) -> None:
         self.stdout.clear()
         self.stderr.clear()
+
+    def _ended(self, status: int, stop: str | None) -> Ended:
+        code = os.waitstatus_to_exitcode(status)
+        return Ended(code, stop == "hung", stop == "interrupted", self._hang_seconds)
+
+    def _spawn(
+        self, segment: Segment, base: Mapping[str, str], more: Sequence[tuple[int, int]] = ()
+    ) -> int:
+        """Start the program; ``more`` are further descriptors, each with its number there."""
         stdin = self._input.open()
-        environment = environment_for(segment, self._shim, self._environment)
+        descriptors = [(stdin, 0), (self.stdout.writer, 1), (self.stderr.writer, 2), *more]
         try:
             with addresses_not_random():
-                pid = os.posix_spawn(
+                return os.posix_spawn(
                     self._command[0],
                     self._command,
-                    environment,
-                    file_actions=[
-                        (os.POSIX_SPAWN_DUP2, stdin, 0),
-                        (os.POSIX_SPAWN_DUP2, self.stdout.writer, 1),
-                        (os.POSIX_SPAWN_DUP2, self.stderr.writer, 2),
-                    ],
+                    environment_for(segment, self._shim, base),
+                    file_actions=[(os.POSIX_SPAWN_DUP2, old, new) for old, new in descriptors],
                     # A session of its own: some servers end by kill(0, SIGTERM).
                     setsid=True,
                     setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
                 )
         finally:
             os.close(stdin)
-        try:
-            return self._watch(pid, segment)
-        finally:
-            _kill_all(pid, segment)
 
-    def _watch(self, pid: int, segment: Segment) -> Ended:
-        descriptor = os.pidfd_open(pid)
-        try:
-            poller = select.poll()
-            poller.register(descriptor, select.POLLIN)
-            stop = self._until_ended(poller, segment)
-        finally:
-            os.close(descriptor)
-        if stop is not None:
-            _kill_all(pid, segment)
-        _, status = os.waitpid(pid, 0)
-        code = os.waitstatus_to_exitcode(status)
-        if stop is None:
-            return Ended(code)
-        return Ended(code, stop == "hung", stop == "interrupted", self._hang_seconds)
+    # -- the fork server -------------------------------------------------------------------
 
-    def _until_ended(self, poller: select.poll, segment: Segment) -> str | None:
-        """Wait for the end of the first process; why it has to be killed, if it has."""
+    def serve(self, segment: Segment) -> None:
+        """Start the program once and let it wait before its main function, if it can."""
+        ours, its = socket.socketpair()
+        environment = {
+            **self._environment,
+            "BOHRBUG_SERVER": "1",
+            "BOHRBUG_INPUT": self._input.path,
+        }
+        with its:
+            self._server_pid = self._spawn(segment, environment, [(its.fileno(), SERVER_FD)])
+        self._server = ours
+        ours.settimeout(SERVER_PATIENCE)
+        try:
+            pid, _ = _ANSWER.unpack(ours.recv(_ANSWER.size, socket.MSG_WAITALL))
+        except (OSError, struct.error):
+            pid = -1
+        ours.settimeout(None)
+        if pid < 0:
+            self.end_server()
+
+    @property
+    def serves(self) -> bool:
+        """Whether :meth:`run_forked` can be used."""
+        return self._server is not None
+
+    def run_forked(self, segment: Segment) -> Ended | None:
+        """Execute the plan in a fork of the waiting program; ``None`` if it is not there any more."""
+        server = self._server
+        assert server is not None
+        self._clear()
+        try:
+            server.send(b"x")
+            stop = self._until_ended(server.fileno(), segment)
+            if stop is not None:
+                self._kill_forked(segment)
+            answer = server.recv(_ANSWER.size, socket.MSG_WAITALL)
+            pid, status = _ANSWER.unpack(answer)
+        except (OSError, struct.error):
+            self.end_server()
+            return None
+        if pid <= 0:
+            self.end_server()
+            return None
+        kill_all(pid, segment)
+        return self._ended(status, stop)
+
+    def _kill_forked(self, segment: Segment) -> None:
+        if segment.header.processes:
+            kill_all(segment.processes[0].pid, segment)
+        elif self._server_pid is not None:
+            # It never got as far as to say who it is.
+            os.kill(self._server_pid, signal.SIGKILL)
+
+    def end_server(self) -> None:
+        """Let the waiting program go."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        if self._server_pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._server_pid, signal.SIGKILL)
+            os.waitpid(self._server_pid, 0)
+            self._server_pid = None
+
+    def _until_ended(self, descriptor: int, segment: Segment) -> str | None:
+        """Wait until a descriptor says that it is over; else why it has to be killed."""
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
         header = segment.header
         progress = -1
         since = time.monotonic()
@@ -242,7 +330,7 @@ def _nudge(segment: Segment) -> None:
         _libc.syscall(_TGKILL, process.pid, task.thread, NUDGE)
 
 
-def _kill_all(pid: int, segment: Segment) -> None:
+def kill_all(pid: int, segment: Segment) -> None:
     """End whatever is left of an execution."""
     pids = [process.pid for process in segment.processes if process.state == layout.ALIVE]
     for other in pids:

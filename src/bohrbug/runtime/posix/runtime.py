@@ -34,6 +34,8 @@ class NativeSettings:
         hang_seconds: seconds of real time without a step after which an execution hangs.
         one_cpu: all threads share one processor, which makes handing over several times faster.
         epoch: what the real-time clock says at the beginning of every execution, in seconds.
+        fork_server: executions are forked from one program that waits before its main function,
+            where that makes no difference; failures are confirmed by programs started anew.
     """
 
     late_timeouts: bool = False
@@ -42,6 +44,7 @@ class NativeSettings:
     hang_seconds: float = 10.0
     one_cpu: bool = True
     epoch: int = 1_700_000_000
+    fork_server: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,13 @@ class NativeRuntime:
         self._segment: Segment | None = None
         self._launcher: Launcher | None = None
         self._interrupted = False
+        self._may_serve = False
+        self._asked = False
 
     # -- life ------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
+        self._asked = False
         self._segment = Segment(self.settings.max_steps)
         self._launcher = Launcher(
             self.command,
@@ -144,6 +150,11 @@ class NativeRuntime:
         """What can be interrupted."""
         return self
 
+    @property
+    def forks(self) -> bool:
+        """Whether executions are forked from a waiting program now."""
+        return self._launcher is not None and self._launcher.serves
+
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
         self._interrupted = True
@@ -165,6 +176,8 @@ class NativeRuntime:
             watch: means nothing here: accesses to memory are not seen.
         """
         trace, reading = self._run(plan, with_stacks=not learn)
+        if learn and self._may_serve and not self._asked:
+            self._start_server()
         if learn and trace.outcome.is_failure:
             again, more = self._run(replace(plan, prefix=tuple(trace.choices)), with_stacks=True)
             if again.outcome.kind is trace.outcome.kind and again.divergence is None:
@@ -189,7 +202,13 @@ class NativeRuntime:
             epoch=settings.epoch * 10**9,
             shim=str(self.shim).encode(),
         )
-        ended = launcher.run(segment)
+        ended = launcher.run_forked(segment) if launcher.serves and not with_stacks else None
+        if ended is None:
+            if segment.header.started:
+                # The fork server broke down in the middle of it.
+                return self._run(plan, with_stacks=with_stacks)
+            ended = launcher.run(segment)
+            self._may_serve = settings.fork_server and _is_same_at_main(segment)
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
                 f"{self.command[0]} did not take part: the shim {self.shim} was not loaded, or "
@@ -209,6 +228,13 @@ class NativeRuntime:
         trace.seconds = time.perf_counter() - started
         return trace, reading
 
+    def _start_server(self) -> None:
+        """Fork executions from now on, if it is the same as starting the program anew."""
+        assert self._segment is not None
+        assert self._launcher is not None
+        self._asked = True
+        self._launcher.serve(self._segment)
+
     # -- what only the threads runtime has -------------------------------------------------
 
     def look_closer(self) -> bool:
@@ -218,3 +244,11 @@ class NativeRuntime:
     def point_keys(self) -> tuple[()]:
         """No accesses to memory are scheduling points."""
         return ()
+
+
+def _is_same_at_main(segment: Segment) -> bool:
+    """Whether the program has done nothing before its main function that a fork would not repeat."""
+    header = segment.header
+    return bool(
+        header.reached_main and not header.steps_before_main and not header.resources_before_main
+    )

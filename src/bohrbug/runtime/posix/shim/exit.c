@@ -1,9 +1,12 @@
-/* The end of a process is a scheduling point: many programs return from main without joining. */
+/* Around main, and the other ends of a process.  The end is a scheduling point: many programs return
+ * from main without joining. */
 #include "real.h"
 #include <stdio.h>
 
 #include "process.h"
 #include "schedule.h"
+#include "server.h"
+#include "start.h"
 
 static int (*program_main)(int, char **, char **);
 
@@ -16,6 +19,15 @@ static void exit_point(uint64_t site) {
 }
 
 static int watched_main(int argc, char **argv, char **environment) {
+    if (segment && server_is_wanted()) {
+        server_run();
+        begin();
+    }
+    if (segment && current && this_process == 0) {
+        segment->reached_main = 1;
+        segment->steps_before_main = segment->steps;
+        segment->resources_before_main = segment->resources;
+    }
     int result = program_main(argc, argv, environment);
     exit_point(0);
     return result;

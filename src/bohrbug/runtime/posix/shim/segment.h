@@ -178,6 +178,7 @@ struct header {
     char path[128];            /* of the segment itself */
     /* What happened. */
     uint32_t started, finished;
+    uint32_t reached_main, steps_before_main, resources_before_main;
     uint32_t ending, ending_task;
     uint32_t signal;
     uint64_t fault_address;

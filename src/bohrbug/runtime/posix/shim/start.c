@@ -12,8 +12,10 @@
 #include "policy.h"
 #include "process.h"
 #include "real.h"
+#include "server.h"
 #include "signals.h"
 #include "stack.h"
+#include "start.h"
 #include "task.h"
 #include "thread.h"
 
@@ -50,25 +52,28 @@ int segment_open(void) {
     return 1;
 }
 
-__attribute__((constructor(101))) static void start(void) {
-    load_real_functions();
-    if (!segment_open()) return;
-    busy++;
-    if (segment->with_stacks) stack_prepare();
+void begin(void) {
+    GUARD;
     policy_begin();
-    threads_begin();
     if (!process_begin()) {
         /* Started in a way that nobody saw. */
         segment = NULL;
-        busy--;
         return;
     }
-    affinity_begin();
     modules_record();
+    segment->started = 1;
+}
+
+__attribute__((constructor(101))) static void start(void) {
+    load_real_functions();
+    if (!segment_open()) return;
+    bool serves = server_is_wanted();
+    if (segment->with_stacks || serves) stack_prepare();
+    threads_begin();
+    affinity_begin();
     signals_begin();
     crash_handlers_install();
-    segment->started = 1;
-    busy--;
+    if (!serves) begin();
 }
 
 __attribute__((destructor(101))) static void end(void) {

@@ -31,7 +31,7 @@ void threads_begin(void) { pthread_key_create(&end_key, at_end); }
 
 void thread_watch_end(void) { pthread_setspecific(end_key, (void *)1); }
 
-static void *begin(void *task) {
+static void *begin_thread(void *task) {
     current = task;
     current->thread = (int32_t)syscall(SYS_gettid);
     busy = 1;
@@ -56,7 +56,7 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
     task->detached = detached == PTHREAD_CREATE_DETACHED;
     inside++;
-    int result = REAL(pthread_create)(thread, attributes, begin, task);
+    int result = REAL(pthread_create)(thread, attributes, begin_thread, task);
     inside--;
     if (result) {
         task_discard(task);
