@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Protocol
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import Operation
 from bohrbug.model.plan import NonPreemptive, Policy, Priorities, Segments, UniformRandom
 
@@ -125,6 +126,8 @@ class PriorityDecider:
     one that it waits for (section 4.1 there).
     """
 
+    __slots__ = ("_changes", "_lowest", "_priorities", "_random")
+
     def __init__(self, policy: Priorities) -> None:
         self._random = Random(policy.seed)
         length = max(policy.length, 1)
@@ -216,3 +219,7 @@ def decider_for(policy: Policy) -> Decider:
             return PriorityDecider(policy)
         case Segments():
             return SegmentsDecider(policy)
+
+
+if native is not None:
+    native.use_policies(PriorityDecider)

@@ -10,7 +10,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Executed:
     """What executing a plan tells besides the trace.
 

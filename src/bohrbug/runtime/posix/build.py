@@ -38,11 +38,17 @@ def sources() -> list[Path]:
 
 
 def _built_with_the_package() -> Path | None:
+    changed = max((path.stat().st_mtime for path in _all_files()), default=0.0)
     for suffix in importlib.machinery.EXTENSION_SUFFIXES:
         candidate = Path(__file__).parent / f"_shim{suffix}"
-        if candidate.is_file():
+        # In a checkout the sources may have been changed since.
+        if candidate.is_file() and candidate.stat().st_mtime >= changed:
             return candidate
     return None
+
+
+def _all_files() -> list[Path]:
+    return [*sources(), *sorted(SOURCES.glob("*.h"))]
 
 
 def _cache_folder() -> Path:
@@ -62,8 +68,8 @@ def compiler() -> str | None:
 def shim() -> Path:
     """The path of the shim, built if need be.
 
-    A library that was built with the package is taken as it is.  Else it is compiled once for each
-    state of its sources, into ``$XDG_CACHE_HOME/bohrbug``.
+    A library that was built with the package is taken as it is.  Else, in a checkout, it is
+    compiled once for each state of its sources, into ``$XDG_CACHE_HOME/bohrbug``.
 
     Raises:
         UnsupportedError: this is not Linux, or there is no C compiler.
@@ -75,8 +81,13 @@ def shim() -> Path:
     built = _built_with_the_package()
     if built is not None:
         return built
+    if not sources():
+        raise UnsupportedError(
+            "the shim for native programs was not built when Bohrbug was installed: install gcc or "
+            "clang (Debian: apt install gcc libc6-dev), and install Bohrbug again"
+        )
     digest = hashlib.sha256(repr(FLAGS).encode())
-    for path in [*sources(), *sorted(SOURCES.glob("*.h"))]:
+    for path in _all_files():
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     folder = _cache_folder()

@@ -260,7 +260,7 @@ class Launcher:
         return self._server is not None
 
     def run_forked(self, segment: Segment) -> Ended | None:
-        """Execute the plan in a fork of the waiting program; ``None`` if it is not there any more."""
+        """Execute the plan in a fork of the waiting program; ``None`` if it is gone."""
         server = self._server
         assert server is not None
         self._clear()

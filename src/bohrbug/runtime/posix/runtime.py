@@ -247,7 +247,7 @@ class NativeRuntime:
 
 
 def _is_same_at_main(segment: Segment) -> bool:
-    """Whether the program has done nothing before its main function that a fork would not repeat."""
+    """Whether the program has done nothing before main that a fork would not repeat."""
     header = segment.header
     return bool(
         header.reached_main and not header.steps_before_main and not header.resources_before_main

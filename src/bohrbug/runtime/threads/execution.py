@@ -17,7 +17,9 @@ from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import (
+    ACQUIRE,
     BEGIN,
     CHOOSE,
     CLEAR,
@@ -44,7 +46,7 @@ from bohrbug.model.outcome import (
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
-from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads import aftermath, control
 from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Handler, Outside
@@ -59,6 +61,19 @@ SPIN_READS = 50
 
 TIME_SLICE = 2_000
 """Steps that a task does in a row before it is taken to yield, as any real scheduler would."""
+
+IDLE_YIELDS = 20
+"""Yields per enabled task, without progress by anyone, after which virtual time passes.
+
+A loop that waits for something which a sleeping task will do can't be left to
+itself: in real life time passes while it spins.
+"""
+
+LONELY_STEPS = 10 * TIME_SLICE
+"""Steps that a task does in a row, while all others sleep, after which virtual time passes."""
+
+EXTENSIONS = 3
+"""How often time passes, rather than that a livelock is declared, while tasks sleep."""
 
 IN_C = frozenset({"Lock", "RLock", "SimpleQueue", "choice"})
 """Types of resources whose operations the interpreter does in one go, without a look at the GIL."""
@@ -137,6 +152,39 @@ class Execution:
         swap: exchanges state that the interpreter keeps per OS thread.
     """
 
+    # What every scheduling point looks at.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_attention",
+        "_decider",
+        "_idle_yields",
+        "_last_enabled",
+        "_last_ids",
+        "_minds_gil",
+        "_non_preemptive",
+        "_prefix",
+        "_prefix_length",
+        "_rows",
+        "_slice_began",
+        "_spinning",
+        "_swap",
+        "_variables",
+        "_yielding",
+        "aborting",
+        "alive",
+        "atomic",
+        "current",
+        "detector",
+        "fairness",
+        "gil",
+        "resources",
+        "root",
+        "signals",
+        "suspended",
+        "trace",
+    )
+
     def __init__(
         self,
         plan: Plan,
@@ -158,7 +206,6 @@ class Execution:
         self.fairness = Fairness()
         # One row per step: choice, task, operation, enabled, timed, yielded.
         self._rows: list[tuple[Any, ...]] = []
-        self.trace: RecordedTrace = recorded_trace(plan, self, self._rows)
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
         self._decider = decider_for(plan.policy)
@@ -174,9 +221,15 @@ class Execution:
         self._last_ids: tuple[str, ...] = ()
         self._yielding = False
         self._spinning = False
+        # Yields in a row without progress; and whether the next step is for a sleeping task.
+        self._idle_yields = 0
+        self._time_is_up = False
+        self._extensions = 0
         self._slice_began = 0
         self.interrupted = False
         self.aborting = False
+        # Set once the outcome is decided, until all that is left has ended or is unwound.
+        self.aftermath: aftermath.Aftermath | None = None
         # Set while the scheduler itself runs code of the program (predicates, invariants).
         self.suspended = 0
         # Depth of sections in which control is never taken away, such as an import.
@@ -186,6 +239,7 @@ class Execution:
         self.root.target = "test"
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
+        self.trace: RecordedTrace = recorded_trace(plan, self.all_tasks, self.resources, self._rows)
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}
@@ -234,14 +288,23 @@ class Execution:
             except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(self.root, error)
+            if self.aftermath is not None:
+                self._let_the_rest_end()
             self._kill_tasks()
         finally:
             control.current.execution = None
         trace = self.trace
+        trace.virtual_time = self.clock.now
+        if self.aftermath is not None:
+            trace.virtual_time = self.aftermath.cut_off()
         trace.forget()
         trace.seconds = _real_perf_counter() - started
-        trace.virtual_time = self.clock.now
         return trace
+
+    def let_go(self) -> None:
+        """Drop what refers back here, so that the execution dies without a garbage collection."""
+        self.detector = self.sink = self.nudge = self.end_of_task = None
+        self.outside.let_go()
 
     def _finish(self) -> None:
         """The test has returned: let the other tasks end, as the interpreter would at its exit."""
@@ -263,6 +326,18 @@ class Execution:
         frame = sys._getframe(0)
         self.perform(JOIN, state, (frame.f_code, frame.f_lasti), ready)
 
+    def _let_the_rest_end(self) -> None:
+        """After a failure: the other tasks go on to their end, as far as they come."""
+        self.root_is_exiting = True
+        if not self.aborting and not self._only_daemons_left():
+            with suppress(TaskKilled):
+                self.wait_for_the_rest(self._only_daemons_left)
+
+    def cut_rows(self, steps: int) -> None:
+        """Forget all steps but the first so many."""
+        del self._rows[steps:]
+        self.beyond_gil = [step for step in self.beyond_gil if step < steps]
+
     def _only_daemons_left(self) -> bool:
         return all(task.daemon or task is self.root for task in self.alive)
 
@@ -271,12 +346,8 @@ class Execution:
         self.aborting = True
         root = self.root
         self.current = root
-        if len(self.alive) > 1 or not root.ended:
-            self.trace.final_pending = {
-                task.id: task.pending
-                for task in self.alive
-                if not task.ended and task.pending is not None and task.waiting
-            }
+        if self.aftermath is None and (len(self.alive) > 1 or not root.ended):
+            self._note_pending()
         for task in list(self.alive):
             if task is root:
                 continue
@@ -311,6 +382,13 @@ class Execution:
             for lock in list(task.holding):
                 lock._reset()
 
+    def _note_pending(self) -> None:
+        self.trace.final_pending = {
+            task.id: task.pending
+            for task in self.alive
+            if not task.ended and task.pending is not None and task.waiting
+        }
+
     # -- tasks -----------------------------------------------------------------
 
     def spawn(
@@ -330,8 +408,8 @@ class Execution:
         task.target = target
         task.daemon = daemon
         task.spawned = place
-        task.state = state = self.resources.state_named(task.id, f"thread {task.id}", "Thread")
-        task.pending = Operation(BEGIN, state.id, place)
+        task.state = state = self.resources.thread(task.id)
+        task.pending = _new_operation(Operation, (BEGIN, state.id, place))
         carrier = self._pool.get()
         carrier.task = task
         carrier.next_greenlet = self._greenlet_after
@@ -353,7 +431,8 @@ class Execution:
             except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(task, error)
-            self.outside.end_child(None)
+            if self.outside.in_child:
+                self.outside.end_child(None)
             self._end(task)
 
         task.function = body
@@ -404,8 +483,11 @@ class Execution:
     def _end(self, task: Task) -> None:
         """The last operation of a task."""
         if not self.aborting:
-            with suppress(TaskKilled):
+            # Not contextlib.suppress, which takes longer than all the rest here.
+            try:  # noqa: SIM105
                 self.perform(END, task.state, task.spawned)
+            except TaskKilled:
+                pass
         for hook in task.on_end:
             hook()
         task.on_end.clear()
@@ -414,8 +496,9 @@ class Execution:
         if task.thread is not None:
             task.thread = weakref.ref(task.thread)
         task.ended = True
-        if task in self.alive:
-            self.alive.remove(task)
+        alive = self.alive
+        if task in alive:
+            alive.remove(task)
 
     def _greenlet_after(self, task: Task) -> greenlet:
         """Where control goes when a task has ended."""
@@ -483,8 +566,9 @@ class Execution:
                 task.deadline = self.clock.now + timeout
         if kind.is_yield:
             self._yielding = True
-        elif task.looks and kind in _PROGRESS:
+        elif (task.looks or self._idle_yields) and kind in _PROGRESS:
             task.looks.clear()
+            self._idle_yields = 0
         task.waiting = True
         chosen = self._decide(task)
         if chosen is not task:
@@ -543,6 +627,7 @@ class Execution:
         if kind.is_write:
             if task.looks:
                 task.looks.clear()
+            self._idle_yields = 0
         else:
             counts = task.looks
             key = id(place)
@@ -563,6 +648,8 @@ class Execution:
         if not self.nudged:
             self.nudged = True
             self.trace.divergence = Divergence(len(self._rows), "no yield", "a task that spins")
+        # It has spun for long in real time already.
+        self._time_is_up = True
         self.perform(YIELD, self.resources.state_named("clock", "the clock", "clock"), place)
 
     def _name_variable(self, shadow: Any) -> tuple[str, str | None, Any]:
@@ -635,6 +722,7 @@ class Execution:
                         timed.append(task)
             finally:
                 self.suspended -= 1
+            sleeping = timed
             if enabled:
                 if timed and self._late_timeouts:
                     timed = []
@@ -656,12 +744,30 @@ class Execution:
         step = len(self._rows)
         yielded = self._yielding
         self._yielding = False
-        if step >= self._attention and not self._attend(step):
+        if step >= self._attention and not self._attend(step, sleeping):
             return self.root
-        if (self._spinning or step - self._slice_began >= TIME_SLICE) and len(enabled) > 1:
+        if self._spinning:
             self._spinning = False
-            self._slice_began = step
             yielded = True
+        elif step - self._slice_began >= TIME_SLICE:
+            if len(enabled) > 1:
+                self._slice_began = step
+                yielded = True
+            elif step - self._slice_began >= LONELY_STEPS:
+                self._slice_began = step
+                self._time_is_up = True
+        if (yielded or self._time_is_up) and sleeping and enabled:
+            self._idle_yields += 1
+            if self._time_is_up or self._idle_yields > IDLE_YIELDS * len(enabled):
+                self._idle_yields = 0
+                self._time_is_up = False
+                first = earliest(sleeping)  # type: ignore[assignment]
+                if self.outside.pass_time(sleeping, first):
+                    # As if nothing were enabled: all that is does nothing but wait.
+                    enabled = []
+                    timed = [first]
+                if self.aborting:
+                    return self.root
         fairness = self.fairness
         if yielded or fairness.active:
             if yielded:
@@ -752,14 +858,22 @@ class Execution:
 
     # -- rare things -------------------------------------------------------------
 
-    def _attend(self, step: int) -> bool:
+    def _attend(self, step: int, sleeping: list[Task]) -> bool:
         """Look at what is due: interrupt, step limit, invariant. False ends the execution."""
         if self.interrupted:
             self.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             return False
         if step >= self._step_limit:
-            self.abort(self._explainer.step_limit(self))
-            return False
+            if self.aftermath or not sleeping or self._extensions == EXTENSIONS:
+                if self.aftermath is not None:
+                    self.abort(None)
+                    return False
+                self.decide(self._explainer.step_limit(self), evict_root=True)
+                return not self.aborting
+            # What never ends may be waiting for a task that only time can wake.
+            self._extensions += 1
+            self._time_is_up = True
+            self._step_limit = step + LONELY_STEPS
         if self._invariant is not None:
             self._attention = step + 1
             if len(self.all_tasks) > 1:
@@ -775,22 +889,24 @@ class Execution:
             holds = self._invariant()
         except Exception as error:  # noqa: BLE001  (an outcome, whatever it is)
             self.suspended -= 1
-            self.abort(
+            self.decide(
                 Outcome(
                     OutcomeKind.INVARIANT,
                     f"invariant raised {type(error).__name__}: {error}",
                     task=self.current.id,
                     exception=type(error).__name__,
-                )
+                ),
+                evict_root=True,
             )
-            return False
+            return not self.aborting
         self.suspended -= 1
         if holds is not None and not holds:
             name = getattr(self._invariant, "__qualname__", repr(self._invariant))
-            self.abort(
-                Outcome(OutcomeKind.INVARIANT, f"invariant {name} is false", task=self.current.id)
+            self.decide(
+                Outcome(OutcomeKind.INVARIANT, f"invariant {name} is false", task=self.current.id),
+                evict_root=True,
             )
-            return False
+            return not self.aborting
         return True
 
     def interrupt(self) -> None:
@@ -803,11 +919,41 @@ class Execution:
         if self.outside.wait_when_stuck():
             return not self.aborting
         self.give_up()
-        return False
+        return not self.aborting
 
     def give_up(self) -> None:
         """No task can go on, and nothing outside is worth waiting for."""
-        self.abort(self._explainer.stuck(self))
+        after = self.aftermath
+        if after is None:
+            self.decide(self._explainer.stuck(self), evict_root=True)
+        elif after.root_is_evicted or self.root_is_exiting:
+            self.abort(None)
+        else:
+            after.evict_root()
+
+    def decide(self, outcome: Outcome, evict_root: bool = False) -> None:
+        """The execution has this outcome; what is left goes on to its end, outside of the trace.
+
+        Parameters:
+            outcome: the failure.
+            evict_root: the test itself would not come to its teardown.
+        """
+        if self.aborting or self.aftermath is not None:
+            return
+        if self.root_is_exiting:
+            # The test has had its teardown.
+            self.abort(outcome)
+            return
+        self.trace.outcome = outcome
+        self._note_pending()
+        self.aftermath = after = aftermath.Aftermath(self)
+        self._prefix_length = 0
+        self._non_preemptive = True
+        self._late_timeouts = True
+        self._invariant = None
+        self._step_limit = self._attention = self.steps + aftermath.STEPS
+        if evict_root:
+            after.evict_root()
 
     def defer_signal(self, handler: Handler, number: int, frame: Any) -> None:
         """Let the root task, which stands for the main thread, handle a signal when it runs next.
@@ -826,8 +972,8 @@ class Execution:
         state: ResourceState,
         place: Any,
         ready: Callable[[], bool] | None,
-        external: bool,
-        firing: Firing,
+        external: bool = False,
+        firing: Firing = Firing.EARLY,
     ) -> bool:
         """The root was chosen and signals wait for it: handle them, then go on as before."""
         task = self.root
@@ -845,16 +991,43 @@ class Execution:
             return False
         return self.perform(kind, state, place, ready, left, external, firing)
 
-    def abort(self, outcome: Outcome) -> None:
-        """End the execution with ``outcome``; the running task must return to the root."""
+    def abort(self, outcome: Outcome | None) -> None:
+        """Unwind all tasks now; the running one must return to the root.
+
+        Parameters:
+            outcome: of the execution, unless one was decided before.
+        """
         if not self.aborting:
-            self.trace.outcome = outcome
+            if self.aftermath is None:
+                assert outcome is not None
+                self.trace.outcome = outcome
             self.aborting = True
 
     def fail_with_exception(self, task: Task, error: BaseException) -> None:
         """An exception left a task."""
-        if not self.aborting:
-            self.abort(self._explainer.exception(self, task, error))
+        if not self.aborting and self.aftermath is None:
+            self.decide(self._explainer.exception(self, task, error))
 
 
 _real_perf_counter = time.perf_counter
+
+
+if native is not None:
+    native.use_execution(
+        Execution,
+        Task,
+        ResourceState,
+        ResourceTable,
+        Fairness,
+        Kind,
+        control.current,
+        Operation,
+        TaskKilled,
+        _PROGRESS,
+        ACQUIRE,
+        RELEASE,
+        WRITE,
+        TIME_SLICE,
+        LONELY_STEPS,
+        SPIN_READS,
+    )
