@@ -159,10 +159,6 @@ class NativeRuntime:
         """End the running execution (the user pressed Ctrl-C)."""
         self._interrupted = True
 
-    def limit_steps(self, max_steps: int) -> None:
-        """From now on an execution with more steps is a livelock."""
-        self.settings = replace(self.settings, max_steps=max_steps)
-
     # -- executing ---------------------------------------------------------------------
 
     def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -53,7 +51,7 @@ def path_names(tasks: Iterable[TaskId]) -> dict[TaskId, int]:
 
 
 class Segment:
-    """A file in shared memory that the tested processes map.
+    """A file in memory that the tested processes map.
 
     Parameters:
         steps: how many steps an execution can have.
@@ -81,8 +79,9 @@ class Segment:
             self._offsets[name] = total
             total = _aligned(total + counts[name])
         self._total = total
-        folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self._file, self.path = tempfile.mkstemp(prefix="bohrbug-", dir=folder)
+        # No name in any folder: it is gone with the last process that has it, however that ends.
+        self._file = os.memfd_create("bohrbug-segment")
+        self.path = f"/proc/{os.getpid()}/fd/{self._file}"
         os.ftruncate(self._file, total)
         self._memory = mmap.mmap(self._file, total)
         self.header = layout.Header.from_buffer(self._memory)
@@ -94,7 +93,6 @@ class Segment:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            Path(self.path).unlink(missing_ok=True)
             del self.header
             # Views of the memory may be in use somewhere; it goes with the last of them.
 
