@@ -36,6 +36,7 @@ from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_failure, render_result
 from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.search.estimates import Estimate
 from bohrbug.settings import OPTIONS, Option, SettingsError, find_pyproject, read_pyproject
 
 NOTHING_FOUND, FOUND, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -67,10 +68,11 @@ class ProgressAdapter:
         failures: int,
         races: int,
         words: str,
+        estimate: Estimate | None = None,
     ) -> None:
         """See :class:`bohrbug.exploration.explorer.Progress`."""
         rate = executions / elapsed if elapsed > 0 else 0.0
-        self._line.update(executions, rate, budget, failures, races, words, elapsed)
+        self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
 
 
 def _usage_error(message: str) -> NoReturn:

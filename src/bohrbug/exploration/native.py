@@ -11,6 +11,7 @@ from typing import Any
 
 from bohrbug.exploration.explorer import Explorer, Progress
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
+from bohrbug.exploration.native_strategies import native_strategy
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay, difference_between
 from bohrbug.exploration.reproduction import Reproduction
@@ -112,10 +113,12 @@ def native_explorer(
         on_printed: given what each execution printed.
 
     Raises:
-        UnsupportedError: it can't be controlled.
+        UnsupportedError: it can't be controlled, or not with that strategy.
     """
+    strategy = native_strategy(options)
     runtime = command.runtime(options, on_printed)
     explorer = Explorer(_nothing, command.name, options, progress, runtime=runtime)
+    explorer.strategy = strategy
     return explorer, runtime
 
 

@@ -78,3 +78,7 @@ class Runtime(Protocol):
     def point_keys(self) -> Sequence[tuple[str, str, int, int]]:
         """The data accesses that are scheduling points, as plain data."""
         ...
+
+    def skipped_functions(self) -> tuple[tuple[str, str], ...]:
+        """Functions whose data accesses could not be made visible, each with the reason."""
+        ...

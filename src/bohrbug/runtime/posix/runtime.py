@@ -237,6 +237,10 @@ class NativeRuntime:
         """There is nothing that could be watched more closely."""
         return False
 
+    def skipped_functions(self) -> tuple[()]:
+        """No function is chosen for its accesses to be made visible."""
+        return ()
+
     def point_keys(self) -> tuple[()]:
         """No accesses to memory are scheduling points."""
         return ()

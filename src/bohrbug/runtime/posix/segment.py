@@ -40,6 +40,10 @@ class PlanTooLongError(ValueError):
     """A plan does not fit into the segment; the message says what to do."""
 
 
+class UnsupportedPolicyError(TypeError):
+    """The shim knows no such policy."""
+
+
 def path_names(tasks: Iterable[TaskId]) -> dict[TaskId, int]:
     """Numbers for tasks and all their ancestors, a parent always before its children."""
     names: dict[TaskId, int] = {}
@@ -122,6 +126,7 @@ class Segment:
 
         Raises:
             PlanTooLongError: it does not fit.
+            UnsupportedPolicyError: the shim does not know its policy.
         """
         if len(plan.prefix) > self.steps:
             raise PlanTooLongError(
@@ -189,6 +194,10 @@ class Segment:
                     stretches[index].name = names[task]
                     stretches[index].steps = steps
                 header.segments_length = len(segments)
+            case _:
+                raise UnsupportedPolicyError(
+                    f"the shim can't execute the policy {type(policy).__name__}"
+                )
         return tuple(names)
 
     # -- reading ---------------------------------------------------------------------

@@ -24,11 +24,13 @@ from bohrbug.model.operation import (
     CHOOSE,
     CLEAR,
     END,
+    EXIT,
     JOIN,
     NOTIFY,
     PUT,
     RELEASE,
     RESOLVE,
+    ROOT,
     SET,
     SHUTDOWN,
     SPAWN,
@@ -44,7 +46,7 @@ from bohrbug.model.outcome import (
     OutcomeKind,
 )
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
-from bohrbug.model.trace import Trace
+from bohrbug.model.trace import Gate, Trace
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import aftermath, control
 from bohrbug.runtime.threads.clock import VirtualClock
@@ -208,7 +210,6 @@ class Execution:
         self._rows: list[tuple[Any, ...]] = []
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
-        self._decider = decider_for(plan.policy)
         self._non_preemptive = isinstance(plan.policy, NonPreemptive)
         self._pool = pool
         self._explainer = explainer
@@ -240,6 +241,7 @@ class Execution:
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
         self.trace: RecordedTrace = recorded_trace(plan, self.all_tasks, self.resources, self._rows)
+        self._decider = decider_for(plan.policy, self.trace.effects)
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}
@@ -315,14 +317,14 @@ class Execution:
             for hook in self._end_hooks:
                 hook(self)
             self.wait_for_the_rest(self._only_daemons_left)
-        elif len(self.alive) > 1:
+        elif any(task.daemon for task in self.all_tasks):
             # Daemon threads may get further before the test ends, or not.
-            self.perform(END, self.resources.state_named("0", "thread 0", "Thread"), None)
+            self.perform(END, self.resources.state_named(ROOT, "thread 0", "Thread"), None)
         self.root.ended = True
 
     def wait_for_the_rest(self, ready: Callable[[], bool]) -> None:
         """After the end of the test: run the other tasks until ``ready`` holds."""
-        state = self.resources.state_named("exit", "the end of the other threads", "exit")
+        state = self.resources.state_named(EXIT, "the end of the other threads", "exit")
         frame = sys._getframe(0)
         self.perform(JOIN, state, (frame.f_code, frame.f_lasti), ready)
 
@@ -582,6 +584,12 @@ class Execution:
         if self.signals and task is self.root:
             return self._after_signals(kind, state, place, ready, external, firing)
         if ready is not None:
+            if (
+                task.deadline is not None
+                and task.firing is Firing.EARLY
+                and not self._late_timeouts
+            ):
+                self.trace.early_timeouts.append(len(self._rows) - 1)
             task.ready = None
             task.deadline = None
             task.external = False
@@ -676,6 +684,11 @@ class Execution:
         self.trace.effects.append((len(self._rows) - 1, task.id, state.id, is_write))
         if self.detector is not None:
             self.detector.synchronise(task.index, state, is_write)
+
+    def note_gate(self, can_take: bool, can_put: bool, waits: bool) -> None:
+        """Before the running step changes a semaphore or a queue: what would block; see Gate."""
+        if not self.aborting:
+            self.trace.gates[len(self._rows) - 1] = Gate(can_take, can_put, waits)
 
     def observe(self, state: ResourceState, place: Any) -> None:
         """The running task only looks; if it does so again and again, it spins."""

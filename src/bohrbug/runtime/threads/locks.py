@@ -102,6 +102,9 @@ class _Lock:
                 _yield_when_spinning(execution, task, frame)
             if real.acquire(False):
                 self._took(execution, task, frame)
+                if not self._internal:
+                    # Within a wait that ends, for example.
+                    execution.effect(self._resource(execution), True)
                 return True
             if not blocking or timeout == 0:
                 return False

@@ -16,6 +16,7 @@ from bohrbug.runtime.threads.control import (
     current,
     real_get_ident,
 )
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
@@ -32,6 +33,18 @@ _queue_join = _Queue.join
 def _mutex_is_free(self: Any) -> bool:
     mutex = self.mutex
     return not (isinstance(mutex, _Lock) and mutex._real.locked())
+
+
+def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
+    """What would block on the queue now."""
+    execution.suspended += 1  # the size may be code of the program
+    try:
+        size = queue._qsize()
+    finally:
+        execution.suspended -= 1
+    shut_down = getattr(queue, "is_shutdown", False)
+    has_room = queue.maxsize <= 0 or size < queue.maxsize
+    execution.note_gate(size > 0 or shut_down, has_room or shut_down, waits)
 
 
 def _always() -> bool:
@@ -77,6 +90,7 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
     if self.maxsize <= 0 or not block or (timeout is not None and timeout < 0):
         if not task.inside:
             execution.perform(PUT, state, place, _mutex_of(self))
+            _note_gate(execution, self, False)
             if self.maxsize > 0 and self._qsize() >= self.maxsize:
                 execution.observe(state, place)
     else:
@@ -89,6 +103,7 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
 
         if execution.perform(PUT, state, place, ready, timeout):
             timeout = None
+        _note_gate(execution, self, True)
         block = False
     task.inside += 1
     try:
@@ -121,6 +136,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     if not block or (timeout is not None and timeout < 0):
         if not task.inside:
             execution.perform(GET, state, place, _mutex_of(self))
+            _note_gate(execution, self, False)
             if not self._qsize():
                 execution.observe(state, place)
     else:
@@ -130,6 +146,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
             return (self._qsize() > 0 or getattr(self, "is_shutdown", False)) and mutex_is_free()
 
         execution.perform(GET, state, place, ready, timeout)
+        _note_gate(execution, self, True)
         block = False
     task.inside += 1
     try:
@@ -164,6 +181,7 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             state = execution.resources.of(self, type(self).__name__)
             place = place_of(frame)
             execution.perform(kind, state, place, lambda: ready(self))
+            _note_gate(execution, self, False)
             if kind is INSPECT:
                 execution.observe(state, place)
         task.inside += 1
@@ -211,6 +229,7 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None and not execution.current.inside:
             execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+            execution.note_gate(not self._real.empty(), True, False)
         self._real.put(item, block, timeout)
 
     def put_nowait(self, item: Any) -> None:
@@ -218,6 +237,7 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None and not execution.current.inside:
             execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+            execution.note_gate(not self._real.empty(), True, False)
         self._real.put_nowait(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
@@ -240,10 +260,12 @@ class SimpleQueue:
         if not block:
             if not execution.current.inside:
                 execution.perform(GET, state, place)
+                execution.note_gate(not real.empty(), True, False)
                 if real.empty():
                     execution.observe(state, place)
         elif not (execution.current.inside and not real.empty()):
             execution.perform(GET, state, place, lambda: not real.empty(), timeout)
+            execution.note_gate(not real.empty(), True, True)
         return real.get_nowait()
 
     def _inspect(self, frame: Any) -> None:

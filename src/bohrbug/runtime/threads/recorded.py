@@ -86,6 +86,8 @@ def recorded_trace(
     trace.arities = {}
     trace.final_pending = {}
     trace.effects = []
+    trace.early_timeouts = []
+    trace.gates = {}
     trace.races = []
     trace.outcome = PASSED
     trace.divergence = None

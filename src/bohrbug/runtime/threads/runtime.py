@@ -372,6 +372,13 @@ class ThreadsRuntime:
         self._quiet_executions = 0
         return closer
 
+    def skipped_functions(self) -> tuple[tuple[str, str], ...]:
+        """Functions whose data accesses could not be made visible, each with the reason."""
+        return tuple(
+            (str(site_of((code, 0)) or code.co_qualname), reason)
+            for code, reason in self._rewriter.skipped.items()
+        )
+
     def _take_new_points(self) -> None:
         if self._new_points:
             self.points.update(self._new_points)

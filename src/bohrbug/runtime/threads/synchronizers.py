@@ -348,6 +348,7 @@ def _acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> 
     if not blocking or (timeout is not None and timeout <= 0):
         if not is_quiet(execution, frame):
             execution.perform(TRY_ACQUIRE, state, place)
+            execution.note_gate(self._value > 0, True, False)
             if self._value <= 0:
                 execution.observe(state, place)
     elif not (self._value > 0 and is_quiet(execution, frame)):
@@ -355,7 +356,9 @@ def _acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> 
         def ready() -> bool:
             return self._value > 0 and _is_unlocked(self._cond)
 
-        if not execution.perform(ACQUIRE, state, place, ready, timeout):
+        acquired = execution.perform(ACQUIRE, state, place, ready, timeout)
+        execution.note_gate(self._value > 0, True, True)
+        if not acquired:
             return False
     task.inside += 1
     try:
@@ -382,6 +385,7 @@ def _wrap_semaphore_release(cls: Any) -> None:
         task = execution.current
         if not is_quiet(execution, frame):
             execution.perform(RELEASE, execution.resources.of(self, "Semaphore"), place_of(frame))
+            execution.note_gate(self._value > 0, True, False)
         task.inside += 1
         try:
             original(self, n)
