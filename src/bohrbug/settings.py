@@ -163,6 +163,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("minimise", bool, "Reduce failures to the fewest preemptions."),
     Option("max_steps", int, "Steps after which an execution is a livelock."),
     Option("hang_seconds", float, "Real seconds without progress after which it is a hang."),
+    Option("workers", int, "Processes that explore at the same time."),
 )
 """All options, in the order in which help texts list them."""
 

@@ -104,6 +104,10 @@ def test_executions_with_too_few_steps_in_mind_do_not_count() -> None:
         strategy.next_plan()
         strategy.observe(trace)
     assert strategy.miss_probabilities() == {1: 1.0}
+    # What was learned takes effect with the next generation, at the fifth PCT execution.
+    strategy.next_plan()
+    strategy.observe(long)
+    assert strategy.miss_probabilities() == {1: 1.0}
     strategy.next_plan()
     strategy.observe(long)
     assert strategy.miss_probabilities() == {1: 0.5}

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
-from bohrbug.exploration.native import Command, words_of
+import click
+from rich.console import Console
+
+from bohrbug.api import write_reproduction
+from bohrbug.cli.exploring import ProgressAdapter, Showing, tell, usage_error
+from bohrbug.exploration.native import Command, native_explorer, replay_native, words_of
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.replaying import Replay
+from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.report.progress import ProgressLine
+from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
 from bohrbug.runtime.posix.runtime import Printed
 
@@ -64,3 +76,53 @@ def show_printed(printed: Printed) -> None:
     sys.stdout.buffer.flush()
     sys.stderr.buffer.write(printed.stderr)
     sys.stderr.buffer.flush()
+
+
+def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that only native programs have."""
+    for decorate in (
+        click.option("--exit-code", type=int, help="What a native program should exit with."),
+        click.option(
+            "--same-output", is_flag=True, help="A native program must print the same each time."
+        ),
+        click.option(
+            "--check", metavar="COMMAND", help="Run after each execution of a native program."
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+def explore_native(test: Command, options: ExploreOptions, showing: Showing) -> NoReturn:
+    """Explore a native program, report and exit."""
+    show = show_printed if showing.verbose and not showing.as_json else None
+    silent = showing.quiet or showing.as_json
+    try:
+        with ProgressLine(Console(file=sys.stderr), silent=silent) as line:
+            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show)
+            try:
+                result = explorer.explore()
+            except KeyboardInterrupt:
+                result = explorer.result
+                result.interrupted = True
+    except UnsupportedError as error:
+        usage_error(str(error))
+    for failure in result.reproducible:
+        write_reproduction(explorer, failure, test.target())
+    tell(result, printed_text(runtime.printed_by_failure), showing)
+
+
+def replay_command_of(
+    reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
+) -> tuple[Replay, str]:
+    """Replay a native program; what it gave, and what the failing execution printed."""
+    if with_pdb:
+        usage_error("--pdb is for Python tests, and this file is of a native program")
+    directory = Path(reproduction.target["directory"])
+    if directory.is_dir():
+        os.chdir(directory)
+    try:
+        replayed, runtime = replay_native(reproduction, times, show_printed if verbose else None)
+    except UnsupportedError as error:
+        usage_error(str(error))
+    return replayed, printed_text(runtime.printed_by_failure)

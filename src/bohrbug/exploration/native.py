@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bohrbug.exploration.explorer import Explorer, Progress
+from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.native_strategies import native_strategy
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.replaying import Replay, difference_between
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.model.plan import Plan
@@ -107,8 +108,8 @@ def native_explorer(
 
     Parameters:
         command: the program and what is expected of it.
-        options: of the exploration; ``scope``, ``interpreter``, ``races`` and ``invariant`` mean
-            nothing here.
+        options: of the exploration; ``scope``, ``interpreter``, ``races``, ``workers`` and
+            ``invariant`` mean nothing here.
         progress: told how it goes.
         on_printed: given what each execution printed.
 
@@ -117,8 +118,13 @@ def native_explorer(
     """
     strategy = native_strategy(options)
     runtime = command.runtime(options, on_printed)
-    explorer = Explorer(_nothing, command.name, options, progress, runtime=runtime)
+    alone = replace(options, workers=1)
+    explorer = Explorer(_nothing, command.name, alone, progress, runtime=runtime)
     explorer.strategy = strategy
+    if options.workers != 1:
+        explorer.result.notices.append(
+            "one process explored: explorations of native programs can't be divided among workers"
+        )
     return explorer, runtime
 
 

@@ -48,6 +48,16 @@ class Runtime(Protocol):
     """Ends executions that make no progress, for runtimes that can't themselves."""
 
     @property
+    def is_settling(self) -> bool:
+        """Whether the next executions are likely to have other scheduling points."""
+        ...
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether the last execution showed more of the test."""
+        ...
+
+    @property
     def execution(self) -> Interruptible | None:
         """The running execution."""
         ...
@@ -60,7 +70,9 @@ class Runtime(Protocol):
         """Leave everything as it was."""
         ...
 
-    def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
+    def execute(
+        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
+    ) -> Executed:
         """Execute a plan.
 
         Parameters:
@@ -68,6 +80,7 @@ class Runtime(Protocol):
             learn: whether what is found changes what is a scheduling point from
                 the next execution on; false for replays.
             watch: look for data races even if ``learn`` is false.
+            discover: look for functions that run, if ``learn`` is true.
         """
         ...
 

@@ -161,7 +161,9 @@ class NativeRuntime:
 
     # -- executing ---------------------------------------------------------------------
 
-    def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
+    def execute(
+        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
+    ) -> Executed:
         """Execute a plan.
 
         A failure is executed once more at once, with the stack of every step.
@@ -169,7 +171,7 @@ class NativeRuntime:
         Parameters:
             plan: the plan.
             learn: false for a replay, which gets stacks at once.
-            watch: means nothing here: accesses to memory are not seen.
+            watch, discover: mean nothing here: accesses to memory are not seen.
         """
         trace, reading = self._run(plan, with_stacks=not learn)
         if learn and self._may_serve and not self._asked:
@@ -231,7 +233,12 @@ class NativeRuntime:
         self._asked = True
         self._launcher.serve(self._segment)
 
-    # -- what only the threads runtime has -------------------------------------------------
+    # -- what is of use to the threads runtime -------------------------------------------------
+
+    is_settling = False
+    """All scheduling points are known from the beginning."""
+    has_learned = False
+    """No execution shows more of the program."""
 
     def look_closer(self) -> bool:
         """There is nothing that could be watched more closely."""
