@@ -121,7 +121,10 @@ OPTIONS: tuple[Option, ...] = (
         "strategy",
         str,
         "How schedules are chosen; auto is a portfolio of all others.",
-        ("auto", "dfs", "dpor", "idb", "ipb", "pct", "pos", "random", "rff", "surw", "uniform"),
+        (
+            *("auto", "bpor", "dfs", "dpor", "idb", "ipb"),
+            *("pct", "pos", "random", "rff", "surw", "uniform"),
+        ),
     ),
     Option("executions", int, "The budget in executions."),
     Option("seconds", float, "The budget in seconds of real time.", may_be_none=True),

@@ -163,7 +163,8 @@ def test_the_default_has_a_name() -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(
-        ValueError, match="auto, dfs, dpor, idb, ipb, pct, pos, random, replay, rff, surw, uniform"
+        ValueError,
+        match="auto, bpor, dfs, dpor, idb, ipb, pct, pos, random, replay, rff, surw, uniform",
     ):
         strategy_named("magic")
 

@@ -100,7 +100,13 @@ class Explorer:
         )
         self.strategy: Strategy = strategy_named(
             options.strategy,
-            Options(options.executions, options.seed, options.bound, options.depth),
+            Options(
+                options.executions,
+                options.seed,
+                options.bound,
+                options.depth,
+                every_state=options.invariant is not None,
+            ),
         )
         # What can't be saved can't be kept.
         self._keeper = keeper if is_divisible(self.strategy) else None

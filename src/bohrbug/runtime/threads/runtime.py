@@ -251,6 +251,8 @@ class ThreadsRuntime:
         self._rewriter = Rewriter(scope, breakers=settings.gil)
         self._codes: list[CodeType] = []
         self._types = Types(_is_synchronisation)
+        # Objects whose names were used as a whole, see Execution._namespace_of.
+        self._namespaces: set[object] = set()
         self._names = OlderObjects()
         self._thread_names = thread_functions.ThreadNames()
         self._pool = CarrierPool()
@@ -340,6 +342,8 @@ class ThreadsRuntime:
             end_hooks=(futures.let_workers_end,),
             swap=thread_state.swap_running_loop,
         )
+        execution.namespaces = self._namespaces
+        namespaces = len(self._namespaces)
         self.execution = execution
         executors = installation.executors
         executors.begin()
@@ -385,6 +389,8 @@ class ThreadsRuntime:
             # They count from the next execution on: this one can only be replayed without them.
             self._new_points = [place for place in places if place not in self.points]
             new_points = len(self._new_points)
+        # Operations conflict now that did not before.
+        new_points += len(self._namespaces) - namespaces
         if variables is not None:
             variables.clear()
         execution.let_go()
