@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
 from bohrbug.exploration.findings import Findings
@@ -22,6 +23,7 @@ from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Executed, Level, ThreadsRuntime
 from bohrbug.search.divisible import is_divisible
@@ -59,6 +61,8 @@ class Explorer:
             hangs and can't be ended: such as to end the process.
         keeper: keeps the exploration in a file, so that it can be resumed.
         remembered: failing schedules of earlier runs, tried first.
+        runtime: what executes the plans; by default the threads runtime, with ``function``.
+            Another one can have neither keeper nor remembered schedules nor workers.
         settle: called in each worker process with its number, before it begins: such as to
             give it an own place for what the test writes.
     """
@@ -73,6 +77,7 @@ class Explorer:
         *,
         keeper: Keeper | None = None,
         remembered: Sequence[Remembered] = (),
+        runtime: Runtime | None = None,
         settle: Callable[[int], object] | None = None,
     ) -> None:
         self.options = options
@@ -81,12 +86,17 @@ class Explorer:
         self._on_stuck = on_stuck
         self._remembered = remembered
         self._settle = settle
-        self.runtime: ThreadsRuntime = threads_subject(
-            partial(_from_a_seed, function),
-            options.settings(),
-            Level(options.level),
-            Scope(options.scope),
-            options.invariant,
+        # What only the threads runtime has serves keepers, remembered schedules and workers.
+        self.runtime: ThreadsRuntime = (
+            cast(ThreadsRuntime, runtime)
+            if runtime is not None
+            else threads_subject(
+                partial(_from_a_seed, function),
+                options.settings(),
+                Level(options.level),
+                Scope(options.scope),
+                options.invariant,
+            )
         )
         self.strategy: Strategy = strategy_named(
             options.strategy,

@@ -13,6 +13,7 @@ from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
 
 CONFIRMATIONS = 3
@@ -40,7 +41,7 @@ class Findings:
         self,
         options: ExploreOptions,
         result: Result,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy_name: Callable[[], str],
         is_interrupted: Callable[[], bool],
     ) -> None:
@@ -237,6 +238,8 @@ class Findings:
     def finish(self) -> None:
         """Find out on which builds of Python each failure can happen."""
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
+            return
+        if not isinstance(self._runtime, ThreadsRuntime):
             return
         for failure in self._result.failures:
             if failure.outcome.kind is OutcomeKind.RACE:
