@@ -155,6 +155,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("keep_going", bool, "Explore on after a failure."),
     Option("minimise", bool, "Reduce failures to the fewest preemptions."),
+    Option("causes", int, "Executions to find what makes a test fail; 0 switches it off."),
+    Option("causes_seconds", float, "The same in seconds of real time."),
     Option("max_steps", int, "Steps after which an execution is a livelock."),
     Option("hang_seconds", float, "Real seconds without progress after which it is a hang."),
 )

@@ -11,7 +11,9 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Protocol
 
-from bohrbug.exploration.minimise import early_timeouts, minimise
+from bohrbug.exploration.minimisation.causes import Budget, find_cause
+from bohrbug.exploration.minimisation.normal_form import normalise
+from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure, Interpreter, Result, Verdict, VerdictKind
 from bohrbug.exploration.subject import threads_subject
@@ -313,8 +315,10 @@ class Explorer:
         self._signatures[signature] = failure
         self._unconfirmed.pop(signature, None)
         self.result.failures.append(failure)
-        if self.options.minimise and not self._interrupted and len(trace) <= LONG:
-            self._minimise(failure)
+        if len(trace) <= LONG:
+            if self.options.minimise and not self._interrupted:
+                self._minimise(failure)
+            self._find_cause(failure)
 
     def _replay(self, plan: Plan) -> Trace:
         trace = self.runtime.execute(plan, learn=False).trace
@@ -347,7 +351,7 @@ class Explorer:
 
     def _minimise(self, failure: Failure) -> None:
         signature = failure.outcome.signature()
-        smallest = minimise(failure.trace, self._replay)
+        smallest = normalise(minimise(failure.trace, self._replay), self._replay)
         plan = Plan(tuple(smallest.choices))
         if smallest is not failure.trace and self._reproduces(plan, signature):
             # From here on the strict plan counts, not the lenient one that led to it.
@@ -357,6 +361,15 @@ class Explorer:
             failure.outcome = smallest.outcome
             failure.essential = tuple(smallest.preemptions())
             failure.early_timeouts = early_timeouts(smallest)
+
+    def _find_cause(self, failure: Failure) -> None:
+        options = self.options
+        if options.causes and not self._interrupted:
+            budget = Budget.of(options.causes, options.causes_seconds)
+            failure.cause = find_cause(failure.trace, self._replay_once, budget)
+
+    def _replay_once(self, plan: Plan) -> Trace:
+        return self.runtime.execute(plan, learn=False).trace
 
     def _finish_failures(self) -> None:
         """Which builds of Python each failure can happen on."""

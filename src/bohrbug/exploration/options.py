@@ -34,6 +34,9 @@ class ExploreOptions:
         races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.
         keep_going: explore on after a failure.
         minimise: reduce failures to the fewest preemptions.
+        causes: executions spent on each failure to find the orderings that make the
+            test fail; 0: don't look for them.
+        causes_seconds: the same in seconds of real time.
         max_steps: steps after which an execution is a livelock.
         hang_seconds: real seconds without any progress after which the
             watchdog ends an execution; 0 switches it off.
@@ -53,6 +56,8 @@ class ExploreOptions:
     races: str = "report"
     keep_going: bool = False
     minimise: bool = True
+    causes: int = 400
+    causes_seconds: float = 3.0
     max_steps: int = 300_000
     hang_seconds: float = 10.0
     invariant: Callable[[], object] | None = None
@@ -73,6 +78,10 @@ class ExploreOptions:
             raise ValueError(f"seconds must be positive, not {self.seconds}")
         if self.bound is not None and self.bound < 0:
             raise ValueError(f"bound must not be negative, not {self.bound}")
+        if self.causes < 0:
+            raise ValueError(f"causes must not be negative, not {self.causes}")
+        if self.causes_seconds <= 0:
+            raise ValueError(f"causes_seconds must be positive, not {self.causes_seconds}")
         if self.depth is not None and self.depth < 1:
             raise ValueError(f"depth must be at least 1, not {self.depth}")
 

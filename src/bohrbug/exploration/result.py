@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from bohrbug.model.cause import Cause
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -42,6 +43,7 @@ class Failure:
         points: the data accesses that were scheduling points, each with file
             name, function, its first line, and offset in bytes.
         reproduction: the file that replays it, once written.
+        cause: the orderings that make the test fail, if they were looked for and found.
     """
 
     outcome: Outcome
@@ -57,6 +59,7 @@ class Failure:
     occurrences: int = 1
     points: tuple[tuple[str, str, int, int], ...] = ()
     reproduction: Path | None = None
+    cause: Cause | None = None
 
 
 class VerdictKind(str, Enum):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
+from bohrbug.model.cause_json import orderings_from_json, orderings_to_json
 from bohrbug.model.operation import KINDS, Operation, Resource, Site
 from bohrbug.model.outcome import (
     Access,
@@ -28,6 +29,7 @@ from bohrbug.model.outcome import (
 from bohrbug.model.plan import (
     Choice,
     NonPreemptive,
+    Ordered,
     Plan,
     Policy,
     Priorities,
@@ -206,11 +208,23 @@ def _policy_to_json(policy: Policy) -> Json:
             return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
         case Segments(segments):
             return {"name": "segments", "segments": [list(segment) for segment in segments]}
+        case Ordered(orderings, seed, values):
+            return {
+                "name": "ordered",
+                "orderings": orderings_to_json(orderings),
+                "seed": seed,
+                "values": [[task, list(made)] for task, made in values],
+            }
 
 
 def _segment(data: Json) -> tuple[str, int]:
     task, steps = _row(data, "segment of a policy", _str, _int)
     return task, steps
+
+
+def _values(data: Json) -> tuple[str, tuple[int, ...]]:
+    task, values = _row(data, "values of a policy", _str, _list)
+    return task, tuple(_count(value, "values of a policy") for value in values)
 
 
 def _policy_from_json(data: Json) -> Policy:
@@ -231,6 +245,13 @@ def _policy_from_json(data: Json) -> Policy:
         case "segments":
             segments = _list(_field(policy, "segments", where), f"{where} segments")
             return Segments(tuple(_segment(segment) for segment in segments))
+        case "ordered":
+            values = _list(_field(policy, "values", where), f"{where} values")
+            return Ordered(
+                orderings_from_json(_field(policy, "orderings", where)),
+                number("seed"),
+                tuple(_values(row) for row in values),
+            )
     raise FileFormatError(
         f"the policy {name!r} is not known to this Bohrbug; it may be of a newer one: upgrade"
     )

@@ -17,6 +17,7 @@ from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.trace import Trace
+from bohrbug.report.cause import cause_in_words, evidence_in_words
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
 from bohrbug.report.explanation import TaskSteps, explain
@@ -200,6 +201,12 @@ def render_failure(
     _draw_head(paper, failure, names, test, executions, seconds)
     if len(trace):
         paper.gap()
+        if failure.cause is not None:
+            paper.paragraph(paper.prose(cause_in_words(failure.cause, trace, names)))
+            evidence = evidence_in_words(failure.cause, failure.outcome.kind)
+            if evidence:
+                paper.paragraph(paper.text(evidence, QUIET))
+            paper.gap()
         paper.paragraph(paper.prose(explain(trace, failure.essential, names)))
         schedule = schedule_of(trace, failure.essential, names, full=full)
         paper.heading("Schedule")

@@ -11,7 +11,8 @@ from random import Random
 from typing import Protocol
 
 from bohrbug.model.operation import Operation
-from bohrbug.model.plan import NonPreemptive, Policy, Priorities, Segments, UniformRandom
+from bohrbug.model.plan import NonPreemptive, Ordered, Policy, Priorities, Segments, UniformRandom
+from bohrbug.runtime.ordered import OrderedDecider
 
 
 class TaskView(Protocol):
@@ -216,3 +217,5 @@ def decider_for(policy: Policy) -> Decider:
             return PriorityDecider(policy)
         case Segments():
             return SegmentsDecider(policy)
+        case Ordered():
+            return OrderedDecider(policy)
