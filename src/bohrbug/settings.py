@@ -157,6 +157,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("minimise", bool, "Reduce failures to the fewest preemptions."),
     Option("causes", int, "Executions to find what makes a test fail; 0 switches it off."),
     Option("causes_seconds", float, "The same in seconds of real time."),
+    Option("predict", int, "Executions to check predicted deadlocks and races; 0: predict none."),
     Option("max_steps", int, "Steps after which an execution is a livelock."),
     Option("hang_seconds", float, "Real seconds without progress after which it is a hang."),
 )

@@ -15,6 +15,7 @@ from bohrbug.exploration.minimisation.causes import Budget, find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.prediction import Predictor
 from bohrbug.exploration.result import Failure, Interpreter, Result, Verdict, VerdictKind
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.verdicts import verdict
@@ -101,6 +102,8 @@ class Explorer:
             options.strategy,
             Options(options.executions, options.seed, options.bound, options.depth),
         )
+        self._predictor = Predictor(options.predict)
+        self._following_prediction = False
         self._races: dict[Any, Race] = {}
         self._signatures: dict[Any, Failure] = {}
         self._unconfirmed: dict[Any, int] = {}
@@ -140,6 +143,7 @@ class Explorer:
         for kind, *_ in self._unconfirmed:
             self._notes.append(f"a failure was seen but not confirmed by replay ({kind.value})")
         result.races = list(self._races.values())
+        result.unconfirmed = self._predictor.unconfirmed
         result.interrupted = self._interrupted
         result.verdict = verdict(
             result,
@@ -176,7 +180,12 @@ class Explorer:
     def _search(self) -> bool:
         strategy = self.strategy
         restarts = 0
+        self._predict_races()
         while not self._done():
+            if self._follow_predictions():
+                strategy.restart()
+            if self._done():
+                break
             plan = strategy.next_plan()
             if plan is None:
                 break
@@ -197,6 +206,33 @@ class Explorer:
                 strategy.restart()
         return True
 
+    def _predict_races(self) -> None:
+        """Look at one passing execution for races that another schedule may have."""
+        if self.result.failures or self._interrupted or self.options.level == Level.SYNC.value:
+            return
+        if self.options.races == "ignore":
+            return
+
+        def execute(plan: Plan, detector: Any) -> Trace:
+            return self.runtime.execute(plan, learn=False, watch=True, detector=detector).trace
+
+        self._predictor.observe_accesses(Plan(), execute, list(self._races.values()))
+
+    def _follow_predictions(self) -> int:
+        """Make the directed executions that are due; the number of new scheduling points."""
+        found = 0
+        self._following_prediction = True
+        try:
+            while not self._done() and (attempt := self._predictor.next_attempt()) is not None:
+                executed = self._execute(attempt.plan, watch=True)
+                if executed is None:
+                    break
+                self._predictor.judge(attempt, executed[0])
+                found += executed[1]
+        finally:
+            self._following_prediction = False
+        return found
+
     def _done(self) -> bool:
         result, options = self.result, self.options
         return (
@@ -207,9 +243,9 @@ class Explorer:
             or (options.seconds is not None and _now() - self._started >= options.seconds)
         )
 
-    def _execute(self, plan: Plan) -> tuple[Trace, int] | None:
+    def _execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
         """Execute a plan and take note of everything; ``None`` if the user interrupted."""
-        executed = self.runtime.execute(plan)
+        executed = self.runtime.execute(plan, watch=watch)
         trace = executed.trace
         result = self.result
         outcome = trace.outcome
@@ -239,6 +275,7 @@ class Explorer:
             self._notes.append(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:
             self._learn_step_limit(len(trace))
+            self._predictor.observe(trace)
         elif outcome.is_failure:
             self._note_failure(trace)
         now = _now()
@@ -346,6 +383,8 @@ class Explorer:
         )
 
     def _strategy_name(self) -> str:
+        if self._following_prediction:
+            return "prediction"
         strategy = self.strategy
         return strategy.current.name if isinstance(strategy, Portfolio) else strategy.name
 

@@ -37,6 +37,8 @@ class ExploreOptions:
         causes: executions spent on each failure to find the orderings that make the
             test fail; 0: don't look for them.
         causes_seconds: the same in seconds of real time.
+        predict: executions spent on deadlocks and data races that passing executions
+            give reason to expect in other schedules; 0: predict nothing.
         max_steps: steps after which an execution is a livelock.
         hang_seconds: real seconds without any progress after which the
             watchdog ends an execution; 0 switches it off.
@@ -58,6 +60,7 @@ class ExploreOptions:
     minimise: bool = True
     causes: int = 400
     causes_seconds: float = 3.0
+    predict: int = 50
     max_steps: int = 300_000
     hang_seconds: float = 10.0
     invariant: Callable[[], object] | None = None
@@ -80,6 +83,8 @@ class ExploreOptions:
             raise ValueError(f"bound must not be negative, not {self.bound}")
         if self.causes < 0:
             raise ValueError(f"causes must not be negative, not {self.causes}")
+        if self.predict < 0:
+            raise ValueError(f"predict must not be negative, not {self.predict}")
         if self.causes_seconds <= 0:
             raise ValueError(f"causes_seconds must be positive, not {self.causes_seconds}")
         if self.depth is not None and self.depth < 1:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from bohrbug.exploration.prediction import Prediction
 from bohrbug.model.cause import Cause
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
@@ -99,6 +100,8 @@ class Result:
         verdict: what is known now.
         failures: distinct failures, in the order of their finding.
         races: distinct data races seen in any execution.
+        unconfirmed: deadlocks and data races that were predicted, and did not happen in the
+            executions that were directed at them.
         executions: executions made, those of minimisation and confirmation left out.
         distinct: executions with pairwise different happens-before.
         diverged: executions that could not follow their plan.
@@ -112,6 +115,7 @@ class Result:
     verdict: Verdict
     failures: list[Failure] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
+    unconfirmed: list[Prediction] = field(default_factory=list)
     executions: int = 0
     distinct: int = 0
     diverged: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Ordering
 
 
@@ -37,6 +38,8 @@ class Cause:
         unmet_failed: how many of these failed.
         complete: the executions were all that there are (up to the order of
             independent operations), so that the claim is not only a sample's.
+        alike: groups of tasks that run the same function and may take each other's places in
+            the orderings, if the claim is made with this freedom.
     """
 
     strength: Strength
@@ -46,6 +49,7 @@ class Cause:
     unmet: int
     unmet_failed: int
     complete: bool = False
+    alike: tuple[tuple[TaskId, ...], ...] = ()
 
     @property
     def executions(self) -> int:

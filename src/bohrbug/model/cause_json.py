@@ -81,6 +81,7 @@ def cause_to_json(cause: Cause | None) -> Json:
         "unmet": cause.unmet,
         "unmet_failed": cause.unmet_failed,
         "complete": cause.complete,
+        "alike": [list(tasks) for tasks in cause.alike],
     }
 
 
@@ -101,6 +102,10 @@ def cause_from_json(data: Json) -> Cause | None:
             for name in ("met", "met_failed", "unmet", "unmet_failed")
         ),
         complete=_typed(fields["complete"], bool, "'complete' of a cause"),
+        alike=tuple(
+            tuple(_typed(task, str, "a task of a cause") for task in _typed(group, list, "tasks"))
+            for group in _typed(fields["alike"], list, "'alike' of a cause")
+        ),
     )
 
 

@@ -99,7 +99,14 @@ def cause_in_words(cause: Cause, trace: Trace, names: Names) -> str:
     told = ", and ".join(clauses)
     if len(trace.arities) and any(arity > 1 for arity in trace.arities.values()):
         told += " (with the same data choices)"
+    if cause.alike:
+        groups = " and among ".join(_listed(group) for group in cause.alike)
+        told += f"; or the same of other tasks among {groups}, which run the same function"
     return f"{verb} {_WORDS[cause.strength]} {told}."
+
+
+def _listed(tasks: tuple[TaskId, ...]) -> str:
+    return f"{', '.join(tasks[:-1])} and {tasks[-1]}"
 
 
 def _repeated(trace: Trace, events: list[Event]) -> set[object]:

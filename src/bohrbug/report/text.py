@@ -24,6 +24,7 @@ from bohrbug.report.explanation import TaskSteps, explain
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.livelock import draw_repeating
 from bohrbug.report.naming import Names, task_order
+from bohrbug.report.prediction import draw_unconfirmed
 from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path
@@ -358,5 +359,7 @@ def render_result(
         trace = result.failures[0].trace if result.failures else None
         render_races(result.races, console, trace=trace, limit=None)
     if result.failures or (result.races and verbose):
+        paper.gap()
+    if draw_unconfirmed(paper, result):
         paper.gap()
     draw_verdict(paper, result)

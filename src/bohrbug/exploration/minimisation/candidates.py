@@ -131,7 +131,9 @@ class Candidates:
         self._places = places
         self._limit = limit
         self.ranks: dict[Ordering, Rank] = {}
-        self._take([Ordering(*pair) for pair in conflicting_pairs(trace, places)])
+        self.of_failing = tuple(
+            self._take([Ordering(*pair) for pair in conflicting_pairs(trace, places)])
+        )
 
     def _take(self, orderings: list[Ordering]) -> list[Ordering]:
         fresh = {

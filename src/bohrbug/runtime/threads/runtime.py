@@ -290,7 +290,13 @@ class ThreadsRuntime:
 
     # -- executing ---------------------------------------------------------------
 
-    def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
+    def execute(
+        self,
+        plan: Plan,
+        learn: bool = True,
+        watch: bool = False,
+        detector: Callable[[Execution], RaceDetector] | None = None,
+    ) -> Executed:
         """Execute a plan.
 
         Parameters:
@@ -298,6 +304,8 @@ class ThreadsRuntime:
             learn: whether functions and racy places that are found change
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
+            detector: makes what watches the accesses of this execution, in place of the
+                detector of data races; only together with ``watch``.
         """
         if learn:
             self._rewrote = False
@@ -310,9 +318,16 @@ class ThreadsRuntime:
                 if executed.tasks > 1:
                     self._rewrite(discovery.codes)
                 return executed
-        return self._run(plan, self.settings, learn, watch)
+        return self._run(plan, self.settings, learn, watch, detector)
 
-    def _run(self, plan: Plan, settings: Settings, learn: bool, watch: bool = False) -> Executed:
+    def _run(
+        self,
+        plan: Plan,
+        settings: Settings,
+        learn: bool,
+        watch: bool = False,
+        make_detector: Callable[[Execution], RaceDetector] | None = None,
+    ) -> Executed:
         execution = Execution(
             plan,
             settings,
@@ -335,7 +350,7 @@ class ThreadsRuntime:
             self._rewrite_all_or_points(watched)
             sink: _Sink | _PointSink
             if watched and (learn or watch):
-                detector = self._make_detector(execution)
+                detector = (make_detector or self._make_detector)(execution)
                 execution.detector = detector
                 sink = _Sink(execution, detector, variables, self.points)
             else:
