@@ -17,12 +17,13 @@ from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimis
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.prediction import Predictor
 from bohrbug.exploration.result import Failure, Interpreter, Result, Verdict, VerdictKind
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.subject import threads_subject, with_both_stacks
 from bohrbug.exploration.verdicts import verdict
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.monitors.race_classes import pattern_of
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
 from bohrbug.search.portfolio import Portfolio, Searching
@@ -37,6 +38,9 @@ LONG = 50_000
 
 ATTEMPTS = 5
 """How often the confirmation of the same failure is tried, in different executions."""
+
+WITNESSED = 20
+"""Executions repeated to see the stacks of both accesses of new data races."""
 
 _now = time.perf_counter
 _seed = random.seed
@@ -107,9 +111,11 @@ class Explorer:
         self._races: dict[Any, Race] = {}
         self._signatures: dict[Any, Failure] = {}
         self._unconfirmed: dict[Any, int] = {}
+        self._witnessed = 0
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
         self._hung = False
+        self._primed = False
         self._proposed = 0
         self._interrupted = False
         self._started = 0.0
@@ -162,7 +168,8 @@ class Explorer:
         CHESS primes the pump so that lazy initialisation is over (section 4.2).
         """
         quiet = 0
-        for _ in range(6):
+        for number in range(6):
+            self._primed = number > 3
             executed = self._execute(Plan())
             if executed is None or self._done():
                 return True
@@ -175,6 +182,7 @@ class Explorer:
             quiet = 0 if new_points else quiet + 1
             if quiet > 1:
                 break
+        self._primed = True
         return True
 
     def _search(self) -> bool:
@@ -301,8 +309,8 @@ class Explorer:
     # -- failures --------------------------------------------------------------------
 
     def _note_races(self, trace: Trace) -> None:
-        for race in trace.races:
-            key = frozenset((race.first.operation.place, race.second.operation.place))
+        for race in self._described(trace):
+            key = _places_of(race)
             known = self._races.get(key)
             if known is not None:
                 self._races[key] = replace(known, count=known.count + race.count)
@@ -321,6 +329,17 @@ class Explorer:
                     failure = self._failure(replace_outcome(trace, outcome), confirmed)
                     self._signatures[key] = failure
                     self.result.failures.append(failure)
+
+    def _described(self, trace: Trace) -> list[Race]:
+        """The races of an execution; those that are new with both stacks and a pattern."""
+        fresh = [race for race in trace.races if _places_of(race) not in self._races]
+        if not fresh:
+            return trace.races
+        if self._witnessed < WITNESSED and not self._interrupted:
+            self._witnessed += 1
+            fresh = with_both_stacks(self.runtime, trace, fresh)
+        described = {_places_of(race): replace(race, pattern=pattern_of(race)) for race in fresh}
+        return [described.get(_places_of(race), race) for race in trace.races]
 
     def _confirm_race(self, trace: Trace, race: Race) -> int:
         """Replays, all of which must show the race again; 0 if one did not."""
@@ -341,6 +360,9 @@ class Explorer:
             return
         if self._unconfirmed.get(signature, 0) >= ATTEMPTS:
             return
+        seen = self._primed or self.options.level == Level.SYNC.value
+        if not seen and len(trace.task_infos) > 1:
+            trace = self._seen_closer(trace)
         plan = Plan(tuple(trace.choices))
         # A livelock is long: what it needs is seen once more, not three times.
         confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
@@ -356,6 +378,18 @@ class Explorer:
             if self.options.minimise and not self._interrupted:
                 self._minimise(failure)
             self._find_cause(failure)
+
+    def _seen_closer(self, trace: Trace) -> Trace:
+        """A failure of one of the first executions, once the accesses that matter are seen.
+
+        These executions have no preemptions, and the same schedule fails again.
+        """
+        self._primed = True
+        for _ in range(4):
+            if len(trace) > LONG or self._interrupted:
+                break
+            self._note_races(self.runtime.execute(Plan()).trace)
+        return self._replay(Plan())
 
     def _replay(self, plan: Plan) -> Trace:
         trace = self.runtime.execute(plan, learn=False).trace
@@ -466,6 +500,10 @@ def _from_a_seed(function: Callable[[], object]) -> None:
     """
     _seed(0)
     function()
+
+
+def _places_of(race: Race) -> frozenset[Any]:
+    return frozenset((race.first.operation.place, race.second.operation.place))
 
 
 def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from bohrbug.model.cause_json import orderings_from_json, orderings_to_json
 from bohrbug.model.operation import KINDS, Operation, Resource, Site
 from bohrbug.model.outcome import (
+    Abandoned,
     Access,
     BlockedTask,
     Divergence,
@@ -23,6 +24,7 @@ from bohrbug.model.outcome import (
     Outcome,
     OutcomeKind,
     Race,
+    RacePattern,
     TaskInfo,
     Uncontrolled,
 )
@@ -337,6 +339,7 @@ class _Writer:
             "first": self.access(race.first),
             "second": self.access(race.second),
             "count": race.count,
+            "pattern": race.pattern.value,
         }
 
     def blocked(self, blocked: BlockedTask) -> Json:
@@ -348,6 +351,9 @@ class _Writer:
             "stack": self.frames(blocked.stack),
             "daemon": blocked.daemon,
             "since": blocked.since,
+            "abandoned": None
+            if blocked.abandoned is None
+            else [blocked.abandoned.task, self.site(blocked.abandoned.acquired)],
         }
 
     def outcome(self, outcome: Outcome) -> Json:
@@ -369,6 +375,14 @@ class _Writer:
 
     def resource(self, resource: Resource) -> Json:
         return [resource.id, resource.type, resource.label, self.site(resource.created)]
+
+
+def _pattern(value: Json) -> RacePattern:
+    """What a race looks like; a newer Bohrbug may know more patterns than this one."""
+    try:
+        return RacePattern(value)
+    except ValueError:
+        return RacePattern.UNCLASSIFIED
 
 
 class _Reader:
@@ -424,6 +438,9 @@ class _Reader:
     def holding(self, value: Json, where: str) -> tuple[Held, ...]:
         return tuple(Held(*_row(row, where, _str, self.site)) for row in _list(value, where))
 
+    def abandoned(self, value: Json, where: str) -> Abandoned:
+        return Abandoned(*_row(value, where, _str, self.site))
+
     def access(self, value: Json, where: str) -> Access:
         data = _dict(value, where)
         return Access(
@@ -441,6 +458,7 @@ class _Reader:
             first=self.access(_field(data, "first", where), f"{where} first"),
             second=self.access(_field(data, "second", where), f"{where} second"),
             count=_count(_field(data, "count", where), where),
+            pattern=_pattern(data.get("pattern", RacePattern.UNCLASSIFIED.value)),
         )
 
     def blocked(self, value: Json, where: str) -> BlockedTask:
@@ -453,6 +471,7 @@ class _Reader:
             stack=self.frames(_field(data, "stack", where), where),
             daemon=_bool(_field(data, "daemon", where), where),
             since=_int(_field(data, "since", where), where),
+            abandoned=_optional(data.get("abandoned"), where, self.abandoned),
         )
 
     def outcome(self, value: Json) -> Outcome:

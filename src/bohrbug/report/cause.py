@@ -131,7 +131,7 @@ def evidence_in_words(cause: Cause, kind: OutcomeKind) -> str:
     if cause.strength is Strength.ALWAYS:
         return ""
     if cause.strength is Strength.EXACT:
-        scope = "all the schedules there are" if cause.complete else "different schedules"
+        scope = "all schedules (up to the order of independent operations)" if cause.complete else "different schedules"
         return (
             f"Checked on {scope}: all {cause.met:,} in which this is so fail in this way, "
             f"none of the {cause.unmet:,} others does."

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.operation import Site
-from bohrbug.model.outcome import OutcomeKind, Race
+from bohrbug.model.outcome import OutcomeKind, Race, RacePattern
 from bohrbug.model.trace import Trace
 from bohrbug.report.cause import cause_in_words, evidence_in_words
 from bohrbug.report.columns import draw_schedule
@@ -295,7 +295,7 @@ def render_races(
     trace: Trace | None = None,
     limit: int | None = _MOST_RACES,
 ) -> None:
-    """Print data races, the most frequent first.
+    """Print data races, the most frequent first; those that look benign come last.
 
     Parameters:
         races: what to print.
@@ -311,12 +311,13 @@ def render_races(
     )
     paper = Paper(console, tasks)
     paper.heading(f"Data races: {len(races):,}")
-    ordered = sorted(races, key=lambda race: -race.count)
+    ordered = sorted(races, key=lambda race: (race.pattern.is_often_benign, -race.count))
     shown = ordered if limit is None else ordered[:limit]
+    explained: set[RacePattern] = set()
     for number, race in enumerate(shown):
         if number:
             paper.gap()
-        draw_race(paper, race, names)
+        draw_race(paper, race, names, explained)
     if len(shown) < len(ordered):
         labels = [race.label for race in ordered[len(shown) :]]
         more = ", ".join(dict.fromkeys(labels))
