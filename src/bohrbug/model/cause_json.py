@@ -34,7 +34,7 @@ def event_from_json(data: Json) -> Event:
     Raises:
         ValueError: it is none.
     """
-    fields = _object(data, "an event", Event.__slots__)
+    fields = _object(data, "an event", ("task", "kind", "resource", "site", "occurrence", "fired"))
     kind = fields["kind"]
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(
@@ -94,13 +94,17 @@ def cause_from_json(data: Json) -> Cause | None:
     if data is None:
         return None
     fields = _object(data, "a cause", Cause.__slots__)
+
+    def count(name: str) -> int:
+        return _count(fields[name], f"{name!r} of a cause")
+
     return Cause(
         Strength(fields["strength"]),
         orderings_from_json(fields["orderings"]),
-        *(
-            _count(fields[name], f"{name!r} of a cause")
-            for name in ("met", "met_failed", "unmet", "unmet_failed")
-        ),
+        count("met"),
+        count("met_failed"),
+        count("unmet"),
+        count("unmet_failed"),
         complete=_typed(fields["complete"], bool, "'complete' of a cause"),
         alike=tuple(
             tuple(_typed(task, str, "a task of a cause") for task in _typed(group, list, "tasks"))

@@ -10,7 +10,7 @@ and looked for in a trace (:func:`history_of`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bohrbug.model.operation import CHOOSE, Kind, Operation, ResourceId, Site, TaskId
@@ -45,19 +45,26 @@ class Event:
     site: Site | None
     occurrence: int = 1
     fired: bool = False
+    what: What = field(init=False, repr=False)
+    """The event without its number."""
+    _hash: int = field(init=False, repr=False)
 
-    @property
-    def what(self) -> What:
-        """The event without its number."""
-        return (self.task, self.kind, self.resource if self.site is None else self.site, self.fired)
+    def __post_init__(self) -> None:
+        # Events are looked up much more often than made.
+        where = self.resource if self.site is None else self.site
+        what = (self.task, self.kind, where, self.fired)
+        object.__setattr__(self, "what", what)
+        object.__setattr__(self, "_hash", hash((what, self.occurrence)))
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Event):
             return NotImplemented
         return self.occurrence == other.occurrence and self.what == other.what
 
     def __hash__(self) -> int:
-        return hash((self.what, self.occurrence))
+        return self._hash
 
     @property
     def operation(self) -> Operation:

@@ -62,7 +62,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """A resource whose holder has ended without releasing it: who that was, and where it took it."""
+    """A resource whose holder has ended without releasing it: who, and where it took it."""
 
     task: TaskId
     acquired: Site | None

@@ -8,7 +8,6 @@ runtime stays small.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
 from typing import TYPE_CHECKING
 
 from bohrbug.model.operation import TaskId

@@ -58,10 +58,9 @@ def _span(node: ast.AST) -> Span | None:
 
 
 @lru_cache(maxsize=64)
-def _parsed(filename: str, length: int) -> SourceTree | None:
-    """The tree of a file; ``length`` tells a changed file from the one that is known."""
+def _parsed(text: str) -> SourceTree | None:
     try:
-        return SourceTree(ast.parse("".join(linecache.getlines(filename))))
+        return SourceTree(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
 
@@ -69,7 +68,7 @@ def _parsed(filename: str, length: int) -> SourceTree | None:
 def tree_of(filename: str) -> SourceTree | None:
     """The syntax tree of a source file; ``None`` if there is none to be had."""
     lines = linecache.getlines(filename)
-    return _parsed(filename, len(lines)) if lines else None
+    return _parsed("".join(lines)) if lines else None
 
 
 def variable_name(node: ast.AST | None) -> str | None:

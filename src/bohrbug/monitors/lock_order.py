@@ -236,7 +236,8 @@ def nestings_of(trace: Trace, places: Places | None = None) -> list[Nesting]:
         }
         for lock, taken in locks.items():
             first, second = events[taken], events[step]
-            assert first is not None and second is not None
+            assert first is not None
+            assert second is not None
             nesting = Nesting(
                 trace.tasks[step],
                 resources[lock],

@@ -108,9 +108,8 @@ def _targets(statement: ast.AST) -> list[ast.expr]:
 def _writes(root: ast.AST, variable: str) -> Iterator[ast.AST]:
     """The statements and calls within a node that write a variable."""
     for node in ast.walk(root):
-        if any(variable_name(target) == variable for target in _targets(node)):
-            yield node
-        elif (
+        assigned = any(variable_name(target) == variable for target in _targets(node))
+        if assigned or (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in _CHANGING
@@ -227,7 +226,7 @@ def _guards(access: AccessSource) -> Iterator[ast.If | ast.While]:
 
 
 def _handles_missing(access: AccessSource) -> bool:
-    """Whether a failing look at a variable leads to a write of it: ``try: d[k] except KeyError``."""
+    """Whether a look that fails leads to a write: ``try: d[k]``, ``except KeyError: d[k] = 1``."""
     for ancestor in access.tree.ancestors(access.node):
         if isinstance(ancestor, ast.Try) and any(
             True for handler in ancestor.handlers for _ in _writes(handler, access.variable)

@@ -79,9 +79,7 @@ class WeakDetector(RaceDetector):
         steps: the number of steps made so far.
     """
 
-    def __init__(
-        self, locks_of: Callable[[int], frozenset[int]], steps: Callable[[], int]
-    ) -> None:
+    def __init__(self, locks_of: Callable[[int], frozenset[int]], steps: Callable[[], int]) -> None:
         super().__init__()
         self._locks_of = locks_of
         self._steps = steps

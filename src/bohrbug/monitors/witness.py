@@ -40,11 +40,11 @@ class Witness(RaceDetector):
         self._wanted = {_key(access) for race in races for access in (race.first, race.second)}
         self._seen: dict[tuple[TaskId, int], tuple[tuple[Frame, ...], tuple[Held, ...]]] = {}
 
-    def read(self, shadow: Shadow, task_index: int, place: Place) -> None:
+    def read(self, shadow: Shadow, task_index: int, place: Place) -> None:  # noqa: ARG002
         """A task reads a variable."""
         self._look_at(task_index, place)
 
-    def write(self, shadow: Shadow, task_index: int, place: Place) -> None:
+    def write(self, shadow: Shadow, task_index: int, place: Place) -> None:  # noqa: ARG002
         """A task writes a variable."""
         self._look_at(task_index, place)
 

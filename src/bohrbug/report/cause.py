@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bohrbug.model.cause import Cause, Strength
-from bohrbug.model.operation import BEGIN, END, SLEEP, TaskId
-from bohrbug.model.ordering import Event, Ordering
-from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.operation import BEGIN, END, SLEEP, ResourceId, TaskId
+from bohrbug.model.ordering import Event, Ordering, history_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import verb_of
 from bohrbug.report.naming import Names
@@ -27,11 +26,11 @@ def _ordinal(number: int) -> str:
 class _Speaker:
     """Calls events by names that tell them apart, and tasks by all their names only once."""
 
-    def __init__(self, names: Names, events: list[Event], several: set[object]) -> None:
+    def __init__(self, names: Names, several: set[object]) -> None:
         self._names = names
         self._several = several
         self._seen: set[TaskId] = set()
-        self._told: set[tuple[object, ...]] = set()
+        self._told: set[ResourceId] = set()
 
     def _task(self, task: TaskId) -> str:
         if task in self._seen:
@@ -44,7 +43,9 @@ class _Speaker:
         task = self._task(event.task)
         if event.kind in (BEGIN, END):
             return f"the {'beginning' if event.kind is BEGIN else 'end'} of {task}"
-        noun = self._names.noun(event.operation)
+        # A resource is named once; after that the kind and the place say which it is.
+        noun = self._names.noun(event.operation, named=event.resource not in self._told)
+        self._told.add(event.resource)
         if event.fired:
             noun = noun if event.kind is SLEEP else f"timeout of the {noun}"
             if event.kind is SLEEP:
@@ -88,31 +89,31 @@ def cause_in_words(cause: Cause, trace: Trace, names: Names) -> str:
     if cause.strength is Strength.ALWAYS:
         return f"{verb} under every schedule tried ({_different(cause.met)})."
     events = [event for o in cause.orderings for event in (o.first, o.second)]
-    speaker = _Speaker(names, events, _repeated(trace, events))
+    speaker = _Speaker(names, _repeated(trace, events))
     clauses = []
     for number, chain in enumerate(_chained(cause.orderings)):
         comes = "comes " if not number else ""
         text = f"{speaker.event(chain[0])} {comes}before {speaker.event(chain[1])}"
         for event in chain[2:]:
-            text += f", that before {speaker.event(event)}"
+            text += f", and that before {speaker.event(event)}"
         clauses.append(text)
     told = ", and ".join(clauses)
     if len(trace.arities) and any(arity > 1 for arity in trace.arities.values()):
         told += " (with the same data choices)"
     if cause.alike:
-        groups = " and among ".join(_listed(group) for group in cause.alike)
-        told += f"; or the same of other tasks among {groups}, which run the same function"
+        told += f"; or the same {' and '.join(map(_exchanged, cause.alike))}"
     return f"{verb} {_WORDS[cause.strength]} {told}."
 
 
-def _listed(tasks: tuple[TaskId, ...]) -> str:
-    return f"{', '.join(tasks[:-1])} and {tasks[-1]}"
+def _exchanged(tasks: tuple[TaskId, ...]) -> str:
+    listed = f"{', '.join(tasks[:-1])} and {tasks[-1]}"
+    if len(tasks) == 2:
+        return f"with tasks {listed} exchanged (they run the same function)"
+    return f"with others of the tasks {listed} (they run the same function)"
 
 
 def _repeated(trace: Trace, events: list[Event]) -> set[object]:
     """What happens more than once in the failing execution, so that a number is needed."""
-    from bohrbug.model.ordering import history_of
-
     history = history_of(trace)
     return {event.what for event in events if len(history.steps.get(event.what, ())) > 1}
 
@@ -121,17 +122,16 @@ def _different(count: int) -> str:
     return f"{plural(count, 'execution')} with different schedules"
 
 
-def evidence_in_words(cause: Cause, kind: OutcomeKind) -> str:
-    """What a cause rests on, in figures; empty where the sentence says it all.
-
-    Parameters:
-        cause: what was found.
-        kind: how the explained execution ended.
-    """
+def evidence_in_words(cause: Cause) -> str:
+    """What a cause rests on, in figures; empty where the sentence says it all."""
     if cause.strength is Strength.ALWAYS:
         return ""
     if cause.strength is Strength.EXACT:
-        scope = "all schedules (up to the order of independent operations)" if cause.complete else "different schedules"
+        scope = (
+            "all schedules (up to the order of independent operations)"
+            if cause.complete
+            else "different schedules"
+        )
         return (
             f"Checked on {scope}: all {cause.met:,} in which this is so fail in this way, "
             f"none of the {cause.unmet:,} others does."

@@ -14,7 +14,6 @@ from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack
 from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
 
-
 _LOOKS_LIKE = {
     RacePattern.LOST_UPDATE: (
         "Looks like a lost update: both read the value, compute with it and write it back, and what"

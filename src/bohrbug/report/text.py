@@ -204,11 +204,13 @@ def render_failure(
         paper.gap()
         if failure.cause is not None:
             paper.paragraph(paper.prose(cause_in_words(failure.cause, trace, names)))
-            evidence = evidence_in_words(failure.cause, failure.outcome.kind)
+            evidence = evidence_in_words(failure.cause)
             if evidence:
                 paper.paragraph(paper.text(evidence, QUIET))
             paper.gap()
-        paper.paragraph(paper.prose(explain(trace, failure.essential, names)))
+        told = failure.cause is not None
+        sentence = explain(trace, failure.essential, names, as_example=told)
+        paper.paragraph(paper.prose(sentence))
         schedule = schedule_of(trace, failure.essential, names, full=full)
         paper.heading("Schedule")
         draw_schedule(paper, schedule, names)

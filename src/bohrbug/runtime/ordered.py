@@ -91,9 +91,9 @@ class OrderedDecider:
                 return min(options, key=_when)
             later = (option for option in enabled if option[0].index > running.index)
             return next(later, enabled[0])
-        if not yielded and self._stay and going_on in options:
-            if self._random.random() < self._stay:
-                return going_on
+        may_stay = not yielded and going_on in options
+        if may_stay and self._random.random() < self._stay:
+            return going_on
         return options[int(self._random.random() * len(options))]
 
     def value(self, arity: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bohrbug.model.operation import (
     BEGIN,
@@ -131,6 +132,9 @@ class Candidates:
         self._places = places
         self._limit = limit
         self.ranks: dict[Ordering, Rank] = {}
+        # The events of the failing execution, with resources as they are called there.
+        own = [event for event in events_of(trace, places) if event is not None]
+        self._own = {event: event for event in (*own, *pending_events(trace, places).values())}
         self.of_failing = tuple(
             self._take([Ordering(*pair) for pair in conflicting_pairs(trace, places)])
         )
@@ -155,6 +159,17 @@ class Candidates:
         Returns:
             The orderings that are new.
         """
-        return self._take(
-            [Ordering(second, first) for first, second in conflicting_pairs(trace, self._places)]
-        )
+        return self._take([self._turned(*pair) for pair in conflicting_pairs(trace, self._places)])
+
+    def _turned(self, first: Event, second: Event) -> Ordering:
+        """The other way round, with the failing execution's names of the resources.
+
+        What a variable is called depends on the execution.
+        """
+        one, other = self._own.get(second), self._own.get(first)
+        if first.resource == second.resource:
+            if one is None and other is not None:
+                one = replace(second, resource=other.resource)
+            elif other is None and one is not None:
+                other = replace(first, resource=one.resource)
+        return Ordering(one or second, other or first)

@@ -5,15 +5,16 @@ answer is learnt from examples: executions are made, a smallest set of orderings
 looked for that all failing ones met and no passing one did, and then executions
 are made that try to refute it: some in which the orderings are imposed and everything
 else is random, some in which one of them is turned round and the others are
-kept, some that are like the failing one in part, some without any of this.  Whatever refutes the set
-is one more example, and the next set is looked for.  What survives is
-reported with the number of executions on either side.
+kept, some that are like the failing one in part, some without any of this.
+Whatever refutes the set is one more example, and the next set is looked for.
+What survives is reported with the number of executions on either side.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 
@@ -36,7 +37,7 @@ from bohrbug.model.plan import NonPreemptive, Ordered, Plan, Segments
 from bohrbug.model.trace import Trace
 from bohrbug.search.preemption_bounding import PreemptionBounding
 
-LARGEST = 4
+LARGEST = 3
 """Orderings in one cause: a sentence with more of them explains nothing."""
 
 SYSTEMATIC_SHARE = 0.35
@@ -89,6 +90,11 @@ class _Claim:
     orderings: tuple[Ordering, ...]
 
 
+def resources_in(orderings: tuple[Ordering, ...]) -> int:
+    """How many different resources some orderings speak of; the fewer, the easier to read."""
+    return len({event.resource for o in orderings for event in (o.first, o.second)})
+
+
 class _Learner:
     """Makes executions, claims and attempts to refute them."""
 
@@ -121,9 +127,8 @@ class _Learner:
         for step in failing.preemptions()[:10]:
             self._run(Plan(tuple(failing.choices[:step]), NonPreemptive()))
         for way in ways[1:]:
-            self._run(
-                Plan(policy=Segments(tuple((renamed_task(t, way), n) for t, n in segments_of(failing))))
-            )
+            segments = tuple((renamed_task(task, way), n) for task, n in segments_of(failing))
+            self._run(Plan(policy=Segments(segments)))
         strategy = PreemptionBounding(None)
         for _ in range(int(self._budget.executions * SYSTEMATIC_SHARE)):
             plan = strategy.next_plan()
@@ -168,20 +173,20 @@ class _Learner:
         ranked = list(table.ranked())
         # What an ordering rules out: the passing examples that did not meet it.
         in_all = {o: ~columns[o] & passed for o in ranked if not failed & ~columns[o]}
-        chosen = smallest_cover(in_all, passed, LARGEST)
+        chosen = smallest_cover(in_all, passed, LARGEST, resources_in)
         if chosen is not None:
             return self._sorted(Strength.EXACT, chosen)
         # The orderings of most failing executions first.
         ranked.sort(key=lambda o: -(columns[o] & failed).bit_count())
         in_one = {o: ~columns[o] & passed for o in ranked if columns[o] & 1}
-        chosen = smallest_cover(in_one, passed, LARGEST)
+        chosen = smallest_cover(in_one, passed, LARGEST, resources_in)
         if chosen is not None:
             claim = self._sorted(Strength.EXACT, chosen)
             # With renamings, the rows of failing examples are not all that they met.
             if self.refuted(claim, table, 0):
                 claim = self._sorted(Strength.SUFFICIENT, chosen)
             return claim
-        some, covered = greedy_cover(in_all, passed, LARGEST - 1)
+        some, covered = greedy_cover(in_all, passed, LARGEST)
         return self._sorted(Strength.NECESSARY, some) if covered else None
 
     def _sorted(self, strength: Strength, orderings: list[Ordering]) -> _Claim:
@@ -225,9 +230,10 @@ class _Learner:
         met = [e.failed for e in self._examples.all if table.meets(e, claim.orderings)]
         failed = sum(e.failed for e in self._examples.all)
         unmet = len(self._examples.all) - len(met)
-        if not self.complete and min(len(met), unmet) < FEWEST:
-            if claim.strength is not Strength.ALWAYS or len(met) < FEWEST:
-                return None
+        always = claim.strength is Strength.ALWAYS
+        fewest = len(met) if always else min(len(met), unmet)
+        if not self.complete and fewest < FEWEST:
+            return None
         mentioned = {e.task for o in claim.orderings for e in (o.first, o.second)}
         groups = tuple(group for group in alike if mentioned & set(group))
         return Cause(
@@ -260,10 +266,8 @@ def find_cause(failing: Trace, execute: Execute, budget: Budget) -> Cause | None
     """
     learner = _Learner(failing, execute, budget)
     ways = renamings(failing)
-    try:
+    with suppress(_Spent):
         learner.look_around(ways)
-    except _Spent:
-        pass
     claim, table = learner.learn([SAME])
     if len(ways) > 1 and (
         claim is None or claim.strength in (Strength.SUFFICIENT, Strength.NECESSARY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from itertools import combinations
 from typing import TypeVar
 
@@ -15,32 +15,45 @@ MOST_COMBINATIONS = 50_000
 """Combinations looked at for the smallest cover before the greedy one is taken."""
 
 
-def smallest_cover(sets: Mapping[T, int], everything: int, largest: int) -> list[T] | None:
+def smallest_cover(
+    sets: Mapping[T, int],
+    everything: int,
+    largest: int,
+    cost: Callable[[tuple[T, ...]], int] = len,
+) -> list[T] | None:
     """The fewest of some sets whose union is everything.
 
     Parameters:
         sets: the sets as bits, the preferred ones first.
         everything: what has to be covered, as bits.
         largest: the largest number of sets that is of use.
+        cost: of two covers with equally many sets the one that costs less is preferred,
+            then the one whose sets come first.
 
     Returns:
-        The chosen ones, of equally many the most preferred; ``None`` if there are none.
+        The chosen ones; ``None`` if there are none.
     """
     if not everything:
         return []
     useful = _undominated({name: bits & everything for name, bits in sets.items()})
     names = list(useful)
+    place = {name: number for number, name in enumerate(names)}
     tried = 0
     for size in range(1, min(largest, EXACT_UP_TO) + 1):
+        best: tuple[int, int, tuple[T, ...]] | None = None
         for chosen in combinations(names, size):
             tried += 1
             union = 0
             for name in chosen:
                 union |= useful[name]
             if union == everything:
-                return list(chosen)
+                found = (cost(chosen), sum(place[name] for name in chosen), chosen)
+                if best is None or found[:2] < best[:2]:
+                    best = found
             if tried > MOST_COMBINATIONS:
                 break
+        if best is not None:
+            return list(best[2])
     chosen_ones, covered = greedy_cover(useful, everything, largest)
     return chosen_ones if covered == everything else None
 
