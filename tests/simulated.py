@@ -33,8 +33,18 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, OutcomeKind
-from bohrbug.model.plan import Choice, NonPreemptive, Plan, Policy, Priorities, UniformRandom
+from bohrbug.model.plan import (
+    Choice,
+    NonPreemptive,
+    Ordered,
+    Plan,
+    Policy,
+    Priorities,
+    Segments,
+    UniformRandom,
+)
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.policies import decider_for
 
 
 @dataclass(frozen=True)
@@ -317,12 +327,60 @@ class _Decider:
         return 0 if isinstance(self.policy, NonPreemptive) else self.random.randrange(arity)
 
 
+@dataclass
+class _View:
+    """A task, as the policies of the real runtimes see it."""
+
+    id: TaskId
+    index: int
+    pending: Operation | None
+    deadline: float | None = None
+
+
+class _SharedDecider:
+    """The real executors of policies, on this machine."""
+
+    def __init__(self, policy: Policy, machine: Machine) -> None:
+        self._machine = machine
+        self._decider = decider_for(policy)
+
+    def task(
+        self,
+        previous: int | None,
+        enabled: tuple[int, ...],
+        timed: tuple[int, ...],
+        yielded: bool,
+        step: int,
+        state: State,
+    ) -> int:
+        machine = self._machine
+
+        def view(task: int) -> _View:
+            waits = machine.instruction(state, task)
+            pending = None if waits is None else machine.pending(state, task)
+            deadline = float(task) if task in timed else None
+            return _View(machine.ids[task], task, pending, deadline)
+
+        views = {task: view(task) for task in (*enabled, *timed)}
+        running = views.get(previous or 0) or _View(machine.ids[previous or 0], previous or 0, None)
+        chosen = self._decider.choose(
+            running, [views[t] for t in enabled], [views[t] for t in timed], yielded, step
+        )
+        return chosen.index
+
+    def value(self, arity: int) -> int:
+        return self._decider.value(arity)
+
+
 def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Trace, Final]:
     """Execute a plan."""
     machine = Machine(program)
     ids = machine.ids
     state = machine.start()
-    decider = _Decider(plan.policy)
+    shared = None
+    if isinstance(plan.policy, Ordered | Segments):
+        shared = _SharedDecider(plan.policy, machine)
+    decider = _Decider(NonPreemptive() if isinstance(plan.policy, Segments) else plan.policy)
     trace = Trace(plan)
     previous: int | None = None
     prefix: deque[Choice] = deque(plan.prefix)
@@ -340,7 +398,7 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
             choice = None
         if arity:
             assert previous is not None
-            value = decider.value(arity) if choice is None else choice
+            value = (shared or decider).value(arity) if choice is None else choice
             assert isinstance(value, int)
             operation = Operation(CHOOSE, f"0:{ids[previous]}")
             task = previous
@@ -348,7 +406,9 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
             trace.choices.append(value)
             state = machine.choose(state, previous, value)
         else:
-            if choice is None:
+            if choice is None and shared is not None:
+                task = shared.task(previous, enabled, timed, yielded, step, state)
+            elif choice is None:
                 task = decider.task(previous, enabled, timed, yielded, step)
             else:
                 task = machine.number[str(choice)]
@@ -364,6 +424,10 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
         trace.yielded.append(yielded)
         previous = task
     final = machine.final(state)
+    for number, task_id in enumerate(ids):
+        waits = machine.instruction(state, number)
+        if waits is not None and waits.name != "choose":
+            trace.final_pending[task_id] = machine.pending(state, number)
     if len(trace) >= step_limit:
         trace.outcome = Outcome(OutcomeKind.STEP_LIMIT)
     else:
