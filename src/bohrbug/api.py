@@ -69,7 +69,7 @@ def explore(
     )
     result = explorer.explore()
     if write:
-        for failure in result.failures:
+        for failure in result.reproducible:
             write_reproduction(explorer, failure, target_of(function))
     return result
 

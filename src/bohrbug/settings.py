@@ -138,8 +138,9 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "timeouts",
         str,
-        "When a timeout can fire: although others could run, or only when nothing else can.",
-        ("early", "late"),
+        "When a timeout can fire: although others could run (early), or only when nothing else can"
+        " (late); report: early, but what fails only so is no failure.",
+        ("early", "report", "late"),
     ),
     Option(
         "interpreter",

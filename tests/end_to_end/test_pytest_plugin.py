@@ -580,3 +580,68 @@ def test_an_interrupt_ends_the_session_and_keeps_findings(folder: Folder) -> Non
     assert "1 failed" in done.out
     assert "executed" not in done.out
     assert folder.reproduction().is_file()
+
+
+def test_subtests_belong_to_the_executions(folder: Folder) -> None:
+    folder.write(
+        "test_sub.py",
+        """
+        import threading
+        import unittest
+
+        class TestCounts(unittest.TestCase):
+            def test_lost_update(self):
+                for number in (1, 2):
+                    with self.subTest(number=number):
+                        box = [0]
+
+                        def work():
+                            value = box[0]
+                            box[0] = value + 1
+
+                        threads = [threading.Thread(target=work) for _ in range(number)]
+                        for thread in threads:
+                            thread.start()
+                        for thread in threads:
+                            thread.join()
+                        self.assertEqual(box, [number])
+
+            def test_right(self):
+                for number in (1, 2):
+                    with self.subTest(number=number):
+                        thread = threading.Thread(target=int)
+                        thread.start()
+                        thread.join()
+        """,
+    )
+    ended = folder.pytest("--bohrbug", "-v")
+    assert ended.code == 1
+    assert ended.out.count("Lists differ: [1] != [2] ") == 1
+    assert "SUBFAILED" not in ended.out
+    assert "test_right PASSED (holds" in ended.out
+
+
+def test_what_needs_an_early_timeout_is_listed_and_passes(folder: Folder) -> None:
+    folder.write(
+        "test_guard.py",
+        """
+        import queue
+        import threading
+
+        def test_guard():
+            items = queue.Queue()
+            got = []
+            thread = threading.Thread(target=lambda: got.append(items.get(timeout=1)))
+            thread.start()
+            items.put(3)
+            thread.join()
+            assert got == [3]
+        """,
+    )
+    ended = folder.pytest("--bohrbug")
+    assert ended.code == 0
+    assert "would fail if a timeout or a sleep ended" in ended.out
+    assert "test_guard.py::test_guard: Empty (bohrbug explain .bohrbug/" in ended.out
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1
+    assert folder.pytest("--bohrbug", "--bohrbug-timeouts", "early").code == 1

@@ -176,7 +176,7 @@ def run(
             # A second Ctrl-C: what was found up to now.
             result = explorer.result
             result.interrupted = True
-    for failure in result.failures:
+    for failure in result.reproducible:
         write_reproduction(explorer, failure, target)
     code = _exit_code(result)
     if as_json:

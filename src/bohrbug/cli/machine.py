@@ -51,6 +51,7 @@ def result_to_json(result: Result) -> dict[str, Any]:
             "caveats": list(result.verdict.caveats),
         },
         "failures": [failure_to_json(failure) for failure in result.failures],
+        "untimely": [failure_to_json(failure) for failure in result.untimely],
         "races": [race_to_json(race) for race in result.races],
         "executions": result.executions,
         "diverged": result.diverged,

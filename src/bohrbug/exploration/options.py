@@ -9,7 +9,7 @@ from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level
 
-TIMEOUTS = ("early", "late")
+TIMEOUTS = ("early", "report", "late")
 INTERPRETERS = ("free-threaded", "gil")
 RACES = ("report", "fail", "ignore")
 
@@ -28,7 +28,9 @@ class ExploreOptions:
         level: ``sync``, ``racy`` or ``all``: what is a scheduling point.
         scope: changes to the modules whose data accesses are seen, such as ``+logging``.
         timeouts: ``early``: that a timeout fires although others could run is a
-            choice; ``late``: only when nothing else can run.
+            choice; ``late``: only when nothing else can run; ``report``: as ``early``
+            until a failure is found that needs it, which is reported but does not
+            count as a failure, and from then on as ``late``.
         interpreter: ``free-threaded``: control may pass at any access; ``gil``:
             only where a build with the GIL can switch threads.
         races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.

@@ -99,6 +99,8 @@ class Result:
         test: the name of the test.
         verdict: what is known now.
         failures: distinct failures, in the order of their finding.
+        untimely: failures that need a timeout or a sleep to end although other tasks
+            could still run, with ``timeouts="report"``; they do not count as failures.
         races: distinct data races seen in any execution.
         unconfirmed: deadlocks and data races that were predicted, and did not happen in the
             executions that were directed at them.
@@ -114,6 +116,7 @@ class Result:
     test: str
     verdict: Verdict
     failures: list[Failure] = field(default_factory=list)
+    untimely: list[Failure] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
     unconfirmed: list[Prediction] = field(default_factory=list)
     executions: int = 0
@@ -123,6 +126,11 @@ class Result:
     tasks: int = 0
     seconds: float = 0.0
     interrupted: bool = False
+
+    @property
+    def reproducible(self) -> tuple[Failure, ...]:
+        """All that a reproduction file is worth writing for."""
+        return (*self.failures, *self.untimely)
 
     @property
     def failed(self) -> bool:

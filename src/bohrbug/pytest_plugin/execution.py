@@ -38,9 +38,16 @@ class ItemExecution:
         self.passed = 0
         self.error: BaseException | None = None
         self.exit: BaseException | None = None
+        self._failed_subtest: BaseException | None = None
+        internals.keep_subtests(item, self.note_subtest)
         self._notes = internals.notes_of(item)
         self._kept = list(internals.sections_of(item))
         self._failing_sections: internals.Sections | None = None
+
+    def note_subtest(self, error: BaseException) -> None:
+        """A subtest failed: the execution goes on to the end of the test, and has failed then."""
+        if self._failed_subtest is None:
+            self._failed_subtest = error
 
     @property
     def sections(self) -> internals.Sections:
@@ -55,12 +62,13 @@ class ItemExecution:
         internals.renew(item, self._notes)
         internals.sections_of(item)[:] = self._kept
         self.skipped = None
+        self._failed_subtest = None
         phase = "setup"
         try:
             item.ihook.pytest_runtest_setup(item=item)
             phase = "call"
             item.ihook.pytest_runtest_call(item=item)
-            error = internals.unittest_error(item)
+            error = internals.unittest_error(item) or self._failed_subtest
             if error is not None:
                 raise error
         except BaseException as error:  # noqa: BLE001

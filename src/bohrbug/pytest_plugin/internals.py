@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -59,6 +60,7 @@ def forget(item: pytest.Function) -> None:
     """What pytest does at the end of an item, so that fixture values can go away."""
     item._request = False  # type: ignore[assignment]
     item.funcargs = None  # type: ignore[assignment]
+    item.__dict__.pop("addSubTest", None)
 
 
 def unittest_error(item: pytest.Function) -> BaseException | None:
@@ -68,6 +70,51 @@ def unittest_error(item: pytest.Function) -> BaseException | None:
         del item._excinfo
         return found
     return None
+
+
+def keep_subtests(item: pytest.Function, note: Callable[[BaseException], object]) -> None:
+    """Let failures of subtests be noted, not reported: an item is executed many times.
+
+    Parameters:
+        item: to execute.
+        note: called with the exception of each subtest that fails.
+    """
+
+    def add_subtest(test_case: object, test: object, excinfo: Any) -> None:
+        if excinfo is not None:
+            note(excinfo.value if isinstance(excinfo, pytest.ExceptionInfo) else excinfo[1])
+
+    if isinstance(item, TestCaseFunction):
+        item.__dict__["addSubTest"] = add_subtest
+
+
+class _Keeper:
+    """Takes the place of the hooks that the fixture ``subtests`` calls for each subtest."""
+
+    def __init__(self, hooks: Any, note: Callable[[BaseException], object]) -> None:
+        self._hooks = hooks
+        self._note = note
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
+        """Note what a subtest raised; the report itself goes nowhere."""
+        if call.excinfo is not None and not isinstance(call.excinfo.value, SKIPPING):
+            self._note(call.excinfo.value)
+        passed = pytest.CallInfo.from_call(lambda: None, "call")
+        return self._hooks.pytest_runtest_makereport(item=item, call=passed)
+
+    def pytest_runtest_logreport(self, report: object) -> None:
+        """Each execution has its subtests: only the exploration as a whole is reported."""
+
+    def pytest_exception_interact(self, **_: object) -> None:
+        """``--pdb`` stops at the failure of the test, not in each execution."""
+
+
+def keep_subtests_of_fixture(value: object, note: Callable[[BaseException], object]) -> None:
+    """The same for the value of the fixture ``subtests``, of pytest 9 or of pytest-subtests."""
+    for name in ("_ihook", "ihook"):
+        hooks = getattr(value, name, None)
+        if hooks is not None:
+            object.__setattr__(value, name, _Keeper(hooks, note))
 
 
 def finalize(item: pytest.Function) -> None:

@@ -20,7 +20,7 @@ def session_settings(config: pytest.Config) -> dict[str, Any]:
         pytest.UsageError: a setting makes no sense.
     """
     try:
-        settings = read_pyproject(_pyproject(config))
+        settings = {"timeouts": "report", **read_pyproject(_pyproject(config))}
         for option in OPTIONS:
             name = f"bohrbug_{option.name}"
             text = config.getini(name)

@@ -91,6 +91,8 @@ class BohrbugPlugin:
         self._options: dict[str, ExploreOptions] = {}
         self._timeouts: dict[str, float] = {}
         self._summary = Summary()
+        # The item that is being executed, by us and not as always.
+        self._running: ItemExecution | None = None
 
     # -- which tests -------------------------------------------------------------------
 
@@ -139,7 +141,10 @@ class BohrbugPlugin:
         """Fixtures of wider scopes outlive the execution that needs them first: not controlled."""
         execution = controlled()
         if execution is None or fixturedef.scope == "function":
-            return (yield)
+            value = yield
+            if fixturedef.argname == "subtests" and self._running is not None:
+                internals.keep_subtests_of_fixture(value, self._running.note_subtest)
+            return value
         execution.suspended += 1
         try:
             return (yield)
@@ -171,6 +176,15 @@ class BohrbugPlugin:
         if timeout and (options.seconds is None or options.seconds > timeout * _TIMEOUT_SHARE):
             options = replace(options, seconds=timeout * _TIMEOUT_SHARE)
         return options
+
+    @contextmanager
+    def running(self, execution: ItemExecution) -> Generator[None]:
+        """While an item is explored or replayed."""
+        self._running = execution
+        try:
+            yield
+        finally:
+            self._running = None
 
     @property
     def reproduction(self) -> Reproduction | None:
@@ -284,10 +298,11 @@ class _Protocol:
             # Other plugins expect that the report of the setup is made before the teardown.
             report = self._report(setup)
             self._execution = ItemExecution(item)
-            if self._plugin.reproduction is not None:
-                self._replay(report, self._plugin.reproduction)
-            else:
-                self._explore(report)
+            with self._plugin.running(self._execution):
+                if self._plugin.reproduction is not None:
+                    self._replay(report, self._plugin.reproduction)
+                else:
+                    self._explore(report)
         finally:
             internals.forget(item)
 
@@ -304,8 +319,9 @@ class _Protocol:
             raise execution.exit
         failures = result.failures
         text = None
-        if failures and not _is_plain_failure(failures[0], execution):
+        if result.untimely or (failures and not _is_plain_failure(failures[0], execution)):
             self._write_reproductions(explorer)
+        if failures and not _is_plain_failure(failures[0], execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
         data = report_data(result)
         item.user_properties.append(("bohrbug", data["line"]))
@@ -321,7 +337,7 @@ class _Protocol:
     def _write_reproductions(self, explorer: Explorer) -> None:
         root = self._item.config.rootpath
         target = {"kind": "pytest", "node": self._item.nodeid, "root": str(root)}
-        for failure in explorer.result.failures:
+        for failure in explorer.result.reproducible:
             write_reproduction(explorer, failure, target, root / DIRECTORY)
 
     def _finish(

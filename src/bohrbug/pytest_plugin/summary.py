@@ -8,12 +8,23 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.exploration.reproduction import DIRECTORY
+from bohrbug.exploration.result import Failure, Result, VerdictKind
+from bohrbug.report.headline import failure_headline
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
 
 ATTRIBUTE = "bohrbug"
 """Attribute of test reports; plain data, so that pytest-xdist can pass it on."""
+
+
+_MOST_UNTIMELY = 10
+
+
+def _untimely_line(test: str, failure: Failure) -> str:
+    line = f"{test}: {failure_headline(failure.outcome)}"
+    path = failure.reproduction
+    return line if path is None else f"{line} (bohrbug explain {DIRECTORY / path.name})"
 
 
 def report_data(result: Result) -> dict[str, Any]:
@@ -24,6 +35,7 @@ def report_data(result: Result) -> dict[str, Any]:
         "executions": result.executions,
         "seconds": result.seconds,
         "races": [race.label for race in result.races],
+        "untimely": [_untimely_line(result.test, failure) for failure in result.untimely],
         "caveats": list(result.verdict.caveats),
         "tasks": result.tasks,
     }
@@ -41,6 +53,7 @@ class Summary:
     caveats: Counter[str] = field(default_factory=Counter)
     races: Counter[str] = field(default_factory=Counter)
     plain: Counter[str] = field(default_factory=Counter)
+    untimely: list[str] = field(default_factory=list)
 
     def add(self, data: dict[str, Any]) -> None:
         """Take note of one report."""
@@ -54,6 +67,7 @@ class Summary:
         self.verdicts[data["verdict"]] += 1
         self.caveats.update(data["caveats"])
         self.races.update(data["races"])
+        self.untimely.extend(data["untimely"])
 
     def write(self, reporter: pytest.TerminalReporter) -> None:
         """Print the section."""
@@ -70,8 +84,22 @@ class Summary:
             reporter.line(f"verdicts: {counts}")
         for reason, count in self.plain.items():
             reporter.line(f"not explored: {plural(count, 'test')}, {reason}")
+        self._list_untimely(reporter)
         self._list(reporter, "not controlled, or not certain", self.caveats)
         self._list(reporter, "data races seen", self.races)
+
+    def _list_untimely(self, reporter: pytest.TerminalReporter) -> None:
+        """Tests that fail only if a timeout fires early: no failures, but worth a word."""
+        if not self.untimely:
+            return
+        reporter.line(
+            "would fail if a timeout or a sleep ended although other tasks could still run "
+            "(--bohrbug-timeouts=early makes it a failure):"
+        )
+        for line in self.untimely[:_MOST_UNTIMELY]:
+            reporter.line(f"  {line}")
+        if len(self.untimely) > _MOST_UNTIMELY:
+            reporter.line(f"  and {len(self.untimely) - _MOST_UNTIMELY:,} more")
 
     def _list(self, reporter: pytest.TerminalReporter, title: str, found: Counter[str]) -> None:
         if not found:

@@ -358,10 +358,14 @@ def render_result(
             seconds=result.seconds,
             full=verbose,
         )
+    for failure in result.untimely:
+        paper.heading("Not counted: it needs a timeout or a sleep that ends early")
+        command = "" if failure.reproduction is None else f"bohrbug replay {failure.reproduction}"
+        render_failure(failure, console, replay_command=command, test=result.test, full=verbose)
     if result.races and verbose:
         trace = result.failures[0].trace if result.failures else None
         render_races(result.races, console, trace=trace, limit=None)
-    if result.failures or (result.races and verbose):
+    if result.failures or result.untimely or (result.races and verbose):
         paper.gap()
     if draw_unconfirmed(paper, result):
         paper.gap()

@@ -60,6 +60,19 @@ SPIN_READS = 50
 TIME_SLICE = 2_000
 """Steps that a task does in a row before it is taken to yield, as any real scheduler would."""
 
+IDLE_YIELDS = 20
+"""Yields per enabled task, without progress by anyone, after which virtual time passes.
+
+A loop that waits for something which a sleeping task will do can't be left to
+itself: in real life time passes while it spins.
+"""
+
+LONELY_STEPS = 10 * TIME_SLICE
+"""Steps that a task does in a row, while all others sleep, after which virtual time passes."""
+
+EXTENSIONS = 3
+"""How often time passes, rather than that a livelock is declared, while tasks sleep."""
+
 IN_C = frozenset({"Lock", "RLock", "SimpleQueue", "choice"})
 """Types of resources whose operations the interpreter does in one go, without a look at the GIL."""
 
@@ -174,6 +187,10 @@ class Execution:
         self._last_ids: tuple[str, ...] = ()
         self._yielding = False
         self._spinning = False
+        # Yields in a row without progress; and whether the next step is for a sleeping task.
+        self._idle_yields = 0
+        self._time_is_up = False
+        self._extensions = 0
         self._slice_began = 0
         self.interrupted = False
         self.aborting = False
@@ -483,8 +500,9 @@ class Execution:
                 task.deadline = self.clock.now + timeout
         if kind.is_yield:
             self._yielding = True
-        elif task.looks and kind in _PROGRESS:
+        elif (task.looks or self._idle_yields) and kind in _PROGRESS:
             task.looks.clear()
+            self._idle_yields = 0
         task.waiting = True
         chosen = self._decide(task)
         if chosen is not task:
@@ -543,6 +561,7 @@ class Execution:
         if kind.is_write:
             if task.looks:
                 task.looks.clear()
+            self._idle_yields = 0
         else:
             counts = task.looks
             key = id(place)
@@ -563,6 +582,8 @@ class Execution:
         if not self.nudged:
             self.nudged = True
             self.trace.divergence = Divergence(len(self._rows), "no yield", "a task that spins")
+        # It has spun for long in real time already.
+        self._time_is_up = True
         self.perform(YIELD, self.resources.state_named("clock", "the clock", "clock"), place)
 
     def _name_variable(self, shadow: Any) -> tuple[str, str | None, Any]:
@@ -635,6 +656,7 @@ class Execution:
                         timed.append(task)
             finally:
                 self.suspended -= 1
+            sleeping = timed
             if enabled:
                 if timed and self._late_timeouts:
                     timed = []
@@ -656,12 +678,30 @@ class Execution:
         step = len(self._rows)
         yielded = self._yielding
         self._yielding = False
-        if step >= self._attention and not self._attend(step):
+        if step >= self._attention and not self._attend(step, sleeping):
             return self.root
-        if (self._spinning or step - self._slice_began >= TIME_SLICE) and len(enabled) > 1:
+        if self._spinning:
             self._spinning = False
-            self._slice_began = step
             yielded = True
+        elif step - self._slice_began >= TIME_SLICE:
+            if len(enabled) > 1:
+                self._slice_began = step
+                yielded = True
+            elif step - self._slice_began >= LONELY_STEPS:
+                self._slice_began = step
+                self._time_is_up = True
+        if (yielded or self._time_is_up) and sleeping and enabled:
+            self._idle_yields += 1
+            if self._time_is_up or self._idle_yields > IDLE_YIELDS * len(enabled):
+                self._idle_yields = 0
+                self._time_is_up = False
+                first = earliest(sleeping)  # type: ignore[assignment]
+                if self.outside.pass_time(sleeping, first):
+                    # As if nothing were enabled: all that is does nothing but wait.
+                    enabled = []
+                    timed = [first]
+                if self.aborting:
+                    return self.root
         fairness = self.fairness
         if yielded or fairness.active:
             if yielded:
@@ -752,14 +792,19 @@ class Execution:
 
     # -- rare things -------------------------------------------------------------
 
-    def _attend(self, step: int) -> bool:
+    def _attend(self, step: int, sleeping: list[Task]) -> bool:
         """Look at what is due: interrupt, step limit, invariant. False ends the execution."""
         if self.interrupted:
             self.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             return False
         if step >= self._step_limit:
-            self.abort(self._explainer.step_limit(self))
-            return False
+            if not sleeping or self._extensions == EXTENSIONS:
+                self.abort(self._explainer.step_limit(self))
+                return False
+            # What never ends may be waiting for a task that only time can wake.
+            self._extensions += 1
+            self._time_is_up = True
+            self._step_limit = step + LONELY_STEPS
         if self._invariant is not None:
             self._attention = step + 1
             if len(self.all_tasks) > 1:

@@ -22,7 +22,8 @@ from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io import IOPatches, with_pipe_file
+from bohrbug.runtime.threads.io.patches import IOPatches
+from bohrbug.runtime.threads.io.pipes import with_pipe_file
 from bohrbug.runtime.threads.outside import Glances
 from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of

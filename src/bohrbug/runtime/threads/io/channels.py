@@ -1,0 +1,183 @@
+"""What is at the other end of a file descriptor: its identity, and how far away it is.
+
+* *local*: a pipe or socket pair with both ends in this process; only a task can
+  make it ready, at once, so that waiting for it in vain is a deadlock;
+* *near*: a connection within this process through the network; the kernel may
+  need a moment;
+* *far*: anything else; it needs real time.
+"""
+
+from __future__ import annotations
+
+import _socket
+import fcntl
+import os
+import socket
+import stat
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.resources import ResourceState
+
+RawSocket = _socket.socket
+
+_DESCRIPTORS = next((d for d in ("/proc/self/fd", "/dev/fd") if os.path.isdir(d)), None)
+
+
+class Reach(Enum):
+    """Where the other end of a file descriptor is, see the module's text."""
+
+    LOCAL = "local"
+    NEAR = "near"
+    FAR = "far"
+
+
+class Channels:
+    """The channels of one execution: a channel is what both ends of a connection share."""
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+        self.states: dict[Any, ResourceState] = {}
+        # Inode of each socket of a pair -> what names the pair.
+        self.pairs: dict[int, tuple[int, int]] = {}
+        # Port numbers on which this process listens.
+        self.ports: set[Any] = set()
+
+
+_channels = Channels(-1)
+
+
+def channels_of(execution: Execution) -> Channels:
+    """The channels of an execution; fresh for each one."""
+    global _channels
+    serial = execution.resources.serial
+    if _channels.serial != serial:
+        _channels = Channels(serial)
+    return _channels
+
+
+def names_of(descriptor: int) -> tuple[int, Any, Any]:
+    """Family, own address and peer's address of a socket; ``None`` where there is none."""
+    try:
+        probe = RawSocket(fileno=descriptor)
+    except OSError:
+        return 0, None, None
+    try:
+        own = peer = None
+        try:
+            own = probe.getsockname()
+            peer = probe.getpeername()
+        except OSError:
+            # Not bound, or not connected.
+            pass
+        return probe.family, own, peer
+    finally:
+        probe.detach()
+
+
+def _key_of(channels: Channels, descriptor: int) -> tuple[Any, str]:
+    """What both ends of a connection agree on, and its type."""
+    status = os.fstat(descriptor)
+    if stat.S_ISFIFO(status.st_mode):
+        return ("pipe", status.st_ino), "pipe"
+    if stat.S_ISSOCK(status.st_mode):
+        pair = channels.pairs.get(status.st_ino)
+        if pair is not None:
+            return pair, "socket pair"
+        family, own, peer = names_of(descriptor)
+        if family == getattr(socket, "AF_UNIX", -1):
+            return ("unix", own or peer or status.st_ino), "socket"
+        if peer:
+            return frozenset((own[:2], peer[:2])), "connection"
+        if own and own[1]:
+            return ("port", own[1]), "socket"
+        return ("socket", status.st_ino), "socket"
+    return ("file", descriptor, status.st_ino), "file descriptor"
+
+
+def channel_of(execution: Execution, descriptor: int, place: Any) -> ResourceState:
+    """The resource that operations on a file descriptor act on."""
+    channels = channels_of(execution)
+    try:
+        key, kind = _key_of(channels, descriptor)
+    except OSError:
+        key, kind = ("closed",), "closed file descriptor"
+    state = channels.states.get(key)
+    if state is None:
+        state = channels.states[key] = execution.resources.new(execution.current, kind, place)
+    return state
+
+
+def _own_descriptors() -> Iterable[int]:
+    if _DESCRIPTORS is None:
+        return ()
+    return [int(name) for name in os.listdir(_DESCRIPTORS)]
+
+
+def _has_other_pipe_end(descriptor: int, inode: int) -> bool:
+    """Whether this process has open the end of a pipe opposite to ``descriptor``."""
+    own_mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    if own_mode == os.O_RDWR:
+        return True
+    for other in _own_descriptors():
+        try:
+            if os.fstat(other).st_ino != inode:
+                continue
+            if fcntl.fcntl(other, fcntl.F_GETFL) & os.O_ACCMODE != own_mode:
+                return True
+        except OSError:
+            # Gone since it was listed.
+            continue
+    return False
+
+
+def reach_of(execution: Execution, descriptor: int) -> Reach:
+    """Where the other end of a file descriptor is."""
+    outside = execution.outside
+    channels = channels_of(execution)
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return Reach.NEAR
+    if stat.S_ISFIFO(status.st_mode):
+        inside = not outside.forked and _has_other_pipe_end(descriptor, status.st_ino)
+        return Reach.LOCAL if inside else Reach.FAR
+    if not stat.S_ISSOCK(status.st_mode):
+        return Reach.FAR
+    pair = channels.pairs.get(status.st_ino)
+    if pair is not None:
+        if outside.forked:
+            return Reach.FAR
+        other = pair[0] if pair[1] == status.st_ino else pair[1]
+        for own in _own_descriptors():
+            try:
+                if os.fstat(own).st_ino == other:
+                    return Reach.LOCAL
+            except OSError:
+                # Gone since it was listed.
+                continue
+        return Reach.FAR
+    if outside.has_children:
+        return Reach.FAR
+    family, own_name, peer = names_of(descriptor)
+    if not peer:
+        # It listens, or receives datagrams from anywhere: most likely from a task.
+        return Reach.NEAR
+    if family == getattr(socket, "AF_UNIX", -1):
+        return Reach.NEAR if {own_name, peer} & channels.ports else Reach.FAR
+    return Reach.NEAR if {own_name[1], peer[1]} & channels.ports else Reach.FAR
+
+
+def furthest(execution: Execution, descriptors: Iterable[int]) -> Reach:
+    """Where the other ends of several file descriptors are.
+
+    Local only if all are: near or far ones can become ready without a task.  Far
+    only if all that are not local are: what one process offers to itself and to
+    others is used by itself as a rule.
+    """
+    found = {reach_of(execution, descriptor) for descriptor in descriptors}
+    if Reach.NEAR in found:
+        return Reach.NEAR
+    return Reach.FAR if Reach.FAR in found else Reach.LOCAL

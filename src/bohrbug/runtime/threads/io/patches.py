@@ -1,0 +1,70 @@
+"""Replacements of C functions, some of them in modules that may not be imported at all."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.runtime.threads.patches import Patches
+
+
+class Function:
+    """A replacement of a C function: like one, and unlike a Python one, it does not bind.
+
+    Classes keep C functions as attributes and call them through ``self``
+    (``selectors.SelectSelector._select``).
+    """
+
+    def __init__(self, function: Callable[..., Any], original: Any) -> None:
+        functools.update_wrapper(self, original)
+        self._function = function
+        # What the function keeps of the originals is its own, see ``Installation``.
+        self.__closure__ = getattr(function, "__closure__", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the replacement."""
+        return self._function(*args, **kwargs)
+
+
+class IOPatches(Patches):
+    """Patches, some of them of modules that may not be imported at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._later: list[tuple[str, Callable[[Any], None]]] = []
+
+    def when_imported(
+        self, module: str
+    ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+        """Decorator: the function adds patches of a module, once that is imported."""
+
+        def decorate(function: Callable[[Any], None]) -> Callable[[Any], None]:
+            self._later.append((module, function))
+            return function
+
+        return decorate
+
+    def install(self) -> None:
+        """Put the replacements in place."""
+        for entry in list(self._later):
+            module = sys.modules.get(entry[0])
+            if module is not None:
+                self._later.remove(entry)
+                entry[1](module)
+        super().install()
+
+    def function(self, owner: Any, name: str) -> Callable[[Callable[..., Any]], Function]:
+        """Decorator: the function replaces the C function ``owner.name``."""
+
+        def decorate(function: Callable[..., Any]) -> Function:
+            replacement = Function(function, getattr(owner, name))
+            self.add(owner, name, replacement)
+            return replacement
+
+        return decorate
+
+
+patches = IOPatches()
+"""Those of sockets, pipes and ``select``."""

@@ -1,0 +1,199 @@
+"""``os.pipe``, ``os.read``, ``os.write`` and files over pipes under control."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from sys import _getframe
+from typing import Any
+
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.channels import channel_of
+from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descriptor, point
+from bohrbug.runtime.threads.synchronizers import place_of
+
+_real_pipe = os.pipe
+_real_read = os.read
+_real_write = os.write
+_real_close = os.close
+
+
+def _may_block(descriptor: Any) -> bool:
+    """Whether reading or writing a file descriptor may have to wait for somebody."""
+    try:
+        mode = os.fstat(descriptor).st_mode
+        return (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and os.get_blocking(descriptor)
+    except (OSError, TypeError, ValueError):
+        # The call itself will say what is wrong with it.
+        return False
+
+
+@patches.function(os, "pipe")
+def pipe() -> tuple[int, int]:
+    """Stands for ``os.pipe``."""
+    ends = _real_pipe()
+    execution = controlled()
+    if execution is not None:
+        channel_of(execution, ends[0], place_of(_getframe(2)))
+    return ends
+
+
+def _read_under_control(execution: Execution, descriptor: int, place: Any) -> None:
+    await_descriptor(execution, lambda: descriptor, READABLE, None, place)
+    execution.current.looks.clear()
+
+
+def _write_under_control(execution: Execution, descriptor: int, data: Any, place: Any) -> int:
+    """A blocking write returns when all is written: wait as often as that needs."""
+    with memoryview(data) as view, view.cast("B") as content:
+        written = 0
+        while True:
+            await_descriptor(execution, lambda: descriptor, WRITABLE, None, place)
+            os.set_blocking(descriptor, False)
+            try:
+                written += _real_write(descriptor, content[written:])
+            except BlockingIOError:
+                continue
+            finally:
+                os.set_blocking(descriptor, True)
+            if written >= len(content):
+                execution.current.looks.clear()
+                return written
+
+
+@patches.function(os, "read")
+def read(descriptor: Any, length: Any, /) -> bytes:
+    """Stands for ``os.read``."""
+    execution = controlled()
+    if execution is not None and _may_block(descriptor):
+        _read_under_control(execution, descriptor, place_of(_getframe(2)))
+    return _real_read(descriptor, length)
+
+
+@patches.function(os, "write")
+def write(descriptor: Any, data: Any, /) -> int:
+    """Stands for ``os.write``."""
+    execution = controlled()
+    if execution is not None and _may_block(descriptor):
+        return _write_under_control(execution, descriptor, data, place_of(_getframe(2)))
+    return _real_write(descriptor, data)
+
+
+@patches.function(os, "close")
+def close_descriptor(descriptor: Any, /) -> None:
+    """Stands for ``os.close``."""
+    execution = controlled()
+    if execution is not None and _may_block(descriptor):
+        point(execution, descriptor, place_of(_getframe(2)))
+    _real_close(descriptor)
+
+
+class PipeFile(io.FileIO):
+    """A raw file on a pipe or socket that waits as a task; files in C can't be patched."""
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """As ``FileIO.readinto``."""
+        execution = controlled()
+        if execution is not None and not self.closed and _may_block(self.fileno()):
+            _read_under_control(execution, self.fileno(), place_of(caller(_getframe(1))))
+        return super().readinto(buffer)
+
+    def read(self, size: int | None = -1, /) -> bytes | None:  # type: ignore[override]
+        """As ``FileIO.read``."""
+        if size is None or size < 0:
+            return self.readall()
+        execution = controlled()
+        if execution is not None and not self.closed and _may_block(self.fileno()):
+            _read_under_control(execution, self.fileno(), place_of(caller(_getframe(1))))
+        return super().read(size)
+
+    def readall(self) -> bytes:
+        """As ``FileIO.readall``."""
+        pieces: list[bytes] = []
+        while True:
+            piece = self.read(65_536)
+            if not piece:
+                return b"".join(pieces)
+            pieces.append(piece)
+
+    def write(self, data: Any, /) -> int | None:  # type: ignore[override]
+        """As ``FileIO.write``."""
+        execution = controlled()
+        if execution is not None and not self.closed and _may_block(self.fileno()):
+            place = place_of(caller(_getframe(1)))
+            return _write_under_control(execution, self.fileno(), data, place)
+        return super().write(data)
+
+    def close(self) -> None:
+        """As ``FileIO.close``."""
+        execution = controlled()
+        if execution is not None and not self.closed and _may_block(self.fileno()):
+            point(execution, self.fileno(), place_of(caller(_getframe(1))))
+        super().close()
+
+
+def caller(frame: Any) -> Any:
+    """The frame outside this module that a call comes from."""
+    while frame.f_globals.get("__name__") == __name__ and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def with_pipe_file(stream: Any) -> Any:
+    """The same stream on a :class:`PipeFile`, if it is on a pipe or socket.
+
+    Parameters:
+        stream: as ``open`` gives it for a file descriptor; text streams must
+            have been opened with universal newlines.
+    """
+    if not _may_block(stream.fileno()):
+        return stream
+    text = None
+    if isinstance(stream, io.TextIOWrapper):
+        text = (stream.encoding, stream.errors, stream.line_buffering, stream.write_through)
+        stream = stream.detach()
+    raw = stream.detach() if isinstance(stream, io.BufferedReader | io.BufferedWriter) else stream
+    reading = raw.readable()
+    ours = PipeFile(os.dup(raw.fileno()), "r" if reading else "w")
+    raw.close()
+    if stream is raw:
+        return ours
+    buffered: Any = io.BufferedReader(ours) if reading else io.BufferedWriter(ours)
+    if text is None:
+        return buffered
+    encoding, errors, line_buffering, write_through = text
+    return io.TextIOWrapper(
+        buffered,
+        encoding=encoding,
+        errors=errors,
+        line_buffering=line_buffering,
+        write_through=write_through,
+    )
+
+
+_fdopen = os.fdopen
+
+
+def fdopen(
+    fd: int,
+    mode: str = "r",
+    buffering: int = -1,
+    encoding: Any = None,
+    errors: Any = None,
+    newline: Any = None,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    """Stands for ``os.fdopen``."""
+    stream = _fdopen(fd, mode, buffering, encoding, errors, newline, *args, **kwargs)
+    execution = controlled()
+    if execution is None or newline is not None or args or kwargs or "+" in mode:
+        return stream
+    return with_pipe_file(stream)
+
+
+fdopen.__module__ = "os"
+patches.add(os, "fdopen", fdopen)

@@ -1,0 +1,246 @@
+"""``select``, ``poll``, ``epoll`` and ``selectors`` under control."""
+
+from __future__ import annotations
+
+import select
+import selectors
+from collections.abc import Callable, Iterable
+from sys import _getframe
+from typing import Any, Self
+
+from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
+from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
+from bohrbug.runtime.threads.synchronizers import place_of
+
+_real_select = select.select
+_real_poll = select.poll
+_real_epoll = getattr(select, "epoll", None)
+
+
+def _await_several(
+    frame: Any,
+    look: Callable[[], Any],
+    descriptors: Callable[[], list[int]],
+    touched: Callable[[Any], Iterable[int]],
+    timeout: float | None,
+) -> Any:
+    """Wait until one of several file descriptors is ready.
+
+    Parameters:
+        frame: of the caller.
+        look: polls them without waiting; true when one is ready.
+        descriptors: all of them.
+        touched: from what ``look`` gives, the ones that are ready.
+        timeout: virtual seconds, or ``None``.
+
+    Returns:
+        What ``look`` gives at the end.
+    """
+    execution = controlled()
+    assert execution is not None
+    place = place_of(frame)
+    wanted = descriptors()
+    if len(wanted) == 1:
+        state = channel_of(execution, wanted[0], place)
+    else:
+        state = execution.resources.state_named(
+            f"{execution.current.id}:select", "several files", "select"
+        )
+    if timeout is not None and timeout <= 0:
+        if not execution.current.inside:
+            execution.perform(EXTERNAL, state, place)
+        found = look()
+        if not found:
+            execution.observe(state, place)
+    else:
+        wait_until(
+            execution,
+            state,
+            place,
+            lambda: bool(look()),
+            timeout,
+            lambda: furthest(execution, wanted) if wanted else Reach.LOCAL,
+            is_safety_net=False,
+        )
+        found = look()
+    if found:
+        execution.current.looks.clear()
+        for descriptor in touched(found):
+            # What the other side did before it made this ready, it did before us.
+            execution.effect(channel_of(execution, descriptor, place), False)
+    return found
+
+
+def _number(file: Any) -> int:
+    return file if isinstance(file, int) else int(file.fileno())
+
+
+@patches.function(select, "select")
+def _select(rlist: Any, wlist: Any, xlist: Any, timeout: Any = None, /) -> Any:
+    """Stands for ``select.select``."""
+    execution = controlled()
+    if execution is None or execution.current.inside:
+        return _real_select(rlist, wlist, xlist, timeout)
+    if timeout is not None and timeout < 0:
+        return _real_select(rlist, wlist, xlist, timeout)
+    lists = (list(rlist), list(wlist), list(xlist))
+
+    def look() -> Any:
+        found = _real_select(*lists, 0)
+        return found if any(found) else ()
+
+    found = _await_several(
+        _getframe(2),
+        look,
+        lambda: [_number(file) for files in lists for file in files],
+        lambda found: [_number(file) for files in found for file in files],
+        timeout,
+    )
+    return found or ([], [], [])
+
+
+class poll:
+    """Stands for the object that ``select.poll`` makes."""
+
+    def __init__(self) -> None:
+        self._real = _real_poll()
+        self._numbers: set[int] = set()
+
+    def register(self, fd: Any, *eventmask: Any) -> None:
+        """As ``poll.register``."""
+        self._real.register(fd, *eventmask)
+        self._numbers.add(_number(fd))
+
+    def modify(self, fd: Any, eventmask: Any, /) -> None:
+        """As ``poll.modify``."""
+        self._real.modify(fd, eventmask)
+
+    def unregister(self, fd: Any, /) -> None:
+        """As ``poll.unregister``."""
+        self._real.unregister(fd)
+        self._numbers.discard(_number(fd))
+
+    def poll(self, timeout: Any = None, /) -> Any:
+        """As ``poll.poll``; ``timeout`` in milliseconds."""
+        execution = controlled()
+        if execution is None or execution.current.inside:
+            return self._real.poll(timeout)
+        return _await_several(
+            _getframe(1),
+            lambda: self._real.poll(0),
+            lambda: sorted(self._numbers),
+            lambda found: [number for number, _ in found],
+            None if timeout is None or timeout < 0 else timeout / 1_000,
+        )
+
+
+patches.add(select, "poll", poll)
+
+
+class epoll:
+    """Stands for ``select.epoll``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        assert _real_epoll is not None
+        self._real = _real_epoll(*args, **kwargs)
+        self._numbers: set[int] = set()
+
+    @classmethod
+    def fromfd(cls, fd: int, /) -> epoll:
+        """As ``epoll.fromfd``; what is registered already is not known to us."""
+        assert _real_epoll is not None
+        self = cls.__new__(cls)
+        self._real = _real_epoll.fromfd(fd)
+        self._numbers = set()
+        return self
+
+    def __enter__(self) -> Self:
+        self._real.__enter__()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._real.__exit__(*exc_info)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def register(self, fd: Any, *args: Any, **kwargs: Any) -> None:
+        """As ``epoll.register``."""
+        self._real.register(fd, *args, **kwargs)
+        self._numbers.add(_number(fd))
+
+    def unregister(self, fd: Any) -> None:
+        """As ``epoll.unregister``."""
+        self._numbers.discard(_number(fd))
+        self._real.unregister(fd)
+
+    def poll(self, timeout: float | None = None, maxevents: int = -1) -> Any:
+        """As ``epoll.poll``; ``timeout`` in seconds."""
+        execution = controlled()
+        if execution is None or execution.current.inside:
+            return self._real.poll(timeout, maxevents)
+        # Edge-triggered events are told only once, and a look must not use them up.
+        watched = self._real.fileno()
+
+        def look() -> Any:
+            return is_ready(watched, READABLE)
+
+        _await_several(
+            _getframe(1),
+            look,
+            lambda: sorted(self._numbers),
+            lambda _: (),
+            None if timeout is None or timeout < 0 else timeout,
+        )
+        found = self._real.poll(0, maxevents)
+        place = place_of(_getframe(1))
+        for number, _ in found:
+            execution.effect(channel_of(execution, number, place), False)
+        return found
+
+
+if _real_epoll is not None:
+    for _constructor in ("__module__", "__doc__"):
+        setattr(epoll, _constructor, getattr(_real_epoll, _constructor))
+    patches.add(select, "epoll", epoll)
+
+
+def _wrap_selector(cls: Any) -> None:
+    original = cls.__dict__["select"]
+
+    @patches.method(cls, "select")
+    def wrapper(self: Any, timeout: float | None = None) -> Any:
+        execution = controlled()
+        if execution is None or execution.current.inside:
+            return original(self, timeout)
+        task = execution.current
+
+        def look() -> Any:
+            # The scheduler calls this on behalf of whoever waits.
+            inside, task.inside = task.inside, 1
+            try:
+                return original(self, 0)
+            finally:
+                task.inside = inside
+
+        return _await_several(
+            _getframe(1),
+            look,
+            lambda: sorted(self._fd_to_key),
+            lambda found: [key.fd for key, _ in found],
+            timeout,
+        )
+
+
+for _class in (
+    "SelectSelector",
+    "_PollLikeSelector",
+    "EpollSelector",
+    "KqueueSelector",
+):
+    _found: Any = getattr(selectors, _class, None)
+    if _found is not None and "select" in vars(_found):
+        _wrap_selector(_found)

@@ -1,0 +1,331 @@
+"""``socket`` under control."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from sys import _getframe
+from typing import Any
+
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.channels import (
+    RawSocket,
+    channel_of,
+    channels_of,
+    names_of,
+    reach_of,
+)
+from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.io.waiting import (
+    READABLE,
+    WRITABLE,
+    await_descriptor,
+    is_ready,
+    point,
+    wait_until,
+)
+from bohrbug.runtime.threads.synchronizers import place_of
+
+Socket = socket.socket
+
+_DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
+_WAIT_ALL = getattr(socket, "MSG_WAITALL", 0)
+_IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EAGAIN, errno.EALREADY)
+
+
+def _prepare(self: Any, frame: Any, mask: int, flags: int = 0) -> bool:
+    """Before a call on a socket: wait until it would not block. False: nobody is in control.
+
+    Raises:
+        TimeoutError: the socket's timeout has passed in virtual time.
+    """
+    execution = controlled()
+    if execution is None:
+        return False
+    timeout = self.gettimeout()
+    descriptor = self.fileno()
+    if descriptor < 0:
+        return False
+    place = place_of(frame)
+    if timeout == 0 or flags & _DONT_WAIT:
+        state = point(execution, descriptor, place)
+        if not is_ready(descriptor, mask):
+            execution.observe(state, place)
+        return False
+    if not await_descriptor(execution, self.fileno, mask, timeout, place):
+        raise TimeoutError("timed out")
+    execution.current.looks.clear()
+    return True
+
+
+def _wrap_reading(name: str, flags_at: int) -> None:
+    original = getattr(Socket, name)
+
+    @patches.method(Socket, name)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        flags = kwargs.get("flags", args[flags_at] if len(args) > flags_at else 0)
+        blocking = _prepare(self, _getframe(1), READABLE, flags)
+        if blocking and flags & _WAIT_ALL and name == "recv":
+            return _receive_all(self, args[0], flags, _getframe(1))
+        return original(self, *args, **kwargs)
+
+
+def _receive_all(self: Any, size: int, flags: int, frame: Any) -> bytes:
+    """``recv`` with ``MSG_WAITALL``: as many bytes as asked for, unless the stream ends."""
+    data = bytearray()
+    while len(data) < size:
+        _prepare(self, frame, READABLE)
+        piece = RawSocket.recv(self, size - len(data), flags & ~_WAIT_ALL)
+        if not piece:
+            break
+        data += piece
+    return bytes(data)
+
+
+for _name, _flags_at in (
+    ("recv", 1),
+    ("recv_into", 2),
+    ("recvfrom", 1),
+    ("recvfrom_into", 2),
+    ("recvmsg", 2),
+    ("recvmsg_into", 2),
+):
+    if hasattr(Socket, _name):
+        _wrap_reading(_name, _flags_at)
+
+
+def _send_pieces(
+    execution: Execution, self: Any, data: Any, flags: int, frame: Any, timeout: float | None
+) -> int:
+    """Send all of ``data`` with as many waits as that needs; the number of bytes.
+
+    Raises:
+        TimeoutError: ``timeout`` virtual seconds passed before all was sent.
+    """
+    end = None if timeout is None else execution.clock.now + timeout
+    place = place_of(frame)
+    with memoryview(data) as view, view.cast("B") as content:
+        sent = 0
+        while True:
+            left = None if end is None else max(end - execution.clock.now, 0.0)
+            if not await_descriptor(execution, self.fileno, WRITABLE, left, place):
+                raise TimeoutError("timed out")
+            try:
+                sent += RawSocket.send(self, content[sent:], flags | _DONT_WAIT)
+            except BlockingIOError:
+                continue
+            if sent >= len(content):
+                execution.current.looks.clear()
+                return sent
+
+
+_send = Socket.send
+_sendall = Socket.sendall
+
+
+@patches.method(Socket, "send")
+def send(self: Any, data: Any, flags: int = 0, /) -> int:
+    """As ``socket.send``."""
+    execution = controlled()
+    timeout = self.gettimeout()
+    if execution is not None and timeout is None and not flags & _DONT_WAIT and self.fileno() >= 0:
+        # A blocking send returns when all is on its way.
+        return _send_pieces(execution, self, data, flags, _getframe(1), None)
+    _prepare(self, _getframe(1), WRITABLE, flags)
+    return _send(self, data, flags)
+
+
+@patches.method(Socket, "sendall")
+def sendall(self: Any, data: Any, flags: int = 0, /) -> None:
+    """As ``socket.sendall``."""
+    execution = controlled()
+    timeout = self.gettimeout()
+    if execution is None or timeout == 0 or flags & _DONT_WAIT or self.fileno() < 0:
+        _prepare(self, _getframe(1), WRITABLE, flags)
+        _sendall(self, data, flags)
+        return
+    _send_pieces(execution, self, data, flags, _getframe(1), timeout)
+
+
+def _wrap_writing(name: str) -> None:
+    original = getattr(Socket, name)
+
+    @patches.method(Socket, name)
+    def wrapper(self: Any, *args: Any) -> Any:
+        _prepare(self, _getframe(1), WRITABLE)
+        return original(self, *args)
+
+
+for _name in ("sendto", "sendmsg"):
+    if hasattr(Socket, _name):
+        _wrap_writing(_name)
+
+_accept = Socket.accept
+_connect = Socket.connect
+_connect_ex = Socket.connect_ex
+_listen = Socket.listen
+_bind = Socket.bind
+_shutdown = Socket.shutdown
+_close = Socket.close
+
+
+@patches.method(Socket, "accept")
+def accept(self: Any) -> Any:
+    """As ``socket.accept``."""
+    _prepare(self, _getframe(1), READABLE)
+    execution = controlled()
+    if execution is None:
+        return _accept(self)
+    execution.current.inside += 1
+    try:
+        return _accept(self)
+    finally:
+        execution.current.inside -= 1
+
+
+def _try_to_connect(self: Any, address: Any) -> int:
+    """``connect`` without waiting; an error number."""
+    timeout = self.gettimeout()
+    RawSocket.settimeout(self, 0)
+    try:
+        return _connect_ex(self, address)
+    finally:
+        RawSocket.settimeout(self, timeout)
+
+
+def _connect_under_control(execution: Execution, self: Any, address: Any, frame: Any) -> int:
+    """Connect as a task; an error number.
+
+    Raises:
+        TimeoutError: the socket's timeout has passed in virtual time.
+    """
+    timeout = self.gettimeout()
+    place = place_of(frame)
+    point(execution, self.fileno(), place)
+    if self.type != socket.SOCK_STREAM:
+        return _connect_ex(self, address)
+    error = _try_to_connect(self, address)
+    _adopt_connection(execution, self, place)
+    if error not in _IN_PROGRESS:
+        return error
+    result = [error]
+
+    def ready() -> bool:
+        if result[0] not in _IN_PROGRESS:
+            return True
+        if result[0] == errno.EAGAIN:
+            # A local socket whose listener has a full queue: it can only be tried again.
+            result[0] = _try_to_connect(self, address)
+            return result[0] != errno.EAGAIN
+        if not is_ready(self.fileno(), WRITABLE):
+            return False
+        result[0] = self.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return True
+
+    state = channel_of(execution, self.fileno(), place)
+    if not wait_until(
+        execution, state, place, ready, timeout, lambda: reach_of(execution, self.fileno())
+    ):
+        raise TimeoutError("timed out")
+    _adopt_connection(execution, self, place)
+    return result[0]
+
+
+def _adopt_connection(execution: Execution, self: Any, place: Any) -> None:
+    """Name a connection when it is made; its beginning also touches what listens."""
+    descriptor = self.fileno()
+    if descriptor < 0:
+        return
+    channel_of(execution, descriptor, place)
+    _, _, peer = names_of(descriptor)
+    if peer and isinstance(peer, tuple):
+        listening = channels_of(execution).states.get(("port", peer[1]))
+        if listening is not None:
+            execution.effect(listening, True)
+
+
+@patches.method(Socket, "connect")
+def connect(self: Any, address: Any, /) -> None:
+    """As ``socket.connect``."""
+    execution = controlled()
+    if execution is None or self.gettimeout() == 0 or self.fileno() < 0:
+        if execution is not None and self.fileno() >= 0:
+            point(execution, self.fileno(), place_of(_getframe(1)))
+        _connect(self, address)
+        return
+    error = _connect_under_control(execution, self, address, _getframe(1))
+    if error:
+        raise OSError(error, os.strerror(error))
+
+
+@patches.method(Socket, "connect_ex")
+def connect_ex(self: Any, address: Any, /) -> int:
+    """As ``socket.connect_ex``."""
+    execution = controlled()
+    if execution is None or self.gettimeout() == 0 or self.fileno() < 0:
+        return int(_connect_ex(self, address))
+    try:
+        return _connect_under_control(execution, self, address, _getframe(1))
+    except TimeoutError:
+        return errno.EAGAIN
+
+
+@patches.method(Socket, "listen")
+def listen(self: Any, *args: Any) -> None:
+    """As ``socket.listen``."""
+    _listen(self, *args)
+    execution = controlled()
+    if execution is not None:
+        channels = channels_of(execution)
+        name = self.getsockname()
+        channels.ports.add(name[1] if isinstance(name, tuple) else name)
+        channel_of(execution, self.fileno(), place_of(_getframe(1)))
+
+
+@patches.method(Socket, "bind")
+def bind(self: Any, address: Any, /) -> None:
+    """As ``socket.bind``."""
+    _bind(self, address)
+    execution = controlled()
+    if execution is not None and self.type == socket.SOCK_DGRAM:
+        name = self.getsockname()
+        channels_of(execution).ports.add(name[1] if isinstance(name, tuple) else name)
+
+
+@patches.method(Socket, "shutdown")
+def shutdown(self: Any, how: int, /) -> None:
+    """As ``socket.shutdown``."""
+    execution = controlled()
+    if execution is not None and self.fileno() >= 0:
+        point(execution, self.fileno(), place_of(_getframe(1)))
+    _shutdown(self, how)
+
+
+@patches.method(Socket, "close")
+def close(self: Any) -> None:
+    """As ``socket.close``."""
+    execution = controlled()
+    if execution is not None and self.fileno() >= 0 and not self._closed:
+        point(execution, self.fileno(), place_of(_getframe(1)))
+    _close(self)
+
+
+if hasattr(socket, "socketpair"):
+    _socketpair = socket.socketpair
+
+    def socketpair(*args: Any, **kwargs: Any) -> Any:
+        """As ``socket.socketpair``; both ends are one resource."""
+        first, second = _socketpair(*args, **kwargs)
+        execution = controlled()
+        if execution is not None:
+            channels = channels_of(execution)
+            inodes = (os.fstat(first.fileno()).st_ino, os.fstat(second.fileno()).st_ino)
+            channels.pairs[inodes[0]] = channels.pairs[inodes[1]] = inodes
+            channels.states.pop(inodes, None)
+            channel_of(execution, first.fileno(), place_of(_getframe(1)))
+        return first, second
+
+    socketpair.__module__ = "socket"
+    patches.add(socket, "socketpair", socketpair)

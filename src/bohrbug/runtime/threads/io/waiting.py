@@ -1,0 +1,87 @@
+"""Waiting as a task until a file descriptor is ready, and points where nothing blocks."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.model.operation import EXTERNAL
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.channels import Reach, channel_of, reach_of
+from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.task import Firing
+
+_real_poll = select.poll
+
+READABLE = select.POLLIN | select.POLLPRI
+WRITABLE = select.POLLOUT
+
+
+def is_ready(descriptor: int, mask: int) -> bool:
+    """Whether an operation on a file descriptor would not block now."""
+    if descriptor < 0:
+        return True
+    poll = _real_poll()
+    poll.register(descriptor, mask)
+    return bool(poll.poll(0))
+
+
+def wait_until(
+    execution: Execution,
+    state: ResourceState,
+    place: Any,
+    ready: Callable[[], bool],
+    timeout: float | None,
+    reach: Callable[[], Reach],
+    is_safety_net: bool = True,
+) -> bool:
+    """Wait until ``ready`` holds; false if the virtual timeout fired.
+
+    Parameters:
+        is_safety_net: the timeout is there for a peer that has died, so that it
+            fires only when no task can run.
+    """
+    now = ready()
+    if now and execution.current.inside:
+        return True
+    where = Reach.NEAR if now else reach()
+    firing = Firing.LATE if is_safety_net else Firing.EARLY
+    if where is Reach.FAR:
+        firing = Firing.IN_REAL_TIME
+    return execution.perform(
+        EXTERNAL,
+        state,
+        place,
+        ready,
+        timeout,
+        external=where is not Reach.LOCAL,
+        firing=firing,
+    )
+
+
+def point(execution: Execution, descriptor: int, place: Any) -> ResourceState:
+    """A scheduling point before an operation that never blocks."""
+    state = channel_of(execution, descriptor, place)
+    if not execution.current.inside:
+        execution.perform(EXTERNAL, state, place)
+    return state
+
+
+def await_descriptor(
+    execution: Execution,
+    descriptor: Callable[[], int],
+    mask: int,
+    timeout: float | None,
+    place: Any,
+) -> bool:
+    """Wait until a file descriptor is ready."""
+    first = descriptor()
+    return wait_until(
+        execution,
+        channel_of(execution, first, place),
+        place,
+        lambda: is_ready(descriptor(), mask),
+        timeout,
+        lambda: reach_of(execution, first),
+    )

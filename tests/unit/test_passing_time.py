@@ -1,0 +1,155 @@
+"""Virtual time passes while tasks spin, and timeouts that fire early can be put aside."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.result import VerdictKind
+from bohrbug.model.outcome import OutcomeKind
+
+TIMEOUTS = ("early", "late")
+
+
+def sets_after_a_sleep(event: threading.Event) -> threading.Thread:
+    def work() -> None:
+        time.sleep(1)
+        event.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def spins_on_an_event() -> None:
+    event = threading.Event()
+    thread = sets_after_a_sleep(event)
+    while not event.is_set():
+        pass
+    thread.join()
+
+
+def spins_on_a_variable() -> None:
+    box: list[int] = []
+
+    def work() -> None:
+        time.sleep(1)
+        box.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not box:
+        pass
+    thread.join()
+
+
+def two_yield_while_one_sleeps() -> None:
+    event = threading.Event()
+
+    def wait() -> None:
+        while not event.is_set():
+            time.sleep(0)
+
+    threads = [sets_after_a_sleep(event), *(threading.Thread(target=wait) for _ in range(2))]
+    for thread in threads[1:]:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def spins_with_a_lock() -> None:
+    lock = threading.Lock()
+    box: list[int] = []
+
+    def work() -> None:
+        time.sleep(1)
+        with lock:
+            box.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while True:
+        with lock:
+            if box:
+                break
+    thread.join()
+
+
+@pytest.mark.parametrize("timeouts", TIMEOUTS)
+@pytest.mark.parametrize(
+    "test",
+    [spins_on_an_event, spins_on_a_variable, two_yield_while_one_sleeps, spins_with_a_lock],
+)
+def test_a_sleeping_task_wakes_up_while_others_spin(
+    test: Callable[[], None], timeouts: str
+) -> None:
+    result = bohrbug.explore(test, timeouts=timeouts, executions=20)
+    assert not result.failures
+    assert result.verdict.kind is not VerdictKind.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("timeouts", TIMEOUTS)
+def test_what_no_sleeper_ends_is_still_a_livelock(timeouts: str) -> None:
+    def spins_for_ever() -> None:
+        event = threading.Event()
+
+        def tick() -> None:
+            while not event.is_set():
+                event.wait(1)
+
+        threading.Thread(target=tick).start()
+        while not event.is_set():
+            pass
+
+    result = bohrbug.explore(spins_for_ever, timeouts=timeouts, executions=5, max_steps=20_000)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.LIVELOCK]
+
+
+def has_a_guard() -> None:
+    items: queue.Queue[int] = queue.Queue()
+    got = []
+    thread = threading.Thread(target=lambda: got.append(items.get(timeout=1)))
+    thread.start()
+    items.put(3)
+    thread.join()
+    assert got == [3]
+
+
+def test_a_failure_that_needs_an_early_timeout_can_be_put_aside() -> None:
+    result = bohrbug.explore(has_a_guard, timeouts="report")
+    assert not result.failures
+    assert [failure.outcome.exception for failure in result.untimely] == ["Empty"]
+    # The rest was explored to the end, but the program has a schedule that fails.
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
+    assert "timeout" in result.verdict.caveats[0]
+    assert bohrbug.explore(has_a_guard, timeouts="early").failures
+    assert bohrbug.explore(has_a_guard, timeouts="late").verdict.kind is VerdictKind.HOLDS
+
+
+def test_a_failure_without_early_timeouts_counts_also_behind_one_that_needs_them() -> None:
+    def loses_updates() -> None:
+        items: queue.Queue[int] = queue.Queue()
+        total = [0]
+
+        def work() -> None:
+            items.get(timeout=1)
+            total[0] += 1
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for number in range(2):
+            items.put(number)
+        for thread in threads:
+            thread.join()
+        assert total == [2]
+
+    result = bohrbug.explore(loses_updates, timeouts="report", keep_going=True)
+    assert result.untimely
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.ASSERTION]
+    assert not result.failures[0].early_timeouts
