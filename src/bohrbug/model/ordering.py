@@ -51,8 +51,7 @@ class Event:
 
     def __post_init__(self) -> None:
         # Events are looked up much more often than made.
-        where = self.resource if self.site is None else self.site
-        what = (self.task, self.kind, where, self.fired)
+        what = (self.task, self.kind, self.where, self.fired)
         object.__setattr__(self, "what", what)
         object.__setattr__(self, "_hash", hash((what, self.occurrence)))
 
@@ -65,6 +64,11 @@ class Event:
 
     def __hash__(self) -> int:
         return self._hash
+
+    @property
+    def where(self) -> Site | ResourceId:
+        """The site, or the resource if that is not known."""
+        return self.resource if self.site is None else self.site
 
     @property
     def operation(self) -> Operation:

@@ -367,6 +367,6 @@ def render_result(
         render_races(result.races, console, trace=trace, limit=None)
     if result.failures or result.untimely or (result.races and verbose):
         paper.gap()
-    if draw_unconfirmed(paper, result):
+    if draw_unconfirmed(paper, result, verbose=verbose):
         paper.gap()
     draw_verdict(paper, result)

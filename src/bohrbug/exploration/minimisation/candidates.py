@@ -135,6 +135,7 @@ class Candidates:
         # The events of the failing execution, with resources as they are called there.
         own = [event for event in events_of(trace, places) if event is not None]
         self._own = {event: event for event in (*own, *pending_events(trace, places).values())}
+        self._fired = {(e.task, e.kind, e.where): e for e in own if e.fired}
         self.of_failing = tuple(
             self._take([Ordering(*pair) for pair in conflicting_pairs(trace, places)])
         )
@@ -159,7 +160,15 @@ class Candidates:
         Returns:
             The orderings that are new.
         """
-        return self._take([self._turned(*pair) for pair in conflicting_pairs(trace, self._places)])
+        pairs = list(conflicting_pairs(trace, self._places))
+        turned = [self._turned(*pair) for pair in pairs]
+        # What was done here may have been given up there, as its timeout fired.
+        turned += [
+            Ordering(fired, first)
+            for first, second in pairs
+            if (fired := self._fired.get((second.task, second.kind, second.where))) is not None
+        ]
+        return self._take(turned)
 
     def _turned(self, first: Event, second: Event) -> Ordering:
         """The other way round, with the failing execution's names of the resources.
