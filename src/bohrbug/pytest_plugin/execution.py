@@ -100,15 +100,13 @@ class ItemExecution:
 
         Whatever it leads to, the failure before it is what the execution ends with.
         """
-        outcome = execution._explainer.exception(execution, execution.root, error)
+        execution.fail_with_exception(execution.root, error)
         try:
             self._hook_tear_down()
         except BaseException as after:  # noqa: BLE001
             # pytest would report it, too; of two failures the first one counts here.
             _ = after
             internals.finalize(self.item)
-        if execution.aborting:
-            execution.trace.outcome = outcome
 
     def _note(self, error: BaseException, phase: str) -> None:
         self.phase = phase

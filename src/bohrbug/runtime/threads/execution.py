@@ -44,7 +44,7 @@ from bohrbug.model.outcome import (
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
-from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads import aftermath, control
 from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Handler, Outside
@@ -194,6 +194,8 @@ class Execution:
         self._slice_began = 0
         self.interrupted = False
         self.aborting = False
+        # Set once the outcome is decided, until all that is left has ended or is unwound.
+        self.aftermath: aftermath.Aftermath | None = None
         # Set while the scheduler itself runs code of the program (predicates, invariants).
         self.suspended = 0
         # Depth of sections in which control is never taken away, such as an import.
@@ -251,13 +253,17 @@ class Execution:
             except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(self.root, error)
+            if self.aftermath is not None:
+                self._let_the_rest_end()
             self._kill_tasks()
         finally:
             control.current.execution = None
         trace = self.trace
+        trace.virtual_time = self.clock.now
+        if self.aftermath is not None:
+            trace.virtual_time = self.aftermath.cut_off()
         trace.forget()
         trace.seconds = _real_perf_counter() - started
-        trace.virtual_time = self.clock.now
         return trace
 
     def _finish(self) -> None:
@@ -280,6 +286,18 @@ class Execution:
         frame = sys._getframe(0)
         self.perform(JOIN, state, (frame.f_code, frame.f_lasti), ready)
 
+    def _let_the_rest_end(self) -> None:
+        """After a failure: the other tasks go on to their end, as far as they come."""
+        self.root_is_exiting = True
+        if not self.aborting and not self._only_daemons_left():
+            with suppress(TaskKilled):
+                self.wait_for_the_rest(self._only_daemons_left)
+
+    def cut_rows(self, steps: int) -> None:
+        """Forget all steps but the first so many."""
+        del self._rows[steps:]
+        self.beyond_gil = [step for step in self.beyond_gil if step < steps]
+
     def _only_daemons_left(self) -> bool:
         return all(task.daemon or task is self.root for task in self.alive)
 
@@ -288,12 +306,8 @@ class Execution:
         self.aborting = True
         root = self.root
         self.current = root
-        if len(self.alive) > 1 or not root.ended:
-            self.trace.final_pending = {
-                task.id: task.pending
-                for task in self.alive
-                if not task.ended and task.pending is not None and task.waiting
-            }
+        if self.aftermath is None and (len(self.alive) > 1 or not root.ended):
+            self._note_pending()
         for task in list(self.alive):
             if task is root:
                 continue
@@ -327,6 +341,13 @@ class Execution:
         for task in self.all_tasks:
             for lock in list(task.holding):
                 lock._reset()
+
+    def _note_pending(self) -> None:
+        self.trace.final_pending = {
+            task.id: task.pending
+            for task in self.alive
+            if not task.ended and task.pending is not None and task.waiting
+        }
 
     # -- tasks -----------------------------------------------------------------
 
@@ -798,9 +819,12 @@ class Execution:
             self.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             return False
         if step >= self._step_limit:
-            if not sleeping or self._extensions == EXTENSIONS:
-                self.abort(self._explainer.step_limit(self))
-                return False
+            if self.aftermath or not sleeping or self._extensions == EXTENSIONS:
+                if self.aftermath is not None:
+                    self.abort(None)
+                    return False
+                self.decide(self._explainer.step_limit(self), evict_root=True)
+                return not self.aborting
             # What never ends may be waiting for a task that only time can wake.
             self._extensions += 1
             self._time_is_up = True
@@ -820,22 +844,24 @@ class Execution:
             holds = self._invariant()
         except Exception as error:  # noqa: BLE001  (an outcome, whatever it is)
             self.suspended -= 1
-            self.abort(
+            self.decide(
                 Outcome(
                     OutcomeKind.INVARIANT,
                     f"invariant raised {type(error).__name__}: {error}",
                     task=self.current.id,
                     exception=type(error).__name__,
-                )
+                ),
+                evict_root=True,
             )
-            return False
+            return not self.aborting
         self.suspended -= 1
         if holds is not None and not holds:
             name = getattr(self._invariant, "__qualname__", repr(self._invariant))
-            self.abort(
-                Outcome(OutcomeKind.INVARIANT, f"invariant {name} is false", task=self.current.id)
+            self.decide(
+                Outcome(OutcomeKind.INVARIANT, f"invariant {name} is false", task=self.current.id),
+                evict_root=True,
             )
-            return False
+            return not self.aborting
         return True
 
     def interrupt(self) -> None:
@@ -848,11 +874,41 @@ class Execution:
         if self.outside.wait_when_stuck():
             return not self.aborting
         self.give_up()
-        return False
+        return not self.aborting
 
     def give_up(self) -> None:
         """No task can go on, and nothing outside is worth waiting for."""
-        self.abort(self._explainer.stuck(self))
+        after = self.aftermath
+        if after is None:
+            self.decide(self._explainer.stuck(self), evict_root=True)
+        elif after.root_is_evicted or self.root_is_exiting:
+            self.abort(None)
+        else:
+            after.evict_root()
+
+    def decide(self, outcome: Outcome, evict_root: bool = False) -> None:
+        """The execution has this outcome; what is left goes on to its end, outside of the trace.
+
+        Parameters:
+            outcome: the failure.
+            evict_root: the test itself would not come to its teardown.
+        """
+        if self.aborting or self.aftermath is not None:
+            return
+        if self.root_is_exiting:
+            # The test has had its teardown.
+            self.abort(outcome)
+            return
+        self.trace.outcome = outcome
+        self._note_pending()
+        self.aftermath = after = aftermath.Aftermath(self)
+        self._prefix_length = 0
+        self._non_preemptive = True
+        self._late_timeouts = True
+        self._invariant = None
+        self._step_limit = self._attention = self.steps + aftermath.STEPS
+        if evict_root:
+            after.evict_root()
 
     def defer_signal(self, handler: Handler, number: int, frame: Any) -> None:
         """Let the root task, which stands for the main thread, handle a signal when it runs next.
@@ -890,16 +946,22 @@ class Execution:
             return False
         return self.perform(kind, state, place, ready, left, external, firing)
 
-    def abort(self, outcome: Outcome) -> None:
-        """End the execution with ``outcome``; the running task must return to the root."""
+    def abort(self, outcome: Outcome | None) -> None:
+        """Unwind all tasks now; the running one must return to the root.
+
+        Parameters:
+            outcome: of the execution, unless one was decided before.
+        """
         if not self.aborting:
-            self.trace.outcome = outcome
+            if self.aftermath is None:
+                assert outcome is not None
+                self.trace.outcome = outcome
             self.aborting = True
 
     def fail_with_exception(self, task: Task, error: BaseException) -> None:
         """An exception left a task."""
-        if not self.aborting:
-            self.abort(self._explainer.exception(self, task, error))
+        if not self.aborting and self.aftermath is None:
+            self.decide(self._explainer.exception(self, task, error))
 
 
 _real_perf_counter = time.perf_counter
