@@ -5,7 +5,7 @@ data races in the Windows kernel did no harm, half of them in counters for stati
 which it tells from reference counts by their only ever going up.  It reports all
 races and puts those last that look benign, but not double-checked locking, which is hard to
 tell, nor idempotent writes, which more often than not led to a bug.  The same is done here,
-with the syntax tree in the place of machine code.  "Looks like" is all that can be said of any of it.
+with the syntax tree in the place of machine code.  "Looks like" is all that can be said of it.
 """
 
 from __future__ import annotations
