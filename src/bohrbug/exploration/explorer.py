@@ -225,9 +225,8 @@ class Explorer:
 
     def _predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
-        if self.result.failures or self._interrupted or self.options.level == Level.SYNC.value:
-            return
-        if self.options.races == "ignore":
+        options = self.options
+        if self._done() or options.level == Level.SYNC.value or options.races == "ignore":
             return
 
         def execute(plan: Plan, detector: Any) -> Trace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -45,6 +46,10 @@ _LOOKS_LIKE = {
 }
 
 
+_ID = re.compile(r"(before|[\d.]+):\d+")
+"""What a resource is called that the execution knows nothing of."""
+
+
 def pattern_in_words(race: Race) -> str:
     """What a race looks like, in a sentence or two; empty if nothing is known."""
     return _LOOKS_LIKE.get(race.pattern, "")
@@ -86,7 +91,7 @@ def _draw_access(paper: Paper, access: Access, names: Names, order: str) -> None
 def _lock(resource: ResourceId, names: Names) -> str:
     """The name of a lock; the execution that the names are from may not have known it."""
     name = names.short_resource(resource)
-    return "a lock" if name == resource else name
+    return "a lock" if _ID.fullmatch(name) else name
 
 
 def draw_race(
