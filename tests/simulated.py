@@ -17,11 +17,13 @@ from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
     CHOOSE,
+    CLEAR,
     END,
     JOIN,
     NOTIFY,
     READ,
     RELEASE,
+    SET,
     SPAWN,
     TRY_ACQUIRE,
     WAIT,
@@ -30,21 +32,21 @@ from bohrbug.model.operation import (
     YIELD,
     Kind,
     Operation,
+    Resource,
     TaskId,
 )
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, OutcomeKind
 from bohrbug.model.plan import (
     Choice,
     NonPreemptive,
-    Ordered,
     Plan,
     Policy,
     Priorities,
-    Segments,
+    Sleeping,
     UniformRandom,
 )
-from bohrbug.model.trace import Trace
-from bohrbug.runtime.policies import decider_for
+from bohrbug.model.trace import Gate, Trace
+from bohrbug.runtime.policies import SleepingDecider, decider_for
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Instruction:
     Parameters:
         name: one of ``_KINDS`` or ``choose``.
         what: the lock, semaphore, condition, variable or task it acts on.
-        value: what ``write`` adds to the register, or the arity of ``choose``.
+        value: what ``write`` adds to the register, the arity of ``choose``, or what
+            ``check`` must not read.
         timeout: seconds after which a blocking instruction gives up, or ``None``.
     """
 
@@ -66,6 +69,10 @@ class Instruction:
 
 _KINDS: dict[str, Kind] = {
     "read": READ,
+    "check": READ,
+    "set": SET,
+    "clear": CLEAR,
+    "await": WAIT,
     "write": WRITE,
     "acquire": ACQUIRE,
     "try": TRY_ACQUIRE,
@@ -80,6 +87,24 @@ _KINDS: dict[str, Kind] = {
     "begin": BEGIN,
     "end": END,
     "join": JOIN,
+}
+
+_TYPES = {
+    "acquire": "Lock",
+    "try": "Lock",
+    "release": "Lock",
+    "down": "Semaphore",
+    "up": "Semaphore",
+    "wait": "Condition",
+    "wake": "Condition",
+    "notify": "Condition",
+    "set": "Event",
+    "clear": "Event",
+    "await": "Event",
+    "spawn": "Thread",
+    "begin": "Thread",
+    "end": "Thread",
+    "join": "Thread",
 }
 
 
@@ -110,6 +135,8 @@ class State:
         semaphores: counts.
         waiting: ``(condition, task)`` in the order of their waiting.
         notified: tasks that were notified and did not wake yet.
+        flags: events that are set.
+        failed: a check has failed, and with it the execution.
     """
 
     counters: tuple[int, ...]
@@ -119,10 +146,12 @@ class State:
     semaphores: frozenset[tuple[str, int]] = frozenset()
     waiting: tuple[tuple[str, int], ...] = ()
     notified: frozenset[int] = frozenset()
+    flags: frozenset[str] = frozenset()
+    failed: bool = False
 
 
 Final = tuple[str, frozenset[tuple[str, int]], tuple[int, ...]]
-"""``done`` or ``deadlock``, the variables, the registers."""
+"""``done``, ``failed`` or ``deadlock``, the variables, the registers."""
 
 
 class Machine:
@@ -159,7 +188,7 @@ class Machine:
     def can_run(self, state: State, task: int) -> bool:
         """Whether the task's next instruction would not block."""
         instruction = self.instruction(state, task)
-        if instruction is None:
+        if instruction is None or state.failed:
             return False
         match instruction.name:
             case "acquire":
@@ -168,6 +197,8 @@ class Machine:
                 return dict(state.semaphores)[instruction.what] > 0
             case "wake":
                 return task in state.notified
+            case "await":
+                return instruction.what in state.flags
             case "join":
                 other = self.number[instruction.what]
                 return state.counters[other] == len(self.code[other])
@@ -175,7 +206,7 @@ class Machine:
 
     def choosing(self, state: State, task: int | None) -> int:
         """The arity of the data choice that comes next, 0 if a task is chosen next."""
-        if task is None:
+        if task is None or state.failed:
             return 0
         instruction = self.instruction(state, task)
         if instruction is not None and instruction.name == "choose":
@@ -191,6 +222,7 @@ class Machine:
             task
             for task in range(len(self.ids))
             if task not in enabled
+            and not state.failed
             and (instruction := self.instruction(state, task)) is not None
             and instruction.timeout is not None
         )
@@ -220,6 +252,13 @@ class Machine:
             match instruction.name:
                 case "read":
                     register = dict(state.variables).get(what, 0)
+                case "check":
+                    register = dict(state.variables).get(what, 0)
+                    changes["failed"] = register == instruction.value
+                case "set":
+                    changes["flags"] = state.flags | {what}
+                case "clear":
+                    changes["flags"] = state.flags - {what}
                 case "write":
                     others = {name: v for name, v in state.variables if name != what}
                     changes["variables"] = frozenset(
@@ -271,15 +310,29 @@ class Machine:
             counter in (-1, len(code))
             for counter, code in zip(state.counters, self.code, strict=True)
         )
+        if state.failed:
+            return ("failed", state.variables, state.registers)
         return ("done" if ended else "deadlock", state.variables, state.registers)
 
 
-class _Decider:
-    """The policies of a plan, written for this machine."""
+@dataclass
+class _View:
+    id: str
+    index: int
+    deadline: float | None
+    pending: Operation | None
 
-    def __init__(self, policy: Policy) -> None:
+
+class _Decider:
+    """The first policies of a plan, written once more for this machine."""
+
+    def __init__(self, policy: Policy, machine: Machine, trace: Trace) -> None:
         self.policy = policy
-        seed = 0 if isinstance(policy, NonPreemptive) else policy.seed
+        self.machine = machine
+        self.sleeping = None
+        if isinstance(policy, Sleeping):
+            self.sleeping = SleepingDecider(policy, trace.effects)
+        seed = policy.seed if isinstance(policy, UniformRandom | Priorities) else 0
         self.random = Random(seed)
         self.priorities: dict[int, float] = {}
         self.lowest = 0.0
@@ -296,7 +349,25 @@ class _Decider:
         timed: tuple[int, ...],
         yielded: bool,
         step: int,
+        state: State,
     ) -> int:
+        if self.sleeping is not None:
+            views = {
+                task: _View(
+                    self.machine.ids[task],
+                    task,
+                    0.0,
+                    self.machine.pending(state, task) if task in enabled + timed else None,
+                )
+                for task in range(len(self.machine.ids))
+            }
+            return self.sleeping.choose(
+                views[previous or 0],
+                [views[task] for task in enabled],
+                [views[task] for task in timed],
+                yielded,
+                step,
+            ).index
         if isinstance(self.policy, NonPreemptive):
             if not enabled:
                 return timed[0]
@@ -324,25 +395,30 @@ class _Decider:
         self.priorities[task] = self.lowest
 
     def value(self, arity: int) -> int:
-        return 0 if isinstance(self.policy, NonPreemptive) else self.random.randrange(arity)
+        if isinstance(self.policy, NonPreemptive | Sleeping):
+            return 0
+        return self.random.randrange(arity)
 
 
 @dataclass
 class _View:
-    """A task, as the policies of the real runtimes see it."""
+    """A task as the executors of ``bohrbug.runtime.policies`` see it."""
 
     id: TaskId
     index: int
-    pending: Operation | None
     deadline: float | None = None
+    pending: Operation | None = None
+    counter: int = -2
 
 
-class _SharedDecider:
-    """The real executors of policies, on this machine."""
+class _RealDecider:
+    """An executor of ``bohrbug.runtime.policies`` on this machine."""
 
-    def __init__(self, policy: Policy, machine: Machine) -> None:
-        self._machine = machine
-        self._decider = decider_for(policy)
+    def __init__(self, machine: Machine, policy: Policy) -> None:
+        self.machine = machine
+        self.decider = decider_for(policy)
+        self.views = [_View(task, number) for number, task in enumerate(machine.ids)]
+        self.nobody = _View("", -1)
 
     def task(
         self,
@@ -353,23 +429,21 @@ class _SharedDecider:
         step: int,
         state: State,
     ) -> int:
-        machine = self._machine
-
-        def view(task: int) -> _View:
-            waits = machine.instruction(state, task)
-            pending = None if waits is None else machine.pending(state, task)
-            deadline = float(task) if task in timed else None
-            return _View(machine.ids[task], task, pending, deadline)
-
-        views = {task: view(task) for task in (*enabled, *timed)}
-        running = views.get(previous or 0) or _View(machine.ids[previous or 0], previous or 0, None)
-        chosen = self._decider.choose(
-            running, [views[t] for t in enabled], [views[t] for t in timed], yielded, step
-        )
-        return chosen.index
+        for task in enabled + timed:
+            view = self.views[task]
+            if view.counter != state.counters[task]:
+                # A new object for a new event, and only then, as in every runtime.
+                view.counter = state.counters[task]
+                view.pending = self.machine.pending(state, task)
+                instruction = self.machine.instruction(state, task)
+                view.deadline = instruction.timeout if instruction is not None else None
+        running = self.nobody if previous is None else self.views[previous]
+        able = [[self.views[task] for task in tasks] for tasks in (enabled, timed)]
+        chosen = self.decider.choose(running, able[0], able[1], yielded, step)
+        return self.machine.number[chosen.id]
 
     def value(self, arity: int) -> int:
-        return self._decider.value(arity)
+        return self.decider.value(arity)
 
 
 def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Trace, Final]:
@@ -377,11 +451,12 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
     machine = Machine(program)
     ids = machine.ids
     state = machine.start()
-    shared = None
-    if isinstance(plan.policy, Ordered | Segments):
-        shared = _SharedDecider(plan.policy, machine)
-    decider = _Decider(NonPreemptive() if isinstance(plan.policy, Segments) else plan.policy)
-    trace = Trace(plan)
+    trace = Trace(plan, resources=_resources(machine))
+    decider: _Decider | _RealDecider
+    if isinstance(plan.policy, NonPreemptive | UniformRandom | Priorities | Sleeping):
+        decider = _Decider(plan.policy, machine, trace)
+    else:
+        decider = _RealDecider(machine, plan.policy)
     previous: int | None = None
     prefix: deque[Choice] = deque(plan.prefix)
     while len(trace) < step_limit:
@@ -398,7 +473,7 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
             choice = None
         if arity:
             assert previous is not None
-            value = (shared or decider).value(arity) if choice is None else choice
+            value = decider.value(arity) if choice is None else choice
             assert isinstance(value, int)
             operation = Operation(CHOOSE, f"0:{ids[previous]}")
             task = previous
@@ -406,14 +481,18 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
             trace.choices.append(value)
             state = machine.choose(state, previous, value)
         else:
-            if choice is None and shared is not None:
-                task = shared.task(previous, enabled, timed, yielded, step, state)
-            elif choice is None:
-                task = decider.task(previous, enabled, timed, yielded, step)
+            if choice is None:
+                task = decider.task(previous, enabled, timed, yielded, step, state)
             else:
                 task = machine.number[str(choice)]
             operation = machine.pending(state, task)
             trace.choices.append(ids[task])
+            instruction = machine.instruction(state, task)
+            if instruction is not None and instruction.timeout is not None:
+                trace.early_timeouts.append(step)
+            if instruction is not None and instruction.name in ("down", "up"):
+                can_take = dict(state.semaphores)[instruction.what] > 0
+                trace.gates[step] = Gate(can_take, True, instruction.name == "down")
             state, effects = machine.step(state, task, task not in enabled)
             for resource, is_write in effects:
                 trace.effects.append((step, ids[task], resource, is_write))
@@ -424,15 +503,34 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
         trace.yielded.append(yielded)
         previous = task
     final = machine.final(state)
-    for number, task_id in enumerate(ids):
-        waits = machine.instruction(state, number)
-        if waits is not None and waits.name != "choose":
-            trace.final_pending[task_id] = machine.pending(state, number)
+    for number, task in enumerate(ids):
+        instruction = machine.instruction(state, number)
+        if instruction is not None and instruction.name != "choose":
+            trace.final_pending[task] = machine.pending(state, number)
     if len(trace) >= step_limit:
         trace.outcome = Outcome(OutcomeKind.STEP_LIMIT)
     else:
-        trace.outcome = PASSED if final[0] == "done" else Outcome(OutcomeKind.DEADLOCK)
+        trace.outcome = _OUTCOMES[final[0]]
     return trace, final
+
+
+_OUTCOMES = {
+    "done": PASSED,
+    "failed": Outcome(OutcomeKind.ASSERTION),
+    "deadlock": Outcome(OutcomeKind.DEADLOCK),
+}
+
+
+def _resources(machine: Machine) -> dict[str, Resource]:
+    """The types of what the instructions of a program act on."""
+    resources = {}
+    for number, code in enumerate(machine.code):
+        for instruction in code:
+            kind = _TYPES.get(instruction.name)
+            if kind is not None:
+                name = f"0:{instruction.what or machine.ids[number]}"
+                resources[name] = Resource(name, kind, name)
+    return resources
 
 
 _Node = tuple[State, int | None]
@@ -491,3 +589,35 @@ def count_schedules(program: Program) -> int:
         return known[node]
 
     return count((machine.start(), None))
+
+
+def delays_of_schedules(program: Program) -> dict[tuple[Choice, ...], tuple[int, Final]]:
+    """Every schedule with its number of delays and its outcome.
+
+    Written from the definition: the deterministic scheduler goes on with the task, or with the
+    next one in turn, and each task that it is made to skip is a delay.
+    """
+    machine = Machine(program)
+    ids = machine.ids
+    schedules: dict[tuple[Choice, ...], tuple[int, Final]] = {}
+
+    def visit(state: State, previous: int | None, choices: tuple[Choice, ...], spent: int) -> None:
+        arity = machine.choosing(state, previous)
+        if arity:
+            assert previous is not None
+            for value in range(arity):
+                visit(machine.choose(state, previous, value), previous, (*choices, value), spent)
+            return
+        enabled, timed, yielded = machine.options(state, previous)
+        if not enabled and not timed:
+            schedules[choices] = (spent, machine.final(state))
+            return
+        turn = 0 if previous is None else previous + int(yielded or previous not in enabled)
+        for skipped, task in enumerate(sorted(enabled, key=lambda t: (t - turn) % len(ids))):
+            visit(machine.step(state, task, False)[0], task, (*choices, ids[task]), spent + skipped)
+        for task in timed:
+            cost = spent + bool(enabled)
+            visit(machine.step(state, task, True)[0], task, (*choices, ids[task]), cost)
+
+    visit(machine.start(), None, (), 0)
+    return schedules

@@ -120,12 +120,17 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "strategy",
         str,
-        "How schedules are chosen; auto is ipb, then pct.",
-        ("auto", "dfs", "ipb", "pct", "random"),
+        "How schedules are chosen; auto is a portfolio of all others.",
+        ("auto", "dfs", "dpor", "idb", "ipb", "pct", "pos", "random", "rff", "surw", "uniform"),
     ),
     Option("executions", int, "The budget in executions."),
     Option("seconds", float, "The budget in seconds of real time.", may_be_none=True),
-    Option("bound", int, "The largest number of preemptions (auto, ipb).", may_be_none=True),
+    Option(
+        "bound",
+        int,
+        "The largest number of preemptions (auto, ipb) or delays (idb).",
+        may_be_none=True,
+    ),
     Option("depth", int, "The depth of the bugs that pct aims at.", may_be_none=True),
     Option("seed", int, "The seed of everything random."),
     Option(

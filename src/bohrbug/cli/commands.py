@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from bohrbug import __version__
+from bohrbug.accelerator import description
 from bohrbug.api import target_of, write_reproduction
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.machine import result_to_json
@@ -30,6 +31,7 @@ from bohrbug.exploration.reproduction import (
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_failure, render_result
+from bohrbug.search.estimates import Estimate
 from bohrbug.settings import OPTIONS, Option, SettingsError, find_pyproject, read_pyproject
 
 NOTHING_FOUND, FOUND, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -61,10 +63,11 @@ class ProgressAdapter:
         failures: int,
         races: int,
         words: str,
+        estimate: Estimate | None = None,
     ) -> None:
         """See :class:`bohrbug.exploration.explorer.Progress`."""
         rate = executions / elapsed if elapsed > 0 else 0.0
-        self._line.update(executions, rate, budget, failures, races, words, elapsed)
+        self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
 
 
 def _usage_error(message: str) -> NoReturn:
@@ -125,7 +128,9 @@ def _explore_options(given: dict[str, Any]) -> ExploreOptions:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-@click.version_option(__version__, prog_name="bohrbug")
+@click.version_option(
+    __version__, prog_name="bohrbug", message=f"%(prog)s, version %(version)s ({description})"
+)
 def main() -> None:
     """Find the interleavings that break a concurrent program, and replay them.
 

@@ -16,9 +16,9 @@ from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.prediction import Predictor
-from bohrbug.exploration.result import Failure, Interpreter, Result, Verdict, VerdictKind
+from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.exploration.subject import threads_subject, with_both_stacks
-from bohrbug.exploration.verdicts import verdict
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
@@ -26,15 +26,18 @@ from bohrbug.model.trace import Trace
 from bohrbug.monitors.race_classes import pattern_of
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
-from bohrbug.search.portfolio import Portfolio, Searching
-from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.estimates import Estimate
 from bohrbug.search.registry import Options, strategy_named
+from bohrbug.search.strategy import Composite, Strategy
 
 CONFIRMATIONS = 3
 """Replays that must fail alike before a failure is reported."""
 
 LONG = 50_000
 """Steps of an execution beyond which it is confirmed once and not minimised."""
+
+FIRST = "non-preemptive"
+"""Stands for the strategy where the first executions, which it has not planned, have failed."""
 
 ATTEMPTS = 5
 """How often the confirmation of the same failure is tried, in different executions."""
@@ -57,6 +60,7 @@ class Progress(Protocol):
         failures: int,
         races: int,
         words: str,
+        estimate: Estimate | None = None,
     ) -> None:
         """Called several times a second.
 
@@ -67,6 +71,7 @@ class Progress(Protocol):
             failures: distinct failures so far.
             races: distinct data races so far.
             words: the strategy's own words.
+            estimate: of the size of the space, if there is one.
         """
         ...
 
@@ -102,7 +107,7 @@ class Explorer:
             Scope(options.scope),
             options.invariant,
         )
-        self.strategy: Searching = strategy_named(
+        self.strategy: Strategy = strategy_named(
             options.strategy,
             Options(options.executions, options.seed, options.bound, options.depth),
         )
@@ -114,7 +119,7 @@ class Explorer:
         self._witnessed = 0
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
-        self._hung = False
+        self._hung = ""
         self._primed = False
         self._proposed = 0
         self._interrupted = False
@@ -159,16 +164,25 @@ class Explorer:
         result.races = list(self._races.values())
         result.unconfirmed = self._predictor.unconfirmed
         result.interrupted = self._interrupted
-        result.verdict = verdict(
-            result,
-            self.strategy if searched else None,
-            self._bound_completed(),
-            self._proposed > 0,
-            self._uncontrolled,
-            tuple(self._notes),
-            self._hung,
-        )
+        result.verdict = judge(self._evidence(searched))
         return result
+
+    def _evidence(self, searched: bool) -> Evidence:
+        result = self.result
+        return Evidence(
+            self.options,
+            self.strategy if searched else None,
+            self._proposed > 0,
+            result.executions,
+            result.seconds,
+            len(result.failures),
+            result.diverged,
+            result.interrupted,
+            self._hung,
+            self._uncontrolled,
+            self.runtime.skipped_functions(),
+            tuple(self._notes),
+        )
 
     def _prime(self) -> bool:
         """The first executions find functions and racy places; True if there is more to do.
@@ -253,7 +267,7 @@ class Explorer:
         result, options = self.result, self.options
         return (
             self._interrupted
-            or self._hung
+            or bool(self._hung)
             or result.executions >= options.executions
             or (bool(result.failures) and not options.keep_going)
             or (options.seconds is not None and _now() - self._started >= options.seconds)
@@ -287,7 +301,7 @@ class Explorer:
         if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
             return trace, max(executed.new_points, 1)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
-            self._hung = True
+            self._hung = outcome.message
             self._notes.append(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:
             self._learn_step_limit(len(trace))
@@ -304,6 +318,7 @@ class Explorer:
                 len(result.failures),
                 len(self._races),
                 self.strategy.progress(),
+                estimate_of(self.strategy),
             )
         return trace, executed.new_points
 
@@ -442,7 +457,9 @@ class Explorer:
         if self._following_prediction:
             return "prediction"
         strategy = self.strategy
-        return strategy.current.name if isinstance(strategy, Portfolio) else strategy.name
+        if not self._proposed:
+            return FIRST
+        return strategy.current.name if isinstance(strategy, Composite) else strategy.name
 
     def _minimise(self, failure: Failure) -> None:
         signature = failure.outcome.signature()
@@ -480,12 +497,6 @@ class Explorer:
             if trace.outcome.signature() != failure.outcome.signature():
                 continue
             failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL
-
-    def _bound_completed(self) -> bool:
-        strategy: Any = self.strategy
-        if isinstance(strategy, Portfolio):
-            strategy = strategy._stages[0].strategy
-        return isinstance(strategy, PreemptionBounding) and strategy.exhausted
 
     # -- interrupts --------------------------------------------------------------------
 

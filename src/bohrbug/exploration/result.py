@@ -7,10 +7,13 @@ from enum import Enum
 from pathlib import Path
 
 from bohrbug.exploration.prediction import Prediction
+from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.cause import Cause
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+
+__all__ = ["Failure", "Interpreter", "Result", "Verdict", "VerdictKind"]
 
 
 class Interpreter(str, Enum):
@@ -63,34 +66,6 @@ class Failure:
     cause: Cause | None = None
 
 
-class VerdictKind(str, Enum):
-    """What an exploration says of the test."""
-
-    HOLDS = "holds"
-    """All schedules were executed (within what is controlled)."""
-    HOLDS_WITHIN_BOUND = "holds within a bound"
-    NO_FAILURE_FOUND = "no failure found"
-    FAILED = "failed"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(slots=True)
-class Verdict:
-    """One object that says what is known after an exploration.
-
-    Parameters:
-        kind: the case.
-        covered: one sentence per strategy about what was covered, such as "all
-            schedules with at most 2 preemptions at 41 scheduling points".
-        caveats: what limits it: what was not controlled, executions that
-            diverged, tasks that could not be stopped; empty when there is nothing to say.
-    """
-
-    kind: VerdictKind
-    covered: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class Result:
     """The result of :func:`bohrbug.explore`.
@@ -105,7 +80,6 @@ class Result:
         unconfirmed: deadlocks and data races that were predicted, and did not happen in the
             executions that were directed at them.
         executions: executions made, those of minimisation and confirmation left out.
-        distinct: executions with pairwise different happens-before.
         diverged: executions that could not follow their plan.
         points: scheduling points in the longest execution.
         tasks: tasks in the execution with most of them.
@@ -120,7 +94,6 @@ class Result:
     races: list[Race] = field(default_factory=list)
     unconfirmed: list[Prediction] = field(default_factory=list)
     executions: int = 0
-    distinct: int = 0
     diverged: int = 0
     points: int = 0
     tasks: int = 0

@@ -16,6 +16,15 @@ TaskId = str
 ResourceId = str
 """``creating task:count``, with ``.name`` or ``[key]`` behind it for a variable."""
 
+ROOT: TaskId = "0"
+"""The id of the task that runs the test, and of the thread that it stands for."""
+
+EXIT: ResourceId = "exit"
+"""What the root waits for at its end: that the other tasks have done what they have to do.
+
+It depends on everything, which the happens-before graph does not tell.
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:

@@ -38,6 +38,20 @@ class Step(NamedTuple):
     preemption: bool
 
 
+class Gate(NamedTuple):
+    """Whether operations on a semaphore or queue would have blocked just before a step on it.
+
+    Parameters:
+        can_take: acquiring or getting would not.
+        can_put: putting would not.
+        waits: the step's own operation is one that waits until it is possible.
+    """
+
+    can_take: bool
+    can_put: bool
+    waits: bool
+
+
 @dataclass(slots=True)
 class Trace:
     """What an execution did: columns with one entry per step, and its outcome.
@@ -61,6 +75,9 @@ class Trace:
         arities: ``{step: number of values}`` for data choices.
         effects: ``(step, task, resource, is_write)`` of accesses that a step made
             beyond its own operation, such as the lock that a ``wait`` releases.
+        early_timeouts: steps whose operation could have ended by its timeout at any time
+            before; in ascending order.  Not kept in files, and neither are ``gates``.
+        gates: of steps on semaphores and queues, by step.
         final_pending: what each task that did not end was about to do.
         task_infos, resources: descriptions for people.
         races: the data races seen.
@@ -80,6 +97,8 @@ class Trace:
     yielded: list[bool] = field(default_factory=list)
     arities: dict[int, int] = field(default_factory=dict)
     effects: list[tuple[int, TaskId, ResourceId, bool]] = field(default_factory=list)
+    early_timeouts: list[int] = field(default_factory=list)
+    gates: dict[int, Gate] = field(default_factory=dict)
     final_pending: dict[TaskId, Operation] = field(default_factory=dict)
     task_infos: dict[TaskId, TaskInfo] = field(default_factory=dict)
     resources: dict[ResourceId, Resource] = field(default_factory=dict)
@@ -92,6 +111,11 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+    @property
+    def task_count(self) -> int:
+        """How many tasks there were; those that never ran count where they are known."""
+        return max(len(self.task_infos), len(set(self.tasks)))
 
     def is_preemption(self, index: int, task: TaskId) -> bool:
         """Whether choosing ``task`` at step ``index`` is, or would be, a preemption.

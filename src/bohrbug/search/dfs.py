@@ -11,6 +11,7 @@ from bohrbug.search.branching import (
     counted,
     last_branching_step,
 )
+from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.tree import DepthFirstPath
 
 
@@ -75,6 +76,14 @@ class DepthFirst:
     def complete(self) -> bool:
         """Whether every schedule was executed, and nothing was given up."""
         return self.exhausted and self._tally.is_whole
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """How many schedules there are, from the explored part of the tree."""
+        if self.exhausted:
+            return None
+        share = share_of_tree(self._path.levels())
+        return size_from_share(self._tally.executions, share, "schedules")
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

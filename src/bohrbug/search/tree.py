@@ -7,7 +7,7 @@ possible but not made below its prefix are the branches still to take.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bohrbug.model.plan import Choice
 
@@ -19,11 +19,13 @@ class DepthFirstPath:
     however many leaves the tree has.
     """
 
-    __slots__ = ("_branches", "_choices", "waiting")
+    __slots__ = ("_branches", "_choices", "_levels", "waiting")
 
     def __init__(self) -> None:
         self._choices: Sequence[Choice] = ()
         self._branches: list[tuple[int, list[Choice]]] = []
+        # Step, branches done, branches: of every node on the path that has several.
+        self._levels: list[tuple[int, int, int]] = []
         self.waiting = 0
         """How many branches are not taken yet."""
 
@@ -40,8 +42,9 @@ class DepthFirstPath:
         """
         self._choices = choices
         self._branches += branches
-        for _, others in branches:
+        for step, others in branches:
             self.waiting += len(others)
+            self._levels.append((step, 0, len(others) + 1))
 
     def take(self) -> tuple[Choice, ...]:
         """The prefix that ends with the deepest branch not taken yet; takes it."""
@@ -50,4 +53,14 @@ class DepthFirstPath:
         if not others:
             self._branches.pop()
         self.waiting -= 1
+        levels = self._levels
+        while levels[-1][0] > step:
+            levels.pop()
+        _, done, branches = levels[-1]
+        levels[-1] = (step, done + 1, branches)
         return (*self._choices[:step], choice)
+
+    def levels(self) -> Iterator[tuple[int, int]]:
+        """Of each node on the path: how many branches are done, and how many there are."""
+        for _, done, branches in self._levels:
+            yield done, branches

@@ -51,8 +51,10 @@ class Aftermath:
         execution.cut_rows(self._steps)
         del trace.effects[self._effects :]
         del trace.races[self._races :]
-        for step in [step for step in trace.arities if step >= self._steps]:
-            del trace.arities[step]
+        trace.early_timeouts[:] = [step for step in trace.early_timeouts if step < self._steps]
+        for facts in (trace.arities, trace.gates):
+            for step in [step for step in facts if step >= self._steps]:
+                del facts[step]
         return self._time
 
 

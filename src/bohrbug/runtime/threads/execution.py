@@ -17,16 +17,20 @@ from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import (
+    ACQUIRE,
     BEGIN,
     CHOOSE,
     CLEAR,
     END,
+    EXIT,
     JOIN,
     NOTIFY,
     PUT,
     RELEASE,
     RESOLVE,
+    ROOT,
     SET,
     SHUTDOWN,
     SPAWN,
@@ -42,7 +46,7 @@ from bohrbug.model.outcome import (
     OutcomeKind,
 )
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
-from bohrbug.model.trace import Trace
+from bohrbug.model.trace import Gate, Trace
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import aftermath, control
 from bohrbug.runtime.threads.clock import VirtualClock
@@ -150,6 +154,39 @@ class Execution:
         swap: exchanges state that the interpreter keeps per OS thread.
     """
 
+    # What every scheduling point looks at.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_attention",
+        "_decider",
+        "_idle_yields",
+        "_last_enabled",
+        "_last_ids",
+        "_minds_gil",
+        "_non_preemptive",
+        "_prefix",
+        "_prefix_length",
+        "_rows",
+        "_slice_began",
+        "_spinning",
+        "_swap",
+        "_variables",
+        "_yielding",
+        "aborting",
+        "alive",
+        "atomic",
+        "current",
+        "detector",
+        "fairness",
+        "gil",
+        "resources",
+        "root",
+        "signals",
+        "suspended",
+        "trace",
+    )
+
     def __init__(
         self,
         plan: Plan,
@@ -171,10 +208,8 @@ class Execution:
         self.fairness = Fairness()
         # One row per step: choice, task, operation, enabled, timed, yielded.
         self._rows: list[tuple[Any, ...]] = []
-        self.trace: RecordedTrace = recorded_trace(plan, self, self._rows)
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
-        self._decider = decider_for(plan.policy)
         self._non_preemptive = isinstance(plan.policy, NonPreemptive)
         self._pool = pool
         self._explainer = explainer
@@ -205,6 +240,8 @@ class Execution:
         self.root.target = "test"
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
+        self.trace: RecordedTrace = recorded_trace(plan, self.all_tasks, self.resources, self._rows)
+        self._decider = decider_for(plan.policy, self.trace.effects)
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}
@@ -266,6 +303,11 @@ class Execution:
         trace.seconds = _real_perf_counter() - started
         return trace
 
+    def let_go(self) -> None:
+        """Drop what refers back here, so that the execution dies without a garbage collection."""
+        self.detector = self.sink = self.nudge = self.end_of_task = None
+        self.outside.let_go()
+
     def _finish(self) -> None:
         """The test has returned: let the other tasks end, as the interpreter would at its exit."""
         if any(not task.daemon for task in self.alive if task is not self.root):
@@ -275,14 +317,14 @@ class Execution:
             for hook in self._end_hooks:
                 hook(self)
             self.wait_for_the_rest(self._only_daemons_left)
-        elif len(self.alive) > 1:
+        elif any(task.daemon for task in self.all_tasks):
             # Daemon threads may get further before the test ends, or not.
-            self.perform(END, self.resources.state_named("0", "thread 0", "Thread"), None)
+            self.perform(END, self.resources.state_named(ROOT, "thread 0", "Thread"), None)
         self.root.ended = True
 
     def wait_for_the_rest(self, ready: Callable[[], bool]) -> None:
         """After the end of the test: run the other tasks until ``ready`` holds."""
-        state = self.resources.state_named("exit", "the end of the other threads", "exit")
+        state = self.resources.state_named(EXIT, "the end of the other threads", "exit")
         frame = sys._getframe(0)
         self.perform(JOIN, state, (frame.f_code, frame.f_lasti), ready)
 
@@ -368,8 +410,8 @@ class Execution:
         task.target = target
         task.daemon = daemon
         task.spawned = place
-        task.state = state = self.resources.state_named(task.id, f"thread {task.id}", "Thread")
-        task.pending = Operation(BEGIN, state.id, place)
+        task.state = state = self.resources.thread(task.id)
+        task.pending = _new_operation(Operation, (BEGIN, state.id, place))
         carrier = self._pool.get()
         carrier.task = task
         carrier.next_greenlet = self._greenlet_after
@@ -391,7 +433,8 @@ class Execution:
             except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(task, error)
-            self.outside.end_child(None)
+            if self.outside.in_child:
+                self.outside.end_child(None)
             self._end(task)
 
         task.function = body
@@ -442,8 +485,11 @@ class Execution:
     def _end(self, task: Task) -> None:
         """The last operation of a task."""
         if not self.aborting:
-            with suppress(TaskKilled):
+            # Not contextlib.suppress, which takes longer than all the rest here.
+            try:  # noqa: SIM105
                 self.perform(END, task.state, task.spawned)
+            except TaskKilled:
+                pass
         for hook in task.on_end:
             hook()
         task.on_end.clear()
@@ -452,8 +498,9 @@ class Execution:
         if task.thread is not None:
             task.thread = weakref.ref(task.thread)
         task.ended = True
-        if task in self.alive:
-            self.alive.remove(task)
+        alive = self.alive
+        if task in alive:
+            alive.remove(task)
 
     def _greenlet_after(self, task: Task) -> greenlet:
         """Where control goes when a task has ended."""
@@ -537,6 +584,12 @@ class Execution:
         if self.signals and task is self.root:
             return self._after_signals(kind, state, place, ready, external, firing)
         if ready is not None:
+            if (
+                task.deadline is not None
+                and task.firing is Firing.EARLY
+                and not self._late_timeouts
+            ):
+                self.trace.early_timeouts.append(len(self._rows) - 1)
             task.ready = None
             task.deadline = None
             task.external = False
@@ -631,6 +684,11 @@ class Execution:
         self.trace.effects.append((len(self._rows) - 1, task.id, state.id, is_write))
         if self.detector is not None:
             self.detector.synchronise(task.index, state, is_write)
+
+    def note_gate(self, can_take: bool, can_put: bool, waits: bool) -> None:
+        """Before the running step changes a semaphore or a queue: what would block; see Gate."""
+        if not self.aborting:
+            self.trace.gates[len(self._rows) - 1] = Gate(can_take, can_put, waits)
 
     def observe(self, state: ResourceState, place: Any) -> None:
         """The running task only looks; if it does so again and again, it spins."""
@@ -927,8 +985,8 @@ class Execution:
         state: ResourceState,
         place: Any,
         ready: Callable[[], bool] | None,
-        external: bool,
-        firing: Firing,
+        external: bool = False,
+        firing: Firing = Firing.EARLY,
     ) -> bool:
         """The root was chosen and signals wait for it: handle them, then go on as before."""
         task = self.root
@@ -965,3 +1023,24 @@ class Execution:
 
 
 _real_perf_counter = time.perf_counter
+
+
+if native is not None:
+    native.use_execution(
+        Execution,
+        Task,
+        ResourceState,
+        ResourceTable,
+        Fairness,
+        Kind,
+        control.current,
+        Operation,
+        TaskKilled,
+        _PROGRESS,
+        ACQUIRE,
+        RELEASE,
+        WRITE,
+        TIME_SLICE,
+        LONELY_STEPS,
+        SPIN_READS,
+    )

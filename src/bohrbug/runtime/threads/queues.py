@@ -16,9 +16,10 @@ from bohrbug.runtime.threads.control import (
     current,
     real_get_ident,
 )
-from bohrbug.runtime.threads.locks import _Lock
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.synchronizers import _registering, place_of
+from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
 
 patches = Patches()
 
@@ -32,6 +33,46 @@ _queue_join = _Queue.join
 def _mutex_is_free(self: Any) -> bool:
     mutex = self.mutex
     return not (isinstance(mutex, _Lock) and mutex._real.locked())
+
+
+def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
+    """What would block on the queue now."""
+    execution.suspended += 1  # the size may be code of the program
+    try:
+        size = queue._qsize()
+    finally:
+        execution.suspended -= 1
+    shut_down = getattr(queue, "is_shutdown", False)
+    has_room = queue.maxsize <= 0 or size < queue.maxsize
+    execution.note_gate(size > 0 or shut_down, has_room or shut_down, waits)
+
+
+def _always() -> bool:
+    return True
+
+
+def _mutex_of(self: Any) -> Callable[[], bool]:
+    """Whether the queue's mutex is free; asked at every step while a task waits."""
+    mutex = self.mutex
+    return mutex._is_free if isinstance(mutex, _Lock) else _always
+
+
+def _taken_mutex(self: Any, condition: Any) -> Any:
+    """The real lock of the queue's mutex, taken, if nobody waits for ``condition``.
+
+    Then there is nobody to notify, and what the original does beside moving the item can't be
+    seen. Else ``None``, and the original has to do it all.
+    """
+    mutex = self.mutex
+    if (
+        type(mutex) is lock
+        and type(condition) is _Condition
+        and not condition._waiters  # type: ignore[attr-defined]
+        and not getattr(self, "is_shutdown", False)
+        and mutex._real.acquire(False)
+    ):
+        return mutex._real
+    return None
 
 
 @patches.method(_Queue, "put")
@@ -48,22 +89,35 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
     place = place_of(frame)
     if self.maxsize <= 0 or not block or (timeout is not None and timeout < 0):
         if not task.inside:
-            execution.perform(PUT, state, place, lambda: _mutex_is_free(self))
+            execution.perform(PUT, state, place, _mutex_of(self))
+            _note_gate(execution, self, False)
             if self.maxsize > 0 and self._qsize() >= self.maxsize:
                 execution.observe(state, place)
     else:
+        mutex_is_free = _mutex_of(self)
 
         def ready() -> bool:
             return (
                 self._qsize() < self.maxsize or getattr(self, "is_shutdown", False)
-            ) and _mutex_is_free(self)
+            ) and mutex_is_free()
 
         if execution.perform(PUT, state, place, ready, timeout):
             timeout = None
+        _note_gate(execution, self, True)
         block = False
     task.inside += 1
     try:
-        _queue_put(self, item, block, timeout)
+        real = None
+        if self.maxsize <= 0 or not (block or self._qsize() >= self.maxsize):
+            real = _taken_mutex(self, self.not_empty)
+        if real is None:
+            _queue_put(self, item, block, timeout)
+            return
+        try:
+            self._put(item)
+            self.unfinished_tasks += 1
+        finally:
+            real.release()
     finally:
         task.inside -= 1
 
@@ -81,21 +135,30 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     place = place_of(frame)
     if not block or (timeout is not None and timeout < 0):
         if not task.inside:
-            execution.perform(GET, state, place, lambda: _mutex_is_free(self))
+            execution.perform(GET, state, place, _mutex_of(self))
+            _note_gate(execution, self, False)
             if not self._qsize():
                 execution.observe(state, place)
     else:
+        mutex_is_free = _mutex_of(self)
 
         def ready() -> bool:
-            return (self._qsize() > 0 or getattr(self, "is_shutdown", False)) and _mutex_is_free(
-                self
-            )
+            return (self._qsize() > 0 or getattr(self, "is_shutdown", False)) and mutex_is_free()
 
         execution.perform(GET, state, place, ready, timeout)
+        _note_gate(execution, self, True)
         block = False
     task.inside += 1
     try:
-        return _queue_get(self, block, timeout)
+        real = None
+        if not block and self._qsize() > 0:
+            real = _taken_mutex(self, self.not_full)
+        if real is None:
+            return _queue_get(self, block, timeout)
+        try:
+            return self._get()
+        finally:
+            real.release()
     finally:
         task.inside -= 1
 
@@ -118,6 +181,7 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
             state = execution.resources.of(self, type(self).__name__)
             place = place_of(frame)
             execution.perform(kind, state, place, lambda: ready(self))
+            _note_gate(execution, self, False)
             if kind is INSPECT:
                 execution.observe(state, place)
         task.inside += 1
@@ -165,6 +229,7 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None and not execution.current.inside:
             execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+            execution.note_gate(not self._real.empty(), True, False)
         self._real.put(item, block, timeout)
 
     def put_nowait(self, item: Any) -> None:
@@ -172,6 +237,7 @@ class SimpleQueue:
         execution = controlled()
         if execution is not None and not execution.current.inside:
             execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
+            execution.note_gate(not self._real.empty(), True, False)
         self._real.put_nowait(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
@@ -194,10 +260,12 @@ class SimpleQueue:
         if not block:
             if not execution.current.inside:
                 execution.perform(GET, state, place)
+                execution.note_gate(not real.empty(), True, False)
                 if real.empty():
                     execution.observe(state, place)
         elif not (execution.current.inside and not real.empty()):
             execution.perform(GET, state, place, lambda: not real.empty(), timeout)
+            execution.note_gate(not real.empty(), True, True)
         return real.get_nowait()
 
     def _inspect(self, frame: Any) -> None:

@@ -1,71 +1,13 @@
-"""Executors of the plan's policies: who runs next, once the prefix is used up.
-
-They see tasks only through ``id``, ``index``, ``deadline`` and ``pending``, so
-that they serve every runtime written in Python.
-"""
+"""The policies that look at nothing but who can run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Protocol
 
-from bohrbug.model.operation import Operation
-from bohrbug.model.plan import NonPreemptive, Ordered, Policy, Priorities, Segments, UniformRandom
-from bohrbug.runtime.ordered import OrderedDecider
-
-
-class TaskView(Protocol):
-    """What a policy may know of a task."""
-
-    id: str
-    index: int
-    deadline: float | None
-    pending: Operation | None
-
-
-class Decider(Protocol):
-    """Chooses among the options of a step; at least one of the sequences is not empty."""
-
-    def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
-    ) -> TaskView:
-        """The task that runs next.
-
-        Parameters:
-            running: the task that ran until now, whether or not it can go on.
-            enabled: tasks whose next operation would not block, oldest first.
-            timed: blocked tasks whose timeout could fire, oldest first.
-            yielded: ``running`` gives control away of its own will.
-            step: the number of choices made so far.
-        """
-        ...
-
-    def value(self, arity: int) -> int:
-        """The value of a data choice among ``range(arity)``."""
-        ...
-
-
-def next_in_turn(running: TaskView, enabled: Sequence[TaskView]) -> TaskView:
-    """Round robin: the first enabled task created after the running one, else the oldest."""
-    for task in enabled:
-        if task.index > running.index:
-            return task
-    return enabled[0]
-
-
-def earliest(timed: Sequence[TaskView]) -> TaskView:
-    """The task whose timeout fires first; among equals the oldest."""
-    return min(timed, key=_deadline_then_age)
-
-
-def _deadline_then_age(task: TaskView) -> tuple[float, int]:
-    return (task.deadline if task.deadline is not None else float("inf"), task.index)
+from bohrbug.accelerator import native
+from bohrbug.model.plan import Priorities, Segments
+from bohrbug.runtime.policies.decider import TaskView, earliest, next_in_turn
 
 
 class NonPreemptiveDecider:
@@ -125,6 +67,8 @@ class PriorityDecider:
     that yields drops below all others too, or a spinning task would starve the
     one that it waits for (section 4.1 there).
     """
+
+    __slots__ = ("_changes", "_lowest", "_priorities", "_random")
 
     def __init__(self, policy: Priorities) -> None:
         self._random = Random(policy.seed)
@@ -206,16 +150,5 @@ class SegmentsDecider(NonPreemptiveDecider):
         return super().choose(running, enabled, timed, yielded, step)
 
 
-def decider_for(policy: Policy) -> Decider:
-    """The executor of a policy, fresh for one execution."""
-    match policy:
-        case NonPreemptive():
-            return NonPreemptiveDecider()
-        case UniformRandom(seed):
-            return UniformRandomDecider(seed)
-        case Priorities():
-            return PriorityDecider(policy)
-        case Segments():
-            return SegmentsDecider(policy)
-        case Ordered():
-            return OrderedDecider(policy)
+if native is not None:
+    native.use_policies(PriorityDecider)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import TYPE_CHECKING
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Event, Ordering, Places, What
 from bohrbug.model.plan import Ordered
-
-if TYPE_CHECKING:
-    from bohrbug.runtime.policies import TaskView
+from bohrbug.runtime.policies.decider import TaskView
 
 _STAYING = (0.0, 0.5, 0.8, 0.95)
 """How likely the running task goes on, by seed: samples with many preemptions and with few."""
@@ -67,7 +64,7 @@ class OrderedDecider:
         yielded: bool,
         step: int,
     ) -> TaskView:
-        """See :class:`bohrbug.runtime.policies.Decider`."""
+        """See :class:`Decider`."""
         options = [(task, False) for task in enabled] + [(task, True) for task in timed]
         free = [option for option in options if not self._must_wait(*option)] or options
         task, fires = self._one_of(free, running, yielded)

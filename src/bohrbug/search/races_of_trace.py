@@ -1,0 +1,574 @@
+"""Reversible races of a trace: pairs of steps that could have happened in the other order.
+
+A race, for partial-order reduction, is a pair of conflicting steps of different tasks with
+nothing in between that orders them (Flanagan and Godefroid, POPL 2005).  It is reversible
+if the second step would have been possible just before the first.
+
+Two things make that more than a look at vector clocks:
+
+*Blocking.*  A task that acquires a lock comes right after the release, which it cannot
+precede; what it can precede is the acquisition before.  So from a step that was not
+possible just before the one that it races with, the search goes back over the earlier
+steps on the resource to the last one before which it was (disabling events: Abdulla,
+Aronis, Jonsson and Sagonas, JACM 2017).  Where the task was waiting at that moment, the
+trace says whether it was enabled.  Where it had not come so far yet, :func:`was_open`
+knows for locks, events and threads; else the reversal is called uncertain, and trying it shows.
+Tasks that are blocked for ever at the end race in the same way.
+
+*Order that no resource shows.*  Some steps are taken to conflict with every other
+(:data:`~bohrbug.search.footprint.EVERYTHING`):
+
+- from the first yield of an execution on, every step: what fairness allows depends on the
+  order of all of them (and the step before the yield, which decides who yields when);
+- the last step of an execution that ends before its tasks do, as after a failed assertion:
+  whatever was to come has not happened;
+- a timeout that fires because nothing else can go on;
+- the end of the root, and its wait for the end of all others.
+
+The work is linear in the steps, times the number of tasks, and only for the steps that
+are new since the last trace.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bohrbug.model.operation import ResourceId, TaskId
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Choice
+from bohrbug.model.trace import Trace
+from bohrbug.search.enabledness import was_open
+from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
+
+Clock = list[int]
+"""For each task the index behind its last step that happened before; 0 for none."""
+
+_Entry = tuple[int, tuple[int, ...]]
+"""Of a resource: the last step that wrote it, or -1, and of each task the last read since."""
+
+_UNTOUCHED: _Entry = (-1, ())
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What is kept of an execution until its reversals are done.
+
+    Parameters:
+        tasks: the number of the task of each step.
+        choices: the choice sequence.
+        footprints: of each step, EVERYTHING where its order with all others matters.
+        touched: of each step, only what it really touched.
+        clocks: of each step, itself included.
+    """
+
+    tasks: list[int]
+    choices: list[Choice]
+    footprints: list[Footprint]
+    touched: list[Footprint]
+    clocks: list[Clock]
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def event(self, step: int) -> Event:
+        """A step as an event."""
+        return Event(self.tasks[step], self.choices[step], self.footprints[step])
+
+    def independent_of(self, step: int) -> list[Event]:
+        """The events after a step that do not happen after it."""
+        task = self.tasks[step]
+        following = slice(step + 1, None)
+        return [
+            Event(other, choice, footprint)
+            for other, choice, footprint, clock in zip(
+                self.tasks[following],
+                self.choices[following],
+                self.footprints[following],
+                self.clocks[following],
+                strict=True,
+            )
+            if clock[task] <= step
+        ]
+
+
+class Reversal(NamedTuple):
+    """An event that can come before a step of an execution instead of after it.
+
+    Parameters:
+        recorded: the execution.
+        step: the index of the step.
+        event: what comes before it.
+        uncertain: the event may not be possible there.
+        later: the index of the event in the execution; -1 if it is not there.
+        resumes: the step still comes, after the event, for the two do not really conflict.
+    """
+
+    recorded: Recorded
+    step: int
+    event: Event
+    uncertain: bool
+    later: int = -1
+    resumes: bool = False
+
+    def sequence(self) -> list[Event]:
+        """All that does not depend on the step, then the event, and the step if it resumes."""
+        return [*self.recorded.independent_of(self.step), *self._end()]
+
+    def _end(self) -> list[Event]:
+        return [self.event, self.recorded.event(self.step)] if self.resumes else [self.event]
+
+    def necessary_sequence(self) -> list[Event]:
+        """Only what the event depends on, and then the event."""
+        if self.later < 0:
+            return self.sequence()
+        recorded = self.recorded
+        task = recorded.tasks[self.step]
+        known = recorded.clocks[self.later]
+        steps = [
+            step
+            for step in range(self.step + 1, self.later)
+            if recorded.clocks[step][task] <= self.step and known[recorded.tasks[step]] > step
+        ]
+        return [*map(recorded.event, steps), *self._end()]
+
+
+class RaceFinder:
+    """Finds the reversible races of one trace after the other.
+
+    Consecutive traces share a prefix, and only what is new is looked at.
+
+    Parameters:
+        limit: steps from this one on are not reversed.
+        irreversible: return the races that can't be reversed, too, as uncertain ones.
+    """
+
+    def __init__(self, limit: int, *, irreversible: bool = False) -> None:
+        self._limit = limit
+        self._irreversible = irreversible
+        self._footprints = Footprints()
+        self._numbers: dict[TaskId, int] = {}
+        self._names: list[TaskId] = []
+        self._zero: Clock = []
+        self.recorded = Recorded([], [], [], [], [])
+        # The last step of each task; for each step the one of its task before it.
+        self._last: list[int] = []
+        self._previous: list[int] = []
+        self._entries: dict[ResourceId, _Entry] = {}
+        self._undo: list[list[tuple[ResourceId, _Entry]]] = []
+        self._barriers: list[int] = []
+        self._early: frozenset[int] = frozenset()
+        self._types: dict[ResourceId, str] = {}
+
+    def name(self, task: int) -> TaskId:
+        """The id of a task by its number."""
+        return self._names[task]
+
+    def resources(self, mask: int) -> tuple[ResourceId, ...]:
+        """The resources of a mask of a footprint."""
+        return self._footprints.names(mask)
+
+    # -- taking in a trace ---------------------------------------------------------
+
+    def widened(self, reversal: Reversal, sequence: list[Event]) -> list[Event]:
+        """A sequence of a reversal that can be compared with those of other executions."""
+        known = 0
+        for reads, writes in reversal.recorded.touched[: reversal.step]:
+            known |= reads | writes
+        widen = self._footprints.widened
+        return [
+            Event(task, choice, widen(footprint, known)) for task, choice, footprint in sequence
+        ]
+
+    def take(self, trace: Trace, start: int, end: int) -> list[Reversal]:
+        """Take in a trace; return the reversible races whose second step is new.
+
+        Parameters:
+            trace: agrees with the one before on all steps before ``start``.
+            start: the first new step.
+            end: steps from this one on are ignored, as if they had not happened.
+
+        Returns:
+            The reversals, those of earlier second steps first.
+        """
+        self._roll_back(start)
+        self._number_tasks(trace, start)
+        old = self.recorded
+        recorded = self.recorded = Recorded(
+            old.tasks[:start],
+            trace.choices[:end],
+            old.footprints[:start],
+            old.touched[:start],
+            old.clocks[:start],
+        )
+        tasks, footprints, clocks = recorded.tasks, recorded.footprints, recorded.clocks
+        all_touched = recorded.touched
+        operations, names = trace.operations, trace.tasks
+        numbers, last, previous_of = self._numbers, self._last, self._previous
+        entries, undo = self._entries, self._undo
+        entry_of = entries.get
+        footprint_of = self._footprints.of
+        self._early = frozenset(trace.early_timeouts) if trace.early_timeouts else frozenset()
+        effects = _effects_from(trace, start)
+        late = self._late_firings(trace, start, end)
+        ordered = _first_ordered(trace, end)
+        last_is_final = end == len(names) and _cut_off(trace)
+        final = _beginning_of_step(trace, end - 1) if last_is_final else end
+        total = min(ordered, final)
+        plain = not (effects or late or self._barriers)
+        found: list[Reversal] = []
+        for step in range(start, end):
+            name = names[step]
+            task = numbers[name]
+            tasks.append(task)
+            previous = last[task]
+            known = clocks[previous] if previous >= 0 else self._zero
+            kind, resource, _ = operations[step]
+            is_write = kind.is_write
+            footprint = footprint_of(is_write, resource)
+            if plain and step < total and footprint is not EVERYTHING:
+                footprints.append(footprint)
+                all_touched.append(footprint)
+                writer, readers = entry = entry_of(resource, _UNTOUCHED)
+                clock = known.copy()
+                if is_write:
+                    if readers:
+                        for other in sorted((*readers, writer), reverse=True):
+                            if other >= 0 and clock[tasks[other]] <= other:
+                                self._reverse(trace, step, other, clock, found)
+                                clock = list(map(max, clock, clocks[other]))
+                    elif writer >= 0 and clock[tasks[writer]] <= writer:
+                        self._reverse(trace, step, writer, clock, found)
+                        clock = list(map(max, clock, clocks[writer]))
+                    entries[resource] = (step, ())
+                else:
+                    if writer >= 0 and clock[tasks[writer]] <= writer:
+                        self._reverse(trace, step, writer, clock, found)
+                        clock = list(map(max, clock, clocks[writer]))
+                    if readers:
+                        readers = tuple([other for other in readers if tasks[other] != task])
+                    entries[resource] = (writer, (*readers, step))
+                undo.append([(resource, entry)])
+            else:
+                touched = {resource: is_write}
+                for _, _, also, writes in effects.get(step, ()):
+                    touched[also] = touched.get(also, False) or writes
+                everything = step >= total or step in late or footprint is EVERYTHING
+                if footprint is not EVERYTHING:
+                    footprint = self._footprints.of_many(touched)
+                all_touched.append(footprint)
+                if everything:
+                    footprint = EVERYTHING
+                footprints.append(footprint)
+                clock = known.copy()
+                for other in sorted(self._before(task, touched, everything), reverse=True):
+                    if clock[tasks[other]] <= other:
+                        if step not in late:
+                            self._reverse(trace, step, other, clock, found)
+                        clock = list(map(max, clock, clocks[other]))
+                undo.append(self._touch(step, task, touched))
+                if everything:
+                    self._barriers.append(step)
+                    plain = False
+                if step in late:
+                    self._other_firings(trace, step, found)
+            clock[task] = step + 1
+            clocks.append(clock)
+            previous_of.append(previous)
+            last[task] = step
+            if step in trace.arities and step < self._limit:
+                for value in range(trace.arities[step]):
+                    if value != trace.choices[step]:
+                        event = Event(task, value, footprint)
+                        found.append(Reversal(recorded, step, event, uncertain=False))
+        if end == len(names):
+            self._reverse_pending(trace, end, found)
+        return found
+
+    def _roll_back(self, start: int) -> None:
+        """Forget all steps from ``start`` on."""
+        tasks, last, entries = self.recorded.tasks, self._last, self._entries
+        for step in range(len(tasks) - 1, start - 1, -1):
+            last[tasks[step]] = self._previous.pop()
+            for resource, entry in self._undo.pop():
+                entries[resource] = entry
+        while self._barriers and self._barriers[-1] >= start:
+            self._barriers.pop()
+
+    def _number_tasks(self, trace: Trace, start: int) -> None:
+        new = set(trace.tasks[start:])
+        new.update(trace.final_pending)
+        new.difference_update(self._numbers)
+        if not new:
+            return
+        for name in sorted(new):
+            self._numbers[name] = len(self._names)
+            self._names.append(name)
+            self._last.append(-1)
+        for clock in self.recorded.clocks:
+            clock += [0] * (len(self._names) - len(clock))
+        self._zero = [0] * len(self._names)
+
+    def _late_firings(self, trace: Trace, start: int, end: int) -> set[int]:
+        """New steps that are timeouts which fire because no task is enabled."""
+        if not any(trace.timed[start:end]):
+            return set()
+        return {
+            step
+            for step in range(start, end)
+            if not trace.enabled[step] and step not in trace.arities and step not in self._early
+        }
+
+    def _before(self, task: int, touched: dict[ResourceId, bool], everything: bool) -> set[int]:
+        """Steps that a step must come after, directly."""
+        if everything:
+            found = {step for other, step in enumerate(self._last) if other != task and step >= 0}
+        else:
+            found = set()
+            for resource, is_write in touched.items():
+                writer, readers = self._entries.get(resource, _UNTOUCHED)
+                if writer >= 0:
+                    found.add(writer)
+                if is_write:
+                    found.update(readers)
+        if self._barriers:
+            found.add(self._barriers[-1])
+        return found
+
+    def _touch(
+        self, step: int, task: int, touched: dict[ResourceId, bool]
+    ) -> list[tuple[ResourceId, _Entry]]:
+        """Note what a step touched; return what is needed to undo that."""
+        tasks = self.recorded.tasks
+        before = []
+        for resource, is_write in touched.items():
+            entry = self._entries.get(resource, _UNTOUCHED)
+            before.append((resource, entry))
+            if is_write:
+                self._entries[resource] = (step, ())
+            else:
+                others = tuple([other for other in entry[1] if tasks[other] != task])
+                self._entries[resource] = (entry[0], (*others, step))
+        return before
+
+    # -- what can be reversed --------------------------------------------------------
+
+    def _reverse(
+        self, trace: Trace, step: int, other: int, clock: Clock, found: list[Reversal]
+    ) -> None:
+        """Note the reversal for the race of ``other`` with the later ``step``, if there is one.
+
+        Parameters:
+            trace: the trace.
+            step: the later step.
+            other: the earlier step.
+            clock: what is known to happen before the later one but for the race.
+            found: where to note it.
+        """
+        task = self.recorded.tasks[step]
+        if other in trace.arities:
+            # What can't come between a data choice and its step has to come before both.
+            other = _beginning_of_step(trace, other)
+            if clock[self.recorded.tasks[other]] > other:
+                return
+        place = self._place_before(trace, step, other, task, trace.tasks[step], self._last[task])
+        if place is not None and place[0] < self._limit:
+            found.append(self._reversal(place, self.recorded.event(step), step))
+        if self._irreversible and (place is None or place[0] != other) and other < self._limit:
+            found.append(Reversal(self.recorded, other, self.recorded.event(step), True, step))
+
+    def _reversal(self, place: tuple[int, bool], event: Event, step: int) -> Reversal:
+        """The reversal of a race.
+
+        Parameters:
+            place: the step that the event can come before, and whether that is uncertain.
+            event: the event.
+            step: its index, or -1 if it was never done.
+        """
+        recorded = self.recorded
+        earlier, uncertain = place
+        touched = recorded.touched[step] if step >= 0 else event.footprint
+        if recorded.touched[earlier].conflicts_with(touched):
+            # What made it conflict with everything may not be so in the other order.
+            event = event._replace(footprint=touched)
+        elif recorded.footprints[earlier] is EVERYTHING and not uncertain:
+            return Reversal(recorded, earlier, event, True, step, resumes=True)
+        return Reversal(recorded, earlier, event, uncertain, step)
+
+    def _place_before(
+        self,
+        trace: Trace,
+        step: int | None,
+        other: int,
+        task: int,
+        name: TaskId,
+        previous: int,
+    ) -> tuple[int, bool] | None:
+        """The last step, from ``other`` backwards, before which a task's operation was possible.
+
+        Parameters:
+            trace: the trace.
+            step: of the operation, or ``None`` if it was never done.
+            other: the step that it races with.
+            task: number of the task.
+            name: id of the task.
+            previous: the task's step before, or -1.
+
+        Returns:
+            The step, and whether that is uncertain; ``None`` if there is no such step.
+        """
+        # From here on the task stood before its operation, and the trace says what was possible.
+        # A task's first operation is possible as soon as the task exists.
+        standing = previous + 1
+        if other >= standing:
+            if name in trace.enabled[other] or name in trace.timed[other]:
+                return other, False
+            if step is None:
+                footprint = self._pending_footprint(trace, name)
+                many = bool(self._barriers)
+            else:
+                footprint = self.recorded.footprints[step]
+                touched = footprint.reads | footprint.writes
+                many = bool(touched & (touched - 1))
+            if many:
+                tasks, footprints = self.recorded.tasks, self.recorded.footprints
+                for earlier in range(other - 1, standing - 1, -1):
+                    if (
+                        (name in trace.enabled[earlier] or name in trace.timed[earlier])
+                        and tasks[earlier] != task
+                        and footprints[earlier].conflicts_with(footprint)
+                    ):
+                        return earlier, False
+        return self._along_resource(trace, step, other, task, name, previous)
+
+    def _pending_footprint(self, trace: Trace, name: TaskId) -> Footprint:
+        operation = trace.final_pending[name]
+        return self._footprints.of(operation.kind.is_write, operation.resource)
+
+    def _along_resource(
+        self,
+        trace: Trace,
+        step: int | None,
+        other: int,
+        task: int,
+        name: TaskId,
+        previous: int,
+    ) -> tuple[int, bool] | None:
+        """The same along the writes of the operation's own resource."""
+        operation = trace.operations[step] if step is not None else trace.final_pending[name]
+        resource = operation.resource
+        standing = previous + 1
+        tasks = self.recorded.tasks
+        known = self.recorded.clocks[previous] if previous >= 0 else self._zero
+        before = self._entry_before(other, resource)
+        if before is None:
+            # The two race for another reason: then the resource does not stand in the way.
+            if other < standing and step is not None:
+                return other, False
+            writer = self._entries.get(resource, _UNTOUCHED)[0]
+        else:
+            writer = other
+            if other >= standing:
+                writer = before[0]
+        while writer >= 0 and known[tasks[writer]] <= writer and tasks[writer] != task:
+            if writer >= standing:
+                possible: bool | None = name in trace.enabled[writer] or name in trace.timed[writer]
+            elif step is not None and step in self._early:
+                possible = True
+            else:
+                possible = was_open(
+                    trace, operation, step, self._type_of, writer, self._write_before
+                )
+            if possible is None or possible:
+                return writer, possible is None
+            before = self._entry_before(writer, resource)
+            assert before is not None
+            writer = before[0]
+        return None
+
+    def _entry_before(self, step: int, resource: ResourceId) -> _Entry | None:
+        """What was noted of a resource before a step that touched it."""
+        for touched, entry in self._undo[step]:
+            if touched == resource:
+                return entry
+        return None
+
+    def _type_of(self, trace: Trace, resource: ResourceId) -> str:
+        """The type of a resource; ids are the same in all executions."""
+        found = self._types.get(resource)
+        if found is None:
+            description = trace.resources.get(resource)
+            found = self._types[resource] = "" if description is None else description.type
+        return found
+
+    def _write_before(self, step: int, resource: ResourceId) -> int:
+        """The write of a resource before a step that touched it, -1 if there was none."""
+        entry = self._entry_before(step, resource)
+        return -1 if entry is None else entry[0]
+
+    def _other_firings(self, trace: Trace, step: int, found: list[Reversal]) -> None:
+        """Any other timeout could have fired instead."""
+        if step >= self._limit:
+            return
+        for name in trace.timed[step]:
+            number = self._numbers.get(name)
+            if name != trace.tasks[step] and number is not None:
+                event = Event(number, name, EVERYTHING)
+                found.append(Reversal(self.recorded, step, event, uncertain=False))
+
+    def _reverse_pending(self, trace: Trace, end: int, found: list[Reversal]) -> None:
+        """Reverse what was never done with what it could have come before."""
+        if not end:
+            return
+        cut_off = _cut_off(trace)
+        ordered = bool(self._barriers)
+        for name, operation in trace.final_pending.items():
+            task = self._numbers[name]
+            if not cut_off and not ordered:
+                latest = self._entries.get(operation.resource, _UNTOUCHED)[0]
+            else:
+                latest = end - 1
+            previous = self._last[task]
+            known = self.recorded.clocks[previous] if previous >= 0 else self._zero
+            if latest < 0 or known[self.recorded.tasks[latest]] > latest:
+                continue
+            place = self._place_before(trace, None, latest, task, name, previous)
+            if place is not None and place[0] < self._limit:
+                footprint = self._pending_footprint(trace, name)
+                found.append(self._reversal(place, Event(task, name, footprint), -1))
+
+
+def _effects_from(
+    trace: Trace, start: int
+) -> dict[int, list[tuple[int, TaskId, ResourceId, bool]]]:
+    """The effects of the steps from ``start`` on, by step."""
+    effects = trace.effects
+    found: dict[int, list[tuple[int, TaskId, ResourceId, bool]]] = {}
+    if effects:
+        first = bisect_left(effects, start, key=lambda effect: effect[0]) if start else 0
+        for effect in effects[first:]:
+            found.setdefault(effect[0], []).append(effect)
+    return found
+
+
+def _beginning_of_step(trace: Trace, step: int) -> int:
+    """The step itself, or, for a data choice, the one within which it was made."""
+    while step > 0 and step in trace.arities:
+        step -= 1
+    return step
+
+
+def _first_ordered(trace: Trace, end: int) -> int:
+    """The first step from which on the order of all steps matters; ``end`` if there is none."""
+    if True not in trace.yielded:
+        return end
+    return max(_beginning_of_step(trace, trace.yielded.index(True) - 1), 0)
+
+
+def _cut_off(trace: Trace) -> bool:
+    """Whether the last step ended the execution, whatever other tasks had still to do."""
+    kind = trace.outcome.kind
+    if kind is OutcomeKind.PASSED:
+        return bool(trace.final_pending)
+    return kind is not OutcomeKind.DEADLOCK
