@@ -36,6 +36,10 @@ PROMISES = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND})
 """The kinds that say something of schedules which were not executed."""
 
 
+REDUCTIONS = frozenset({"dpor", "bpor"})
+"""Strategies that execute one schedule of those that differ in the order of independent steps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """Under which a verdict was reached; it says nothing of others.
@@ -198,6 +202,11 @@ def caveats(evidence: Evidence) -> tuple[str, ...]:
     if evidence.diverged:
         executions = "execution" if evidence.diverged == 1 else "executions"
         found.append(f"{evidence.diverged:,} {executions} could not follow their plan")
+    if evidence.options.invariant is not None and evidence.options.strategy in REDUCTIONS:
+        found.append(
+            "the invariant was looked at in one schedule of each happens-before graph;"
+            " others have other states between their steps"
+        )
     for function, reason in evidence.skipped:
         found.append(f"data accesses in {function} were not seen: {reason}")
     return tuple(found)

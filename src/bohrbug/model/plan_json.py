@@ -21,6 +21,7 @@ from bohrbug.model.json_checks import (
     optional,
     reading,
     run_lengths,
+    strings,
 )
 from bohrbug.model.operation import Site
 from bohrbug.model.plan import (
@@ -35,6 +36,8 @@ from bohrbug.model.plan import (
     Priorities,
     ReadsFrom,
     Segments,
+    Sleeper,
+    Sleeping,
     UniformRandom,
     WeightedRandom,
 )
@@ -58,6 +61,20 @@ def _policy_to_json(policy: Policy) -> Json:
                 "orderings": orderings_to_json(orderings),
                 "seed": seed,
                 "values": [[task, list(made)] for task, made in values],
+            }
+        case Sleeping(asleep, first):
+            return {
+                "name": "sleeping",
+                "asleep": [
+                    [
+                        sleeper.task,
+                        list(sleeper.reads),
+                        list(sleeper.writes),
+                        sleeper.wakes_at_once,
+                    ]
+                    for sleeper in asleep
+                ],
+                "first": first,
             }
         case PartialOrder(seed, points):
             return {"name": "partial-order", "seed": seed, "points": _points_to_json(points)}
@@ -135,6 +152,13 @@ def _values(data: Json) -> tuple[str, tuple[int, ...]]:
     return task, tuple(a_count(value, "values of a policy") for value in values)
 
 
+def _sleeper(data: Json) -> Sleeper:
+    task, reads, writes, at_once = a_row(
+        data, "sleeper of a policy", a_string, strings, strings, a_bool
+    )
+    return Sleeper(task, reads, writes, at_once)
+
+
 def _policy_from_json(data: Json) -> Policy:
     where = "policy"
     policy = an_object(data, where)
@@ -162,6 +186,13 @@ def _policy_from_json(data: Json) -> Policy:
                 orderings_from_json(field_of(policy, "orderings", where)),
                 number("seed"),
                 tuple(_values(row) for row in values),
+            )
+        case "sleeping":
+            asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
+            first = field_of(policy, "first", where)
+            return Sleeping(
+                tuple(_sleeper(sleeper) for sleeper in asleep),
+                None if first is None else a_string(first, f"{where} first"),
             )
         case "partial-order":
             return PartialOrder(number("seed"), points("points"))

@@ -119,3 +119,5 @@ def draw_verdict(paper: Paper, result: Result) -> None:
         paper.paragraph(paper.text(f"{races} seen"), 2, 4)
     for caveat in verdict.caveats:
         paper.paragraph(paper.text("caveat: ", WARNED) + paper.text(caveat), 2, 4)
+    for notice in result.notices:
+        paper.paragraph(paper.text(f"note: {notice}", QUIET), 2, 4)
