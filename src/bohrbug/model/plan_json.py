@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bohrbug.model.cause_json import orderings_from_json, orderings_to_json
 from bohrbug.model.json_checks import (
     VERSION,
     FileFormatError,
     Json,
     a_bool,
     a_choice,
+    a_count,
     a_list,
     a_row,
     a_string,
@@ -26,6 +28,7 @@ from bohrbug.model.plan import (
     Constraint,
     Event,
     NonPreemptive,
+    Ordered,
     PartialOrder,
     Plan,
     Point,
@@ -52,6 +55,13 @@ def _policy_to_json(policy: Policy) -> Json:
             return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
         case Segments(segments):
             return {"name": "segments", "segments": [list(segment) for segment in segments]}
+        case Ordered(orderings, seed, values):
+            return {
+                "name": "ordered",
+                "orderings": orderings_to_json(orderings),
+                "seed": seed,
+                "values": [[task, list(made)] for task, made in values],
+            }
         case Sleeping(asleep, first):
             return {
                 "name": "sleeping",
@@ -137,6 +147,11 @@ def _segment(data: Json) -> tuple[str, int]:
     return task, steps
 
 
+def _values(data: Json) -> tuple[str, tuple[int, ...]]:
+    task, values = a_row(data, "values of a policy", a_string, a_list)
+    return task, tuple(a_count(value, "values of a policy") for value in values)
+
+
 def _sleeper(data: Json) -> Sleeper:
     task, reads, writes, at_once = a_row(
         data, "sleeper of a policy", a_string, strings, strings, a_bool
@@ -165,6 +180,13 @@ def _policy_from_json(data: Json) -> Policy:
         case "segments":
             segments = a_list(field_of(policy, "segments", where), f"{where} segments")
             return Segments(tuple(_segment(segment) for segment in segments))
+        case "ordered":
+            values = a_list(field_of(policy, "values", where), f"{where} values")
+            return Ordered(
+                orderings_from_json(field_of(policy, "orderings", where)),
+                number("seed"),
+                tuple(_values(row) for row in values),
+            )
         case "sleeping":
             asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
             first = field_of(policy, "first", where)

@@ -44,6 +44,29 @@ def site_of(place: Any) -> Site | None:
     return _site(code, max(offset, 0))
 
 
+Span = tuple[int, int, int, int]
+"""First line, last line, first column, last column; as in ``ast``, columns in bytes from 0."""
+
+
+def span_of(place: Any) -> Span | None:
+    """The stretch of source text that an operation stands for.
+
+    Parameters:
+        place: a ``(code, offset in bytes)`` pair.
+
+    Returns:
+        ``None`` for other places, and where the interpreter has no columns.
+    """
+    if place is None or isinstance(place, Site):
+        return None
+    code, offset = place
+    found = next(islice(code.co_positions(), max(offset, 0) // 2, None), None)
+    if found is None or None in found:
+        return None
+    first, last, start, end = found
+    return (first, last, start, end)
+
+
 class _Points(dict[tuple[int, int], tuple[CodeType, Site]]):
     """Sites by code object and offset; comparing code objects would take longer than all else.
 

@@ -90,6 +90,8 @@ def _sites(outcome: Outcome) -> Iterable[Site]:
         for held in blocked.holding:
             if held.acquired is not None:
                 yield held.acquired
+        if blocked.abandoned is not None and blocked.abandoned.acquired is not None:
+            yield blocked.abandoned.acquired
         place = site_of(blocked.operation.place)
         if place is not None:
             yield place

@@ -298,7 +298,12 @@ class ThreadsRuntime:
     # -- executing ---------------------------------------------------------------
 
     def execute(
-        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
+        self,
+        plan: Plan,
+        learn: bool = True,
+        watch: bool = False,
+        discover: bool = False,
+        detector: Callable[[Execution], RaceDetector] | None = None,
     ) -> Executed:
         """Execute a plan.
 
@@ -308,6 +313,8 @@ class ThreadsRuntime:
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
             discover: look for functions that run, if ``learn`` is true.
+            detector: makes what watches the accesses of this execution, in place of the
+                detector of data races; only together with ``watch``.
         """
         sampled = 1
         if learn:
@@ -329,9 +336,16 @@ class ThreadsRuntime:
         quiet = self._quiet_executions
         # CHESS, section 3.5: races are looked for "on the first few runs".
         watch = watch or (learn and (quiet <= WATCHED_AT_FIRST or sampled % WATCHED_LATER == 0))
-        return self._run(plan, self.settings, learn, watch)
+        return self._run(plan, self.settings, learn, watch, detector)
 
-    def _run(self, plan: Plan, settings: Settings, learn: bool, watch: bool = False) -> Executed:
+    def _run(
+        self,
+        plan: Plan,
+        settings: Settings,
+        learn: bool,
+        watch: bool = False,
+        make_detector: Callable[[Execution], RaceDetector] | None = None,
+    ) -> Executed:
         execution = Execution(
             plan,
             settings,
@@ -356,7 +370,7 @@ class ThreadsRuntime:
             self._rewrite_all_or_points(watched)
             sink: _Sink | _PointSink
             if watched and (learn or watch):
-                detector = self._make_detector(execution)
+                detector = (make_detector or self._make_detector)(execution)
                 execution.detector = detector
                 sink = _Sink(execution, detector, variables, self.points)
             else:
