@@ -280,7 +280,8 @@ class Explorer:
             if executed is None:
                 return True
             trace, new_points = executed
-            if trace.divergence is not None and not trace.outcome.is_failure:
+            is_strange = trace.divergence and not plan.foresaw(trace.divergence.step)
+            if is_strange and not trace.outcome.is_failure:
                 again = self._execute(plan)
                 if again is None:
                     return True
@@ -356,7 +357,8 @@ class Explorer:
         outcome = trace.outcome
         result.points = max(result.points, len(trace))
         result.tasks = max(result.tasks, executed.tasks)
-        if trace.divergence is not None and not executed.nudged:
+        where = trace.divergence
+        if where is not None and not executed.nudged and not trace.plan.foresaw(where.step):
             self._note_divergence(1, divergence_words(trace))
         if trace.uncontrolled.counts:
             for what, count in trace.uncontrolled.counts.items():

@@ -7,7 +7,7 @@ runtime stays small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bohrbug.model.operation import ResourceId, Site, TaskId
@@ -217,7 +217,19 @@ Policy = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A prefix of choices, one per step, followed by a policy."""
+    """A prefix of choices, one per step, followed by a policy.
+
+    Parameters:
+        prefix: the choices.
+        policy: what comes after them.
+        foreseen: the choices from this index on were inferred, not seen to be possible, so that
+            a divergence there says nothing of the test.  Not kept in files.
+    """
 
     prefix: tuple[Choice, ...] = ()
     policy: Policy = NonPreemptive()
+    foreseen: int | None = field(default=None, compare=False)
+
+    def foresaw(self, step: int) -> bool:
+        """Whether the choice at a step was inferred."""
+        return self.foreseen is not None and step >= self.foreseen

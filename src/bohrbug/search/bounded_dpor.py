@@ -76,7 +76,7 @@ class BoundedReduction:
                 if here is not None and here.waiting:
                     self._start = len(options) - 1
                     prefix = (*self._choices[: self._start], here.waiting.pop(0))
-                    self._plan = Plan(prefix)
+                    self._plan = Plan(prefix, foreseen=len(prefix) - 1)
                     break
                 options.pop()
         return self._plan

@@ -160,9 +160,9 @@ class OptimalReduction:
             asleep = still_asleep(asleep, event)
         prefix = (*self._races.recorded.choices[:index], *[event.choice for event in way])
         if not asleep and self._wanted is None:
-            return Plan(prefix, NonPreemptive())
+            return Plan(prefix, NonPreemptive(), index)
         wanted = self._wanted if isinstance(self._wanted, str) else None
-        return Plan(prefix, Sleeping(self._sleepers(asleep), wanted))
+        return Plan(prefix, Sleeping(self._sleepers(asleep), wanted), index)
 
     def _sleepers(self, asleep: Asleep) -> tuple[Sleeper, ...]:
         sleepers = []

@@ -441,6 +441,9 @@ class Execution:
 
         task.function = body
         self.all_tasks.append(task)
+        if self._rows and self._rows[-1][2][1] != state.id:
+            # Within another operation, such as handing a job to an executor.
+            self.trace.effects.append((len(self._rows) - 1, parent.id, state.id, True))
         detector = self.detector
         if detector is not None:
             detector.spawn(parent.index, task.index)
@@ -708,6 +711,15 @@ class Execution:
         self.trace.effects.append((len(self._rows) - 1, task.id, state.id, is_write))
         if self.detector is not None:
             self.detector.synchronise(task.index, state, is_write)
+
+    def touch(self, state: ResourceState | None) -> None:
+        """The running step changes a primitive, too, on behalf of a library that uses it.
+
+        Such as the queue of an executor, to which ``submit`` adds: no scheduling point of
+        its own, but what waits for the primitive depends on the step.
+        """
+        if state is not None and self._rows:
+            self.effect(state, True)
 
     def note_gate(self, can_take: bool, can_put: bool, waits: bool) -> None:
         """Before the running step changes a semaphore or a queue: what would block; see Gate."""

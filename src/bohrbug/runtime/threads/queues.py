@@ -224,20 +224,26 @@ class SimpleQueue:
             state = self._state = execution.resources.outside(self, "SimpleQueue")
         return state
 
+    def _before_put(self, execution: Any, frame: Any) -> None:
+        state = self._resource(execution)
+        if execution.current.inside:
+            execution.touch(state)
+            return
+        execution.perform(PUT, state, place_of(frame))
+        execution.note_gate(not self._real.empty(), True, False)
+
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         """As ``SimpleQueue.put``: never blocks."""
         execution = controlled()
-        if execution is not None and not execution.current.inside:
-            execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
-            execution.note_gate(not self._real.empty(), True, False)
+        if execution is not None:
+            self._before_put(execution, _getframe(1))
         self._real.put(item, block, timeout)
 
     def put_nowait(self, item: Any) -> None:
         """As ``SimpleQueue.put_nowait``."""
         execution = controlled()
-        if execution is not None and not execution.current.inside:
-            execution.perform(PUT, self._resource(execution), place_of(_getframe(1)))
-            execution.note_gate(not self._real.empty(), True, False)
+        if execution is not None:
+            self._before_put(execution, _getframe(1))
         self._real.put_nowait(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
@@ -263,9 +269,13 @@ class SimpleQueue:
                 execution.note_gate(not real.empty(), True, False)
                 if real.empty():
                     execution.observe(state, place)
+            else:
+                execution.touch(state)
         elif not (execution.current.inside and not real.empty()):
             execution.perform(GET, state, place, lambda: not real.empty(), timeout)
             execution.note_gate(not real.empty(), True, True)
+        else:
+            execution.touch(state)
         return real.get_nowait()
 
     def _inspect(self, frame: Any) -> None:

@@ -135,6 +135,11 @@ class ResourceTable:
         self._by_identity[id(obj)] = (state, weakref.ref(obj))
         return state
 
+    def known(self, obj: object) -> ResourceState | None:
+        """The resource of an object that the program, or an executor for it, has made."""
+        entry = self._by_identity.get(id(obj))
+        return entry[0] if entry is not None and entry[1]() is obj else None
+
     def share(self, part: object, state: ResourceState) -> None:
         """Operations on ``part`` are operations on the resource that it belongs to."""
         self._by_identity[id(part)] = (state, weakref.ref(part))

@@ -77,6 +77,11 @@ def outside_internal_modules(frame: Any) -> Any:
     return innermost
 
 
+_EXECUTORS = "concurrent.futures."
+_PARTS = ("Event", "Semaphore")
+"""Primitives of these modules that tasks of the program wait for: they get ids, too."""
+
+
 def _registering(cls: type, type_name: str) -> None:
     """Let objects of ``cls`` get their deterministic id when the program makes them."""
     original = cls.__init__  # type: ignore[misc]
@@ -93,7 +98,9 @@ def _registering(cls: type, type_name: str) -> None:
             if type_name == "Future":
                 # Made by an executor on behalf of who submits.
                 frame = outside_internal_modules(frame)
-            if frame.f_globals.get("__name__") not in INTERNAL_MODULES:
+            module = frame.f_globals.get("__name__", "")
+            is_part = type_name in _PARTS and module.startswith(_EXECUTORS)
+            if module not in INTERNAL_MODULES or is_part:
                 task = execution.current
                 execution.resources.register(self, task, type_name, place_of(frame))
                 task.inside += 1
@@ -275,6 +282,8 @@ def _set(self: Any) -> None:
         frame = frame.f_back
     if not is_quiet(execution, frame):
         execution.perform(SET, execution.resources.of(self, "Event"), place_of(frame))
+    else:
+        execution.touch(execution.resources.known(self))
     task.inside += 1
     try:
         _event_set(self)
@@ -368,6 +377,8 @@ def _acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> 
             execution.note_gate(self._value > 0, True, False)
             if self._value <= 0:
                 execution.observe(state, place)
+        else:
+            execution.touch(execution.resources.known(self))
     elif not (self._value > 0 and is_quiet(execution, frame)):
 
         def ready() -> bool:
@@ -403,6 +414,8 @@ def _wrap_semaphore_release(cls: Any) -> None:
         if not is_quiet(execution, frame):
             execution.perform(RELEASE, execution.resources.of(self, "Semaphore"), place_of(frame))
             execution.note_gate(self._value > 0, True, False)
+        else:
+            execution.touch(execution.resources.known(self))
         task.inside += 1
         try:
             original(self, n)
