@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level
@@ -66,6 +67,9 @@ def outcomes_of(test: Callable[[], object], level: Level) -> tuple[int, set[Outc
     kinds: set[OutcomeKind] = set()
     executions = 0
     with threads_subject(test, Settings(), level, Scope()) as runtime:
+        quiet = 0
+        while quiet < 2:
+            quiet = 0 if runtime.execute(Plan()).new_points else quiet + 1
         while (plan := strategy.next_plan()) is not None:
             executed = runtime.execute(plan)
             assert executed.trace.divergence is None

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from bohrbug import __version__
+from bohrbug.accelerator import description
 from bohrbug.api import target_of, write_reproduction
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.machine import result_to_json
@@ -125,7 +126,9 @@ def _explore_options(given: dict[str, Any]) -> ExploreOptions:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-@click.version_option(__version__, prog_name="bohrbug")
+@click.version_option(
+    __version__, prog_name="bohrbug", message=f"%(prog)s, version %(version)s ({description})"
+)
 def main() -> None:
     """Find the interleavings that break a concurrent program, and replay them.
 

@@ -19,6 +19,7 @@ import sys
 from functools import lru_cache
 from hashlib import blake2b
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import Kind, ResourceId, TaskId
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
@@ -136,6 +137,9 @@ def state_hashes(trace: Trace, limit: int | None = None) -> list[int]:
         operations = operations[:limit]
     results = _results(trace, len(tasks)) if trace.arities or any(trace.timed) else {}
     effects = _effects_by_step(trace) if trace.effects else {}
+    if native is not None and not results and not effects:
+        hashes: list[int] = native.chained_states(_digests, tasks, operations, len(tasks))
+        return hashes
     state = _START
     states = [state]
     append = states.append

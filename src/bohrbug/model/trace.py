@@ -112,6 +112,11 @@ class Trace:
     def __len__(self) -> int:
         return len(self.tasks)
 
+    @property
+    def task_count(self) -> int:
+        """How many tasks there were; those that never ran count where they are known."""
+        return max(len(self.task_infos), len(set(self.tasks)))
+
     def is_preemption(self, index: int, task: TaskId) -> bool:
         """Whether choosing ``task`` at step ``index`` is, or would be, a preemption.
 

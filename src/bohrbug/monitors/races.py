@@ -27,8 +27,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import READ, WRITE, Operation, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
+from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.variables import (
     NO_ACCESSES,
     SEVERAL,
@@ -88,6 +90,20 @@ class RaceDetector:
             are not taken again.  Pairs that are found are added.
     """
 
+    __slots__ = (
+        "_clocks",
+        "_last_epoch",
+        "_places",
+        "conflicts",
+        "epochs",
+        "known",
+        "locks_held",
+        "racy_places",
+        "shared_places",
+        "stack",
+        "tags",
+    )
+
     def __init__(
         self,
         stack: Callable[[int], tuple[Frame, ...]] | None = None,
@@ -97,13 +113,11 @@ class RaceDetector:
         self.stack = stack
         self.locks_held = locks_held
         self.known: set[Pair] = set() if known is None else known
+        # Places of accesses that took part in a race.
         self.racy_places = PlaceSet()
-        """Places of accesses that took part in a race."""
+        # Places of accesses that conflict with one of another task, ordered or not.
+        # Some more are in it, all of them of accesses to variables with such conflicts.
         self.shared_places = PlaceSet()
-        """Places of accesses that conflict with one of another task, ordered or not.
-
-        Some more are in it, all of them of accesses to variables with such conflicts.
-        """
         self.conflicts: dict[Pair, Conflict] = {}
         self.epochs: list[int] = []
         self.tags: list[int] = []
@@ -400,3 +414,7 @@ def _after(clock: list[int], other: list[int], task: int, epoch: int) -> list[in
     if epoch > joined[task]:
         joined[task] = epoch
     return joined
+
+
+if native is not None:
+    native.use_detector(RaceDetector, ResourceState)

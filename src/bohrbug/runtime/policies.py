@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Protocol
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import Operation, ResourceId, TaskId
 from bohrbug.model.plan import (
     NonPreemptive,
@@ -134,6 +135,8 @@ class PriorityDecider:
     that yields drops below all others too, or a spinning task would starve the
     one that it waits for (section 4.1 there).
     """
+
+    __slots__ = ("_changes", "_lowest", "_priorities", "_random")
 
     def __init__(self, policy: Priorities) -> None:
         self._random = Random(policy.seed)
@@ -308,3 +311,7 @@ def decider_for(policy: Policy, effects: Sequence[Effect] = ()) -> Decider:
             return SegmentsDecider(policy)
         case Sleeping():
             return SleepingDecider(policy, effects)
+
+
+if native is not None:
+    native.use_policies(PriorityDecider)

@@ -84,8 +84,8 @@ class PCT:
         spread over all steps of a livelock would hardly ever fall on the others.
         """
         if trace.outcome.kind not in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT):
-            self._steps = max(self._steps, len(trace.tasks))
-        self._tasks = max(self._tasks, len(trace.task_infos), len(set(trace.tasks)))
+            self._steps = max(self._steps, len(trace))
+        self._tasks = max(self._tasks, trace.task_count)
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

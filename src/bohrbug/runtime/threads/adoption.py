@@ -8,12 +8,12 @@ static methods, partial functions.
 from __future__ import annotations
 
 import functools
-import gc
 import types
 from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.control import INTERNAL_MODULES
+from bohrbug.runtime.threads.heap import referrers
 from bohrbug.runtime.threads.locks import RLock, lock
 
 _IMMUTABLE = (staticmethod, classmethod, tuple, types.BuiltinMethodType)
@@ -55,9 +55,9 @@ class Adoption:
         originals = [original for original, _ in pairs]
         skipped = self._own | {id(replacement) for _, replacement in pairs}
         skipped.update(id(pair) for pair in pairs)
-        skipped.update((id(originals), id(pairs)))
+        skipped.add(id(pairs))
         class_dictionaries = []
-        for holder in gc.get_referrers(*originals):
+        for holder in referrers(originals):
             if id(holder) in skipped or type(holder) in self._wrappers:
                 continue
             if isinstance(holder, _IMMUTABLE):
@@ -128,7 +128,7 @@ class Adoption:
 
     def _in_classes(self, dictionaries: list[dict[str, Any]]) -> None:
         """Through the class, which keeps caches of its attributes."""
-        for cls in gc.get_referrers(*dictionaries):
+        for cls in referrers(dictionaries):
             if not isinstance(cls, type):
                 continue
             for key, value in list(vars(cls).items()):

@@ -17,7 +17,9 @@ from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import (
+    ACQUIRE,
     BEGIN,
     CHOOSE,
     CLEAR,
@@ -152,6 +154,39 @@ class Execution:
         swap: exchanges state that the interpreter keeps per OS thread.
     """
 
+    # What every scheduling point looks at.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_attention",
+        "_decider",
+        "_idle_yields",
+        "_last_enabled",
+        "_last_ids",
+        "_minds_gil",
+        "_non_preemptive",
+        "_prefix",
+        "_prefix_length",
+        "_rows",
+        "_slice_began",
+        "_spinning",
+        "_swap",
+        "_variables",
+        "_yielding",
+        "aborting",
+        "alive",
+        "atomic",
+        "current",
+        "detector",
+        "fairness",
+        "gil",
+        "resources",
+        "root",
+        "signals",
+        "suspended",
+        "trace",
+    )
+
     def __init__(
         self,
         plan: Plan,
@@ -173,7 +208,6 @@ class Execution:
         self.fairness = Fairness()
         # One row per step: choice, task, operation, enabled, timed, yielded.
         self._rows: list[tuple[Any, ...]] = []
-        self.trace: RecordedTrace = recorded_trace(plan, self, self._rows)
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
         self._decider = decider_for(plan.policy, self.trace.effects)
@@ -207,6 +241,9 @@ class Execution:
         self.root.target = "test"
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
+        self.trace: RecordedTrace = recorded_trace(
+            plan, self.all_tasks, self.resources, self._rows
+        )
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}
@@ -267,6 +304,11 @@ class Execution:
         trace.forget()
         trace.seconds = _real_perf_counter() - started
         return trace
+
+    def let_go(self) -> None:
+        """Drop what refers back here, so that the execution dies without a garbage collection."""
+        self.detector = self.sink = self.nudge = self.end_of_task = None
+        self.outside.let_go()
 
     def _finish(self) -> None:
         """The test has returned: let the other tasks end, as the interpreter would at its exit."""
@@ -370,8 +412,8 @@ class Execution:
         task.target = target
         task.daemon = daemon
         task.spawned = place
-        task.state = state = self.resources.state_named(task.id, f"thread {task.id}", "Thread")
-        task.pending = Operation(BEGIN, state.id, place)
+        task.state = state = self.resources.thread(task.id)
+        task.pending = _new_operation(Operation, (BEGIN, state.id, place))
         carrier = self._pool.get()
         carrier.task = task
         carrier.next_greenlet = self._greenlet_after
@@ -393,7 +435,8 @@ class Execution:
             except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
                 self.outside.end_child(error)
                 self.fail_with_exception(task, error)
-            self.outside.end_child(None)
+            if self.outside.in_child:
+                self.outside.end_child(None)
             self._end(task)
 
         task.function = body
@@ -444,8 +487,11 @@ class Execution:
     def _end(self, task: Task) -> None:
         """The last operation of a task."""
         if not self.aborting:
-            with suppress(TaskKilled):
+            # Not contextlib.suppress, which takes longer than all the rest here.
+            try:  # noqa: SIM105
                 self.perform(END, task.state, task.spawned)
+            except TaskKilled:
+                pass
         for hook in task.on_end:
             hook()
         task.on_end.clear()
@@ -454,8 +500,9 @@ class Execution:
         if task.thread is not None:
             task.thread = weakref.ref(task.thread)
         task.ended = True
-        if task in self.alive:
-            self.alive.remove(task)
+        alive = self.alive
+        if task in alive:
+            alive.remove(task)
 
     def _greenlet_after(self, task: Task) -> greenlet:
         """Where control goes when a task has ended."""
@@ -940,8 +987,8 @@ class Execution:
         state: ResourceState,
         place: Any,
         ready: Callable[[], bool] | None,
-        external: bool,
-        firing: Firing,
+        external: bool = False,
+        firing: Firing = Firing.EARLY,
     ) -> bool:
         """The root was chosen and signals wait for it: handle them, then go on as before."""
         task = self.root
@@ -978,3 +1025,24 @@ class Execution:
 
 
 _real_perf_counter = time.perf_counter
+
+
+if native is not None:
+    native.use_execution(
+        Execution,
+        Task,
+        ResourceState,
+        ResourceTable,
+        Fairness,
+        Kind,
+        control.current,
+        Operation,
+        TaskKilled,
+        _PROGRESS,
+        ACQUIRE,
+        RELEASE,
+        WRITE,
+        TIME_SLICE,
+        LONELY_STEPS,
+        SPIN_READS,
+    )

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import _thread
 import concurrent.futures.thread
-import gc
 import os
 import sys
 import threading
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from bohrbug.runtime.threads import (
@@ -27,6 +26,7 @@ from bohrbug.runtime.threads import (
     timing,
 )
 from bohrbug.runtime.threads.adoption import Adoption
+from bohrbug.runtime.threads.heap import objects_of_types
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock, wrap_lock, wrap_rlock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
@@ -81,6 +81,24 @@ _WRAPPERS = (
 """Types whose objects hold real primitives because they wrap them."""
 
 
+_WRAP: dict[type, Callable[[Any], Any]] = {
+    RealLock: wrap_lock,
+    RealRLock: wrap_rlock,
+    RealSimpleQueue: wrap_simple_queue,
+    thread_state.RealLocal: thread_state.wrap_local,
+}
+"""Makes what stands for a primitive that existed before."""
+
+_Executor = concurrent.futures.thread.ThreadPoolExecutor
+
+
+def _with_subclasses(cls: type) -> set[type]:
+    found = {cls}
+    for subclass in type.__subclasses__(cls):
+        found |= _with_subclasses(subclass)
+    return found
+
+
 class Installation:
     """The patches of one process; installed any number of times, restored with the last."""
 
@@ -101,9 +119,6 @@ class Installation:
             patches.install()
         self._locals.install()
         self._adopt(before)
-        for executor in gc.get_referrers(concurrent.futures.thread.ThreadPoolExecutor):
-            if isinstance(executor, concurrent.futures.thread.ThreadPoolExecutor):
-                self.executors.add(executor)
 
     def restore(self) -> None:
         """Give control back, when called as often as :meth:`install`."""
@@ -120,16 +135,12 @@ class Installation:
     def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
         """Exchange references to real primitives that were made before the patches."""
         pairs: list[tuple[Any, Any]] = list(functions)
-        for obj in gc.get_objects():
-            kind = type(obj)
-            if kind is RealLock:
-                pairs.append((obj, wrap_lock(obj)))
-            elif kind is RealRLock:
-                pairs.append((obj, wrap_rlock(obj)))
-            elif kind is RealSimpleQueue:
-                pairs.append((obj, wrap_simple_queue(obj)))
-            elif kind is thread_state.RealLocal:
-                pairs.append((obj, thread_state.wrap_local(obj)))
+        for obj in objects_of_types(_WRAP.keys() | _with_subclasses(_Executor)):
+            wrap = _WRAP.get(type(obj))
+            if wrap is None:
+                self.executors.add(obj)
+            else:
+                pairs.append((obj, wrap(obj)))
         own = {
             id(vars(module))
             for name, module in list(sys.modules.items())

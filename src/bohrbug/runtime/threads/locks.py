@@ -13,6 +13,7 @@ import warnings
 from sys import _getframe
 from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE, YIELD
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
@@ -389,6 +390,9 @@ class RLock(_Lock):
             f"at {id(self):#x}>"
         )
 
+
+if native is not None:
+    native.use_locks(_Lock, real_allocate_lock, INTERNAL_MODULES)
 
 for _class in (lock, RLock):
     _class.__module__ = "_thread"

@@ -68,6 +68,10 @@ class Outside:
         # This process is itself a child, forked by a task.
         self.in_child = False
 
+    def let_go(self) -> None:
+        """The execution is over: do not keep it alive."""
+        del self._execution
+
     def alarm(self) -> float:
         """Real seconds until an alarm that the test has set; 0 if there is none."""
         if not self.alarm_set or _real_getitimer is None:

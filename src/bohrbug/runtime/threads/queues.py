@@ -17,9 +17,9 @@ from bohrbug.runtime.threads.control import (
     real_get_ident,
 )
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.locks import _Lock
+from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.synchronizers import _registering, place_of
+from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
 
 patches = Patches()
 
@@ -47,6 +47,34 @@ def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
     execution.note_gate(size > 0 or shut_down, has_room or shut_down, waits)
 
 
+def _always() -> bool:
+    return True
+
+
+def _mutex_of(self: Any) -> Callable[[], bool]:
+    """Whether the queue's mutex is free; asked at every step while a task waits."""
+    mutex = self.mutex
+    return mutex._is_free if isinstance(mutex, _Lock) else _always
+
+
+def _taken_mutex(self: Any, condition: Any) -> Any:
+    """The real lock of the queue's mutex, taken, if nobody waits for ``condition``.
+
+    Then there is nobody to notify, and what the original does beside moving the item can't be
+    seen. Else ``None``, and the original has to do it all.
+    """
+    mutex = self.mutex
+    if (
+        type(mutex) is lock
+        and type(condition) is _Condition
+        and not condition._waiters  # type: ignore[attr-defined]
+        and not getattr(self, "is_shutdown", False)
+        and mutex._real.acquire(False)
+    ):
+        return mutex._real
+    return None
+
+
 @patches.method(_Queue, "put")
 def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None) -> None:
     execution = controlled()
@@ -61,16 +89,18 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
     place = place_of(frame)
     if self.maxsize <= 0 or not block or (timeout is not None and timeout < 0):
         if not task.inside:
-            execution.perform(PUT, state, place, lambda: _mutex_is_free(self))
+            execution.perform(PUT, state, place, _mutex_of(self))
             _note_gate(execution, self, False)
             if self.maxsize > 0 and self._qsize() >= self.maxsize:
                 execution.observe(state, place)
     else:
 
+        mutex_is_free = _mutex_of(self)
+
         def ready() -> bool:
             return (
                 self._qsize() < self.maxsize or getattr(self, "is_shutdown", False)
-            ) and _mutex_is_free(self)
+            ) and mutex_is_free()
 
         if execution.perform(PUT, state, place, ready, timeout):
             timeout = None
@@ -78,7 +108,17 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         block = False
     task.inside += 1
     try:
-        _queue_put(self, item, block, timeout)
+        real = None
+        if self.maxsize <= 0 or not (block or self._qsize() >= self.maxsize):
+            real = _taken_mutex(self, self.not_empty)
+        if real is None:
+            _queue_put(self, item, block, timeout)
+            return
+        try:
+            self._put(item)
+            self.unfinished_tasks += 1
+        finally:
+            real.release()
     finally:
         task.inside -= 1
 
@@ -96,23 +136,33 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     place = place_of(frame)
     if not block or (timeout is not None and timeout < 0):
         if not task.inside:
-            execution.perform(GET, state, place, lambda: _mutex_is_free(self))
+            execution.perform(GET, state, place, _mutex_of(self))
             _note_gate(execution, self, False)
             if not self._qsize():
                 execution.observe(state, place)
     else:
 
+        mutex_is_free = _mutex_of(self)
+
         def ready() -> bool:
-            return (self._qsize() > 0 or getattr(self, "is_shutdown", False)) and _mutex_is_free(
-                self
-            )
+            return (
+                self._qsize() > 0 or getattr(self, "is_shutdown", False)
+            ) and mutex_is_free()
 
         execution.perform(GET, state, place, ready, timeout)
         _note_gate(execution, self, True)
         block = False
     task.inside += 1
     try:
-        return _queue_get(self, block, timeout)
+        real = None
+        if not block and self._qsize() > 0:
+            real = _taken_mutex(self, self.not_full)
+        if real is None:
+            return _queue_get(self, block, timeout)
+        try:
+            return self._get()
+        finally:
+            real.release()
     finally:
         task.inside -= 1
 

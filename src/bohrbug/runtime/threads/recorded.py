@@ -10,7 +10,8 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
 if TYPE_CHECKING:
-    from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.resources import ResourceTable
+    from bohrbug.runtime.threads.task import Task
 
 _COLUMNS = ("choices", "tasks", "operations", "enabled", "timed", "yielded")
 
@@ -21,14 +22,18 @@ class RecordedTrace(Trace):
     Most traces of a random search are never looked at beyond their outcome.
     """
 
-    __slots__ = ("_execution", "_rows")
+    __slots__ = ("_all_tasks", "_resource_table", "_rows", "_was_looked_at")
 
-    _execution: Execution
+    # Not the execution, which has the trace: an execution dies when nobody needs it any more.
+    _all_tasks: list[Task]
+    _resource_table: ResourceTable
     _rows: list[tuple[Any, ...]]
+    _was_looked_at: bool
 
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
         if name in _COLUMNS:
+            self._was_looked_at = True
             columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(_COLUMNS)
             for column, values in zip(_COLUMNS, columns, strict=True):
                 setattr(self, column, list(values))
@@ -37,10 +42,10 @@ class RecordedTrace(Trace):
                 task.id: TaskInfo(
                     task.id, task.name, task.target, task.daemon, site_of(task.spawned)
                 )
-                for task in self._execution.all_tasks
+                for task in self._all_tasks
             }
         elif name == "resources":
-            self.resources = self._execution.resources.descriptions()
+            self.resources = self._resource_table.descriptions()
         else:
             raise AttributeError(name)
         return object.__getattribute__(self, name)
@@ -48,26 +53,35 @@ class RecordedTrace(Trace):
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def task_count(self) -> int:
+        """See :class:`~bohrbug.model.trace.Trace`."""
+        return len(self._all_tasks)
+
     def forget(self) -> None:
         """Drop the columns, which were looked at before the last row was written."""
-        for column in _COLUMNS:
-            try:
+        if self._was_looked_at:
+            self._was_looked_at = False
+            for column in _COLUMNS:
                 delattr(self, column)
-            except AttributeError:
-                return
 
 
-def recorded_trace(plan: Plan, execution: Execution, rows: list[tuple[Any, ...]]) -> RecordedTrace:
+def recorded_trace(
+    plan: Plan, all_tasks: list[Task], resources: ResourceTable, rows: list[tuple[Any, ...]]
+) -> RecordedTrace:
     """The trace of an execution that is about to begin.
 
     Parameters:
         plan: what is executed.
-        execution: what executes it.
+        all_tasks: the tasks of the execution; grows.
+        resources: of the execution.
         rows: choice, task, operation, enabled, timed, yielded for each step; grows.
     """
     trace = RecordedTrace.__new__(RecordedTrace)
-    trace._execution = execution
+    trace._all_tasks = all_tasks
+    trace._resource_table = resources
     trace._rows = rows
+    trace._was_looked_at = False
     trace.plan = plan
     trace.arities = {}
     trace.final_pending = {}

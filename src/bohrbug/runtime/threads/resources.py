@@ -6,7 +6,7 @@ import os
 import weakref
 from typing import Any
 
-from bohrbug.model.operation import Resource, ResourceId
+from bohrbug.model.operation import Resource, ResourceId, TaskId
 from bohrbug.model.site import site_of
 
 
@@ -76,6 +76,8 @@ class ResourceTable:
             of an exploration.
     """
 
+    __slots__ = ("_by_identity", "_named", "_names", "_states", "serial")
+
     _serials = 0
 
     def __init__(self, names: dict[int, Any] | None = None) -> None:
@@ -92,6 +94,13 @@ class ResourceTable:
         if state is None:
             state = self._named[id] = ResourceState(id, type or label, label=label)
             self._states.append(state)
+        return state
+
+    def thread(self, task_id: TaskId) -> ResourceState:
+        """The thread resource of a task."""
+        state = self._named.get(task_id)
+        if state is None:
+            state = self.state_named(task_id, f"thread {task_id}", "Thread")
         return state
 
     def new(self, task: Any, type: str, created: Any = None) -> ResourceState:

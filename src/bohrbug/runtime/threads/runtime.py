@@ -10,6 +10,7 @@ from enum import Enum
 from types import CodeType
 from typing import Any, Protocol, Self
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
@@ -23,7 +24,7 @@ from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.task import CarrierPool
-from bohrbug.runtime.threads.variables import AccessMonitor, PlaceSet, Types, Variables
+from bohrbug.runtime.threads.variables import AccessMonitor, PlaceSet, Shadow, Types, Variables
 
 
 class Level(str, Enum):
@@ -98,11 +99,12 @@ class _Sink(AccessMonitor):
 class _PointSink:
     """The sink while nobody looks for races: only scheduling points matter."""
 
-    __slots__ = ("_execution", "_points", "_variables", "enabled")
+    __slots__ = ("_execution", "_owners", "_points", "_variables", "enabled")
 
     def __init__(self, execution: Execution, variables: Variables, points: PlaceSet) -> None:
         self._execution = execution
         self._variables = variables
+        self._owners = variables.owners
         self._points = points.by_identity
         self.enabled = False
 
@@ -172,7 +174,7 @@ class _SpinSink:
         self._usual.breaker()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Executed:
     """What :meth:`ThreadsRuntime.execute` tells besides the trace.
 
@@ -210,6 +212,8 @@ DISCOVERIES = frozenset({1, 2, 10, 100, 1_000, 10_000})
 
 COLLECTED_EVERY = 20
 """Explorations between two full garbage collections."""
+
+_OWN_FOLDER = __file__.rpartition("bohrbug")[0] + "bohrbug"
 
 _entered = itertools.count(1)
 
@@ -370,6 +374,7 @@ class ThreadsRuntime:
             new_points = len(self._new_points)
         if variables is not None:
             variables.clear()
+        execution.let_go()
         if gc.get_count()[0] > 20_000:
             gc.collect(1)
         return Executed(
@@ -429,7 +434,12 @@ class ThreadsRuntime:
     def _rewrite(self, codes: Iterable[CodeType]) -> None:
         known = {id(code) for code in self._codes}
         originals = [self._rewriter.original(code) for code in codes]
-        fresh = [code for code in originals if id(code) not in known]
+        # Our own functions, hooks among them, are never in scope; looking for them takes time.
+        fresh = [
+            code
+            for code in originals
+            if id(code) not in known and not code.co_filename.startswith(_OWN_FOLDER)
+        ]
         self._codes.extend(fresh)
         if not fresh:
             return
@@ -505,6 +515,10 @@ class ThreadsRuntime:
             self._with_points.clear()
             gc.freeze()
         return executed.trace, executed.beyond_gil
+
+
+if native is not None:
+    native.use_sinks(AccessMonitor, _Sink, _PointSink, Shadow, READ, WRITE)
 
 
 def _as_it_is(function: Any) -> Any:

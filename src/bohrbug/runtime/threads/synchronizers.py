@@ -36,6 +36,8 @@ from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
 
+_THREADING = vars(threading)
+
 
 def is_quiet(execution: Execution, frame: Any) -> bool:
     """Whether an operation called from ``frame`` is no scheduling point of its own."""
@@ -65,7 +67,11 @@ def _registering(cls: type, type_name: str) -> None:
     @patches.method(cls, "__init__")
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         execution = current.execution
-        if execution is not None and real_get_ident() == current.thread:
+        if execution is None or _getframe(1).f_globals is _THREADING:
+            # A part of another primitive; or it is not made under control.
+            original(self, *args, **kwargs)
+            return
+        if real_get_ident() == current.thread:
             frame = _getframe(1)
             if type_name == "Future":
                 # Made by an executor on behalf of who submits.
@@ -82,9 +88,6 @@ def _registering(cls: type, type_name: str) -> None:
                     _adopt_own_lock(self, execution, place_of(frame))
                 return
         original(self, *args, **kwargs)
-
-
-_THREADING = vars(threading)
 
 
 def outermost(frame: Any) -> Any:

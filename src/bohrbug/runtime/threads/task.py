@@ -121,6 +121,10 @@ class Task:
         self.local_values: dict[Any, dict[str, Any]] = {}
         self.running_loop: Any = None
 
+    def has_ended(self) -> bool:
+        """Whether the task is over: what joins it waits for."""
+        return self.ended
+
     def __repr__(self) -> str:
         return f"<Task {self.id} {self.name}>"
 
@@ -151,7 +155,7 @@ class Carrier(greenlet):
             task.carrier = None
             task.function = None
             del task
-            self.task = None
+            self.task = self.next_greenlet = None
             self.pool.put(self)
             successor.switch()
 

@@ -51,22 +51,35 @@ def _new_ident(execution: Execution) -> int:
     return _FIRST_IDENT + len(execution.all_tasks)
 
 
+def _label_of(thread: Any) -> str:
+    """What a ``Thread`` runs, for people."""
+    target = getattr(thread, "_target", None)
+    if target is None:
+        return f"{type(thread).__qualname__}.run"
+    return getattr(target, "__qualname__", None) or type(target).__qualname__
+
+
 def _describe(function: Any, kwargs: Any) -> tuple[str, str, bool, Any]:
     """Name, target, daemon flag and ``Thread`` object of what is about to start."""
     thread = getattr(function, "__self__", None)
     if isinstance(thread, _Thread):
-        target = getattr(thread, "_target", None)
-        if target is None:
-            label = f"{type(thread).__qualname__}.run"
-        else:
-            label = getattr(target, "__qualname__", None) or type(target).__qualname__
-        return thread._name, label, thread._daemonic, thread  # type: ignore[attr-defined]
+        return thread._name, _label_of(thread), thread._daemonic, thread  # type: ignore[attr-defined]
     label = getattr(function, "__qualname__", None) or type(function).__qualname__
     return label, label, True, None
 
 
+_THREADING = vars(threading)
+_OURS = globals()
+
+
 def _caller_outside_threading() -> Any:
     frame = _getframe(2)
+    if frame.f_globals is _THREADING or frame.f_globals is _OURS:
+        return _outside_threading(frame)
+    return frame
+
+
+def _outside_threading(frame: Any) -> Any:
     while frame.f_globals.get("__name__") in ("threading", __name__) and frame.f_back:
         frame = frame.f_back
     return frame
@@ -285,13 +298,11 @@ def _start(self: Any) -> None:
         if target is not None:
             self._target = instrument_callable(target)
         if not task.inside:
-            child = f"{task.id}.{task.children + 1}"
-            state = execution.resources.state_named(child, f"thread {child}", "Thread")
+            state = execution.resources.thread(f"{task.id}.{task.children + 1}")
             execution.perform(SPAWN, state, place)
         if can_start_directly(self):
             ident = _new_ident(execution)
-            label = _describe(self._bootstrap, None)[1]
-            start_directly(execution, self, place, ident, label, _join_handle_to_task)
+            start_directly(execution, self, place, ident, _label_of(self), _join_handle_to_task)
             return
     task.inside += 1
     try:
@@ -334,7 +345,7 @@ def _join(self: Any, timeout: float | None = None) -> None:
             if not joined.ended:
                 execution.observe(joined.state, place_of(frame))
     else:
-        execution.perform(JOIN, joined.state, place_of(frame), lambda: joined.ended, timeout)
+        execution.perform(JOIN, joined.state, place_of(frame), joined.has_ended, timeout)
     if joined.ended and joined.started_directly:
         # What the original would do now has been done at the end of the task.
         return

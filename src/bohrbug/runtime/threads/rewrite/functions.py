@@ -6,12 +6,12 @@ one.
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
+from bohrbug.runtime.threads.heap import functions_in, functions_running
 from bohrbug.runtime.threads.rewrite import attributes, builtins_table
 from bohrbug.runtime.threads.rewrite.rewriter import GlobalsView, rewrite, stored_globals
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -51,16 +51,11 @@ class Rewriter:
         Returns:
             How many functions were changed.
         """
-        wanted = {id(code): code for code in codes if id(code) not in self._originals}
+        wanted = [code for code in codes if id(code) not in self._originals]
         if not wanted:
             return 0
-        everywhere = _all_functions()
-        functions = [
-            function
-            for function in everywhere
-            if id(function.__code__) in wanted and self.scope.includes(function)
-        ]
-        self._make_views([function.__globals__ for function in functions], everywhere)
+        functions = [each for each in functions_running(wanted) if self.scope.includes(each)]
+        self._make_views(function.__globals__ for function in functions)
         return sum(self.install_function(function) for function in functions)
 
     def install_function(self, function: FunctionType) -> bool:
@@ -123,10 +118,9 @@ class Rewriter:
             if function is not None:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
-        made = {id(code): code for view in self._views.values() for _, code in view.made.values()}
-        for function in _all_functions():
-            if id(function.__code__) in made:
-                function.__code__ = self.original(function.__code__)
+        made = [code for view in self._views.values() for _, code in view.made.values()]
+        for function in functions_running(made):
+            function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
         builtins_table.forget_classes()
@@ -136,33 +130,40 @@ class Rewriter:
             self._make_views([namespace])
         return self._views[id(namespace)]
 
-    def _make_views(
-        self, namespaces: Iterable[dict[str, Any]], everywhere: list[FunctionType] | None = None
-    ) -> None:
-        """Find out which globals the functions of some modules store.
-
-        Parameters:
-            namespaces: of the modules.
-            everywhere: all functions there are, if the caller has them already.
-        """
+    def _make_views(self, namespaces: Iterable[dict[str, Any]]) -> None:
+        """Find out which globals the functions of some modules store."""
         fresh = {id(each): each for each in namespaces if id(each) not in self._views}
         if not fresh:
             return
         names: dict[int, set[str]] = {key: set() for key in fresh}
         seen: set[int] = set()
-        for function in _all_functions() if everywhere is None else everywhere:
-            if id(function.__globals__) in fresh:
-                code = self.original(function.__code__)
-                if id(code) not in seen:
-                    seen.add(id(code))
-                    names[id(function.__globals__)] |= stored_globals(code)
+        for function in functions_in(list(fresh.values())):
+            code = self.original(function.__code__)
+            if id(code) not in seen:
+                seen.add(id(code))
+                names[id(function.__globals__)] |= stored_globals(code)
         for key, namespace in fresh.items():
-            self._views[key] = GlobalsView(namespace, frozenset(names[key]))
+            view = self._views[key] = _view_of(namespace, frozenset(names[key]), self.breakers)
+            self._originals.update((id(made), original) for original, made in view.made.values())
 
 
-def _all_functions() -> list[FunctionType]:
-    """All function objects that the collector knows of.
+_VIEWS_KEPT = 500
+"""Views that are kept, with the code rewritten for them, for the next explorations."""
 
-    Asking it for the referrers of some code objects takes time in proportion to their number.
+_views: dict[tuple[int, bool], GlobalsView] = {}
+
+
+def _view_of(namespace: dict[str, Any], stored: frozenset[str], breakers: bool) -> GlobalsView:
+    """The view of a namespace, with all that was rewritten for it before, if that still holds.
+
+    Tests of a suite run much the same functions, and rewriting one takes about a millisecond.
     """
-    return [found for found in gc.get_objects() if type(found) is FunctionType]
+    key = (id(namespace), breakers)
+    # Taken out to be put in at the end: the oldest goes first.
+    view = _views.pop(key, None)
+    if view is None or not view.holds(namespace, stored):
+        view = GlobalsView(namespace, stored)
+    _views[key] = view
+    if len(_views) > _VIEWS_KEPT:
+        del _views[next(iter(_views))]
+    return view

@@ -35,6 +35,7 @@ from types import (
 )
 from typing import Any, Protocol
 
+from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
@@ -97,6 +98,8 @@ def set_sink(sink: AccessSink | None) -> None:
     """Tell accesses to ``sink`` from now on; ``None`` for nobody."""
     global _active, _attribute, _item, _whole, _breaker, _expected
     _expected = None
+    if native is not None:
+        native.set_sink(sink)
     if sink is None:
         _active = False
         _attribute = _item = _whole = _breaker = _ignore
@@ -226,6 +229,7 @@ def _tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: 
 # --- Hooks of attributes, globals and cells ------------------------------------------------------
 
 
+@twin
 def read_attribute(owner: Any, name: str, kinds: Kinds, place: Place) -> None:
     """``owner.name`` is about to be loaded."""
     if _active:
@@ -236,6 +240,7 @@ def read_attribute(owner: Any, name: str, kinds: Kinds, place: Place) -> None:
             _tell_attribute(owner, name, kind, False, place)
 
 
+@twin
 def write_attribute(owner: Any, name: str, kinds: Kinds, place: Place) -> None:
     """``owner.name`` is about to be stored or deleted."""
     if _active:
@@ -255,24 +260,28 @@ def read_super_attribute(class_: Any, owner: Any, name: str, place: Place) -> No
             _attribute(found, name, False, place)
 
 
+@twin
 def read_global(scope: Globals, name: str, place: Place) -> None:
     """A global is about to be loaded."""
     if _active:
         _item(scope.namespace, name, False, place)
 
 
+@twin
 def write_global(scope: Globals, name: str, place: Place) -> None:
     """A global is about to be stored or deleted."""
     if _active:
         _item(scope.namespace, name, True, place)
 
 
+@twin
 def read_cell(cell: Any, place: Place) -> None:
     """A variable that closures share is about to be loaded."""
     if _active:
         _whole(cell, False, place)
 
 
+@twin
 def write_cell(cell: Any, place: Place) -> None:
     """A variable that closures share is about to be stored or deleted."""
     if _active:
@@ -340,6 +349,7 @@ _CONTAINER = table.CONTAINER
 _SCALARS = frozenset({int, float, str, bool, bytes, complex})
 
 
+@twin
 def read_item(owner: Any, key: Any, place: Place) -> None:
     """``owner[key]`` is about to be loaded."""
     if _active:
@@ -353,6 +363,7 @@ def read_item(owner: Any, key: Any, place: Place) -> None:
                 _subscript(owner, key, family, False, place)
 
 
+@twin
 def write_item(owner: Any, key: Any, place: Place) -> None:
     """``owner[key]`` is about to be stored."""
     if _active:
@@ -794,3 +805,18 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
         known = CALLABLE_PLACES[name] = Place((code, 0))
     place = known
     return run
+
+
+if native is not None:
+    native.use_hooks(
+        Globals,
+        INSTANCE,
+        SKIP,
+        _tell_attribute,
+        _subscript,
+        _GETITEM,
+        _SETITEM,
+        _MAPPING,
+        _SEQUENCE,
+        _DICT_OWNERS,
+    )

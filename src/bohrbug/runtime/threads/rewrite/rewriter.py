@@ -54,9 +54,27 @@ class GlobalsView:
         # not be the same function.
         self.made: dict[int, tuple[CodeType, CodeType]] = {}
         self.skipped: dict[CodeType, str] = {}
+        # The answers that what was rewritten depends on.
+        self._answers: dict[str, bool] = {}
+        self._is_mixed = False
+
+    def holds(self, namespace: dict[str, Any], stored: frozenset[str]) -> bool:
+        """Whether what was rewritten for this view would be rewritten the same now."""
+        return (
+            self.namespace is namespace
+            and not self._is_mixed
+            and self.stored == stored
+            and all(self._decide(name) == answer for name, answer in self._answers.items())
+        )
 
     def may_change(self, name: str) -> bool:
         """Whether a read of the global is told."""
+        answer = self._decide(name)
+        if self._answers.setdefault(name, answer) != answer:
+            self._is_mixed = True
+        return answer
+
+    def _decide(self, name: str) -> bool:
         if name in self.stored:
             return True
         if name in self.namespace:

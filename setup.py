@@ -1,0 +1,33 @@
+"""What is compiled; everything else about the project is in pyproject.toml."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+ACCELERATOR = Path("src", "bohrbug", "accelerator")
+
+
+def extensions() -> list[Extension]:
+    """The accelerator; without a compiler the installation goes on without it."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        # It counts on the GIL; importing it would switch that on.
+        return []
+    sources = sorted(path.as_posix() for path in ACCELERATOR.glob("*.c"))
+    headers = sorted(path.as_posix() for path in ACCELERATOR.glob("*.h"))
+    arguments = [] if sys.platform == "win32" else ["-std=c11", "-Wall", "-Wextra"]
+    return [
+        Extension(
+            "bohrbug.accelerator._accelerator",
+            sources,
+            depends=headers,
+            extra_compile_args=arguments,
+            optional=True,
+        )
+    ]
+
+
+setup(ext_modules=extensions())

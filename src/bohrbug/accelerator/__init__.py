@@ -1,0 +1,45 @@
+"""Whether the hot paths run in C: decided here and nowhere else.
+
+The Python code is the reference and does everything.  A class whose methods are called at every
+scheduling point or access hands itself over to the C module, if there is one, which
+puts *twins* in the place of those methods: functions that do the common case
+and call the Python method that they replace for everything else.
+
+Set ``BOHRBUG_PURE_PYTHON=1`` to do without.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _load() -> tuple[Any, str]:
+    """The C module, or ``None``, and what ``bohrbug --version`` says of it."""
+    if os.environ.get("BOHRBUG_PURE_PYTHON", "") not in ("", "0"):
+        return None, "pure Python, as BOHRBUG_PURE_PYTHON asks for"
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return None, "pure Python, as the accelerator needs the GIL"
+    try:
+        return import_module("bohrbug.accelerator._accelerator"), "accelerated in C"
+    except ImportError as problem:
+        if isinstance(problem, ModuleNotFoundError):
+            return None, "pure Python, as the accelerator was not compiled"
+        return None, f"pure Python, as the accelerator can't be loaded: {problem}"
+
+
+native: Any
+"""The C module; ``None``: everything is done in Python."""
+description: str
+"""Which of the two is in use, and why, for people."""
+native, description = _load()
+
+
+def twin(function: _Function) -> _Function:
+    """Decorator: the function of that name in C if there is one, else the function itself."""
+    return function if native is None else getattr(native, function.__name__, function)

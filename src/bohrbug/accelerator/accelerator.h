@@ -1,0 +1,131 @@
+/* What the parts of the accelerator share.
+ *
+ * The Python code is the reference.  A twin does the common case of a Python
+ * function, with the same effects in the same order, and calls that function for
+ * everything else *before* it has any effect of its own.  It reads and writes the
+ * objects of the Python code where they are: the classes stay written in Python,
+ * and their hot attributes are in slots, whose offsets are looked up once.
+ *
+ * Everything here runs with the GIL held.
+ */
+#ifndef BOHRBUG_ACCELERATOR_H
+#define BOHRBUG_ACCELERATOR_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+
+/* What trying the common case came to. */
+typedef enum {
+    FAILED = -1, /* an exception is set */
+    RARE = 0,    /* nothing was done: the Python function has to do it */
+    DONE = 1,
+} Progress;
+
+/* -- slots of Python classes ---------------------------------------------------- */
+
+/* A slot of a Python class, and where in its instances it is. */
+typedef struct {
+    const char *name;
+    Py_ssize_t offset;
+} Slot;
+
+/* Look up the offsets of some slots, up to one without a name. */
+int find_slots(PyObject *cls, Slot *slots);
+
+/* What is in a slot, a borrowed reference; NULL, without an exception, if nothing is. */
+static inline PyObject *
+slot_get(PyObject *object, Slot slot)
+{
+    return *(PyObject **)((char *)object + slot.offset);
+}
+
+static inline void
+slot_set(PyObject *object, Slot slot, PyObject *value)
+{
+    PyObject **place = (PyObject **)((char *)object + slot.offset);
+    PyObject *before = *place;
+    *place = Py_NewRef(value);
+    Py_XDECREF(before);
+}
+
+/* The int in a slot; -1 with an exception if there is none. */
+static inline Py_ssize_t
+slot_int(PyObject *object, Slot slot)
+{
+    PyObject *value = slot_get(object, slot);
+    if (value == NULL) {
+        PyErr_SetString(PyExc_AttributeError, slot.name);
+        return -1;
+    }
+    return PyLong_AsSsize_t(value);
+}
+
+/* -- twins ---------------------------------------------------------------------- */
+
+/* A method in C, and the Python function that it stands in for. */
+typedef struct {
+    PyMethodDef definition;
+    PyObject *reference;
+} Twin;
+
+/* Put some twins, up to one without a name, in the place of the methods of a class. */
+int take_over(PyObject *cls, Twin *twins);
+
+/* -- scheduling.c --------------------------------------------------------------- */
+
+extern PyObject *acquire_kind, *release_kind, *task_killed;
+
+/* The execution that controls the calling code, borrowed; NULL if none does. */
+PyObject *controlling_execution(void);
+/* Its running task, borrowed. */
+PyObject *running_task(PyObject *execution);
+/* Whether the running task is within a modelled primitive; -1: exception. */
+int is_inside(PyObject *task);
+/* Note in a task, or no more, that it holds a lock. */
+int note_holding(PyObject *task, PyObject *lock, PyObject *place);
+int note_released(PyObject *task, PyObject *lock);
+/* Whether a resource's state belongs to this execution. */
+bool is_of_execution(PyObject *state, PyObject *execution);
+/* ``Execution.perform`` with no more arguments than these; ``ready`` may be NULL. */
+Progress perform(PyObject *execution, PyObject *kind, PyObject *state, PyObject *place,
+                 PyObject *ready);
+/* ``Execution.access``. */
+int access_point(PyObject *execution, PyObject *place, PyObject *kind, PyObject *shadow);
+/* ``execution.current.index`` */
+Py_ssize_t running_index(PyObject *execution);
+/* ``(code object, instruction offset)`` of the Python code that called. */
+PyObject *calling_place(void);
+
+PyObject *use_execution(PyObject *module, PyObject *arguments);
+PyObject *use_policies(PyObject *module, PyObject *arguments);
+
+/* -- locks.c -------------------------------------------------------------------- */
+
+PyObject *use_locks(PyObject *module, PyObject *arguments);
+
+/* -- detector.c ----------------------------------------------------------------- */
+
+/* ``RaceDetector.synchronise``, or the same of whatever stands for a detector. */
+int synchronise(PyObject *detector, Py_ssize_t task_index, PyObject *state, bool is_write);
+PyObject *use_detector(PyObject *module, PyObject *arguments);
+
+/* -- accesses.c ----------------------------------------------------------------- */
+
+PyObject *use_sinks(PyObject *module, PyObject *arguments);
+PyObject *use_hooks(PyObject *module, PyObject *arguments);
+PyObject *set_sink(PyObject *module, PyObject *sink);
+extern PyMethodDef hook_definitions[];
+
+/* -- heap.c --------------------------------------------------------------------- */
+
+PyObject *objects_of_types(PyObject *module, PyObject *types);
+PyObject *referrers(PyObject *module, PyObject *objects);
+PyObject *functions_running(PyObject *module, PyObject *codes);
+PyObject *functions_in(PyObject *module, PyObject *namespaces);
+
+/* -- hashes.c ------------------------------------------------------------------- */
+
+PyObject *chained_states(PyObject *module, PyObject *arguments);
+
+#endif

@@ -1,0 +1,445 @@
+/* Accesses to data: the hooks that rewritten code calls, and the sinks that they tell.
+ *
+ * See bohrbug/runtime/threads/rewrite/hooks.py, variables.py and runtime.py there.
+ */
+#include "accelerator.h"
+
+/* -- sinks -------------------------------------------------------------------------- */
+
+static PyTypeObject *monitor_type, *watching_type, *point_sink_type;
+static PyObject *read_kind, *write_kind;
+
+enum { ENABLED, EPOCHS, EXECUTION, DETECTOR, ON_POINT, OWNERS, POINTS, TAGS };
+static Slot monitor_slots[] = {
+    [ENABLED] = {"enabled", 0}, [EPOCHS] = {"_epochs", 0}, [EXECUTION] = {"_execution", 0},
+    [DETECTOR] = {"_detector", 0}, [ON_POINT] = {"_on_point", 0}, [OWNERS] = {"_owners", 0},
+    [POINTS] = {"_points", 0}, [TAGS] = {"_tags", 0}, {0},
+};
+enum { POINT_ENABLED, POINT_EXECUTION, POINT_OWNERS, POINT_POINTS };
+static Slot point_sink_slots[] = {
+    [POINT_ENABLED] = {"enabled", 0}, [POINT_EXECUTION] = {"_execution", 0},
+    [POINT_OWNERS] = {"_owners", 0}, [POINT_POINTS] = {"_points", 0}, {0},
+};
+enum { SHADOW_READS, SHADOW_WRITES };
+static Slot shadow_slots[] = {[SHADOW_READS] = {"reads", 0}, [SHADOW_WRITES] = {"writes", 0}, {0}};
+
+/* What is accessed: ``owner.name``, ``owner[key]``, or all of ``owner``. */
+typedef enum { ATTRIBUTE, ITEM, WHOLE } What;
+static PyObject *texts[3], *text_attributes, *text_items, *text_whole, *text_read, *text_write;
+
+/* The same methods of the two classes, by What. */
+static Twin monitor_twins[4], point_sink_twins[4];
+
+/* dict[id(object)], borrowed; NULL if it is not there or an exception is set. */
+static PyObject *
+by_identity(PyObject *dict, PyObject *object)
+{
+    PyObject *key = PyLong_FromVoidPtr(object);
+    if (key == NULL)
+        return NULL;
+    PyObject *found = PyDict_GetItemWithError(dict, key);
+    Py_DECREF(key);
+    return found;
+}
+
+/* The variable, if it is known already: a new reference. NULL: not known, or an exception. */
+static PyObject *
+known_shadow(PyObject *owners, What what, PyObject *owner, PyObject *key)
+{
+    if (what == ITEM && !PyUnicode_CheckExact(key) && !PyLong_CheckExact(key))
+        return NULL;
+    PyObject *known = by_identity(owners, owner);
+    if (known == NULL)
+        return NULL;
+    if (what == WHOLE) {
+        PyObject *whole = PyObject_GetAttr(known, text_whole);
+        if (whole == Py_None)
+            Py_CLEAR(whole);
+        return whole;
+    }
+    PyObject *shadows = PyObject_GetAttr(known, what == ATTRIBUTE ? text_attributes : text_items);
+    if (shadows == NULL)
+        return NULL;
+    PyObject *shadow = PyDict_GetItemWithError(shadows, key);
+    Py_XINCREF(shadow);
+    Py_DECREF(shadows);
+    return shadow;
+}
+
+/* The sink watches for races: a scheduling point, if it is one, then the detector. */
+static Progress
+tell_monitor(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
+             PyObject *place)
+{
+    PyObject *shadow = known_shadow(slot_get(self, monitor_slots[OWNERS]), what, owner, key);
+    if (shadow == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    Progress progress = FAILED;
+    PyObject *execution = slot_get(self, monitor_slots[EXECUTION]);
+    PyObject *point = by_identity(slot_get(self, monitor_slots[POINTS]), place);
+    if (point == NULL && PyErr_Occurred())
+        goto done;
+    if (point != NULL) {
+        PyObject *arguments[] = {place, is_write ? write_kind : read_kind, shadow};
+        PyObject *result =
+            PyObject_Vectorcall(slot_get(self, monitor_slots[ON_POINT]), arguments, 3, NULL);
+        if (result == NULL)
+            goto done;
+        Py_DECREF(result);
+    }
+    Py_ssize_t index = running_index(execution);
+    PyObject *epoch = PyList_GetItem(slot_get(self, monitor_slots[EPOCHS]), index);
+    PyObject *tag = PyList_GetItem(slot_get(self, monitor_slots[TAGS]), index);
+    PyObject *identity = epoch == NULL || tag == NULL ? NULL : PyLong_FromVoidPtr(place);
+    PyObject *access = identity == NULL ? NULL : PyNumber_Add(identity, tag);
+    Py_XDECREF(identity);
+    if (access == NULL)
+        goto done;
+    PyObject *accesses = slot_get(shadow, shadow_slots[is_write ? SHADOW_WRITES : SHADOW_READS]);
+    PyObject *last = PyDict_GetItemWithError(accesses, access);
+    Py_DECREF(access);
+    int known = last == NULL ? 0 : PyObject_RichCompareBool(last, epoch, Py_EQ);
+    if (known < 0 || PyErr_Occurred())
+        goto done;
+    if (!known) {
+        PyObject *number = PyLong_FromSsize_t(index);
+        PyObject *arguments[] = {slot_get(self, monitor_slots[DETECTOR]), shadow, number, place};
+        PyObject *conflict = number == NULL
+                                 ? NULL
+                                 : PyObject_VectorcallMethod(is_write ? text_write : text_read,
+                                                             arguments, 4, NULL);
+        Py_XDECREF(number);
+        if (conflict == NULL)
+            goto done;
+        Py_DECREF(conflict);
+    }
+    progress = DONE;
+done:
+    Py_DECREF(shadow);
+    return progress;
+}
+
+/* The sink only knows scheduling points. */
+static Progress
+tell_point_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
+                PyObject *place)
+{
+    PyObject *point = by_identity(slot_get(self, point_sink_slots[POINT_POINTS]), place);
+    if (point == NULL)
+        return PyErr_Occurred() ? FAILED : DONE;
+    PyObject *shadow =
+        known_shadow(slot_get(self, point_sink_slots[POINT_OWNERS]), what, owner, key);
+    if (shadow == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    int result = access_point(slot_get(self, point_sink_slots[POINT_EXECUTION]), place,
+                              is_write ? write_kind : read_kind, shadow);
+    Py_DECREF(shadow);
+    return result < 0 ? FAILED : DONE;
+}
+
+/* A method of one of the two sinks; ``key`` is NULL for WHOLE. */
+static int
+tell_known(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool is_write,
+           PyObject *place)
+{
+    Progress progress;
+    PyObject *reference;
+    if (PyObject_TypeCheck(told_sink, point_sink_type)) {
+        if (slot_get(told_sink, point_sink_slots[POINT_ENABLED]) != Py_True)
+            return 0;
+        progress = tell_point_sink(told_sink, what, owner, key, is_write, place);
+        reference = point_sink_twins[what].reference;
+    } else {
+        if (slot_get(told_sink, monitor_slots[ENABLED]) != Py_True)
+            return 0;
+        progress = tell_monitor(told_sink, what, owner, key, is_write, place);
+        reference = monitor_twins[what].reference;
+    }
+    if (progress != RARE)
+        return progress == FAILED ? -1 : 0;
+    PyObject *arguments[5] = {told_sink, owner};
+    size_t count = 2;
+    if (key != NULL)
+        arguments[count++] = key;
+    arguments[count++] = is_write ? Py_True : Py_False;
+    arguments[count++] = place;
+    PyObject *result = PyObject_Vectorcall(reference, arguments, count, NULL);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+static PyObject *
+told(int result)
+{
+    if (result < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+attribute_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 4)
+        return PyErr_Format(PyExc_TypeError, "attribute() takes 4 arguments, not %zd", count);
+    return told(tell_known(self, ATTRIBUTE, arguments[0], arguments[1], arguments[2] == Py_True,
+                           arguments[3]));
+}
+
+static PyObject *
+item_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 4)
+        return PyErr_Format(PyExc_TypeError, "item() takes 4 arguments, not %zd", count);
+    return told(
+        tell_known(self, ITEM, arguments[0], arguments[1], arguments[2] == Py_True, arguments[3]));
+}
+
+static PyObject *
+whole_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 3)
+        return PyErr_Format(PyExc_TypeError, "whole() takes 3 arguments, not %zd", count);
+    return told(tell_known(self, WHOLE, arguments[0], NULL, arguments[1] == Py_True, arguments[2]));
+}
+
+#define SINK_METHOD(name, function)                                                              \
+    {{name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, "See the method in Python."},  \
+     NULL}
+#define SINK_METHODS                                                                             \
+    {                                                                                            \
+        [ATTRIBUTE] = SINK_METHOD("attribute", attribute_method),                                \
+        [ITEM] = SINK_METHOD("item", item_method), [WHOLE] = SINK_METHOD("whole", whole_method), \
+        {{0}, NULL},                                                                             \
+    }
+static Twin monitor_twins[4] = SINK_METHODS;
+static Twin point_sink_twins[4] = SINK_METHODS;
+
+PyObject *
+use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *monitor, *watching, *point_sink, *shadow;
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &monitor, &watching, &point_sink, &shadow,
+                          &read_kind, &write_kind) ||
+        find_slots(monitor, monitor_slots) < 0 ||
+        find_slots(point_sink, point_sink_slots) < 0 || find_slots(shadow, shadow_slots) < 0)
+        return NULL;
+    Py_INCREF(read_kind);
+    Py_INCREF(write_kind);
+    monitor_type = (PyTypeObject *)Py_NewRef(monitor);
+    watching_type = (PyTypeObject *)Py_NewRef(watching);
+    point_sink_type = (PyTypeObject *)Py_NewRef(point_sink);
+    texts[ATTRIBUTE] = PyUnicode_InternFromString("attribute");
+    texts[ITEM] = PyUnicode_InternFromString("item");
+    texts[WHOLE] = PyUnicode_InternFromString("whole");
+    text_attributes = PyUnicode_InternFromString("attributes");
+    text_items = PyUnicode_InternFromString("items");
+    text_whole = PyUnicode_InternFromString("whole");
+    text_read = PyUnicode_InternFromString("read");
+    text_write = PyUnicode_InternFromString("write");
+    if (PyErr_Occurred() || take_over(monitor, monitor_twins) < 0 ||
+        take_over(point_sink, point_sink_twins) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* -- hooks -------------------------------------------------------------------------- */
+
+/* The sink that is told now; NULL: none. */
+static PyObject *sink;
+static PyObject *instance_kind, *skip_kind, *tell_attribute, *subscript, *mapping, *sequence;
+static PyObject *reading, *writing, *dict_owners;
+enum { NAMESPACE };
+static Slot globals_slots[] = {[NAMESPACE] = {"namespace", 0}, {0}};
+
+/* Tell the sink, of whatever class; a new reference to None. */
+static PyObject *
+tell(What what, PyObject *owner, PyObject *key, bool is_write, PyObject *place)
+{
+    /* Another one may take its place while a task waits within. */
+    PyObject *told_sink = Py_NewRef(sink);
+    PyObject *result;
+    if (Py_IS_TYPE(told_sink, watching_type) || Py_IS_TYPE(told_sink, point_sink_type)) {
+        result = told(tell_known(told_sink, what, owner, key, is_write, place));
+    } else {
+        PyObject *arguments[5] = {told_sink, owner};
+        size_t count = 2;
+        if (key != NULL)
+            arguments[count++] = key;
+        arguments[count++] = is_write ? Py_True : Py_False;
+        arguments[count++] = place;
+        result = PyObject_VectorcallMethod(texts[what], arguments, count, NULL);
+    }
+    Py_DECREF(told_sink);
+    return result;
+}
+
+PyObject *
+set_sink(PyObject *Py_UNUSED(module), PyObject *new_sink)
+{
+    Py_XSETREF(sink, new_sink == Py_None ? NULL : Py_NewRef(new_sink));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+wrong_number(void)
+{
+    return PyErr_Format(PyExc_TypeError, "a hook was called with a wrong number of arguments");
+}
+
+/* ``table[type(owner)]``, where the table may work it out; a new reference. */
+static PyObject *
+for_type(PyObject *table, PyObject *owner)
+{
+    PyObject *found = PyDict_GetItemWithError(table, (PyObject *)Py_TYPE(owner));
+    if (found != NULL)
+        return Py_NewRef(found);
+    return PyErr_Occurred() ? NULL : PyObject_GetItem(table, (PyObject *)Py_TYPE(owner));
+}
+
+/* owner, name, kinds, place */
+static PyObject *
+attribute_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
+{
+    if (count != 4)
+        return wrong_number();
+    if (sink == NULL)
+        Py_RETURN_NONE;
+    PyObject *kind = for_type(arguments[2], arguments[0]);
+    if (kind == NULL)
+        return NULL;
+    PyObject *result;
+    if (kind == instance_kind) {
+        result = tell(ATTRIBUTE, arguments[0], arguments[1], is_write, arguments[3]);
+    } else if (kind == skip_kind) {
+        result = Py_NewRef(Py_None);
+    } else {
+        PyObject *all[] = {arguments[0], arguments[1], kind, is_write ? Py_True : Py_False,
+                           arguments[3]};
+        result = PyObject_Vectorcall(tell_attribute, all, 5, NULL);
+    }
+    Py_DECREF(kind);
+    return result;
+}
+
+static PyObject *
+read_attribute(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return attribute_hook(arguments, count, false);
+}
+
+static PyObject *
+write_attribute(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return attribute_hook(arguments, count, true);
+}
+
+/* scope, name, place */
+static PyObject *
+global_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
+{
+    if (count != 3)
+        return wrong_number();
+    if (sink == NULL)
+        Py_RETURN_NONE;
+    return tell(ITEM, slot_get(arguments[0], globals_slots[NAMESPACE]), arguments[1], is_write,
+                arguments[2]);
+}
+
+static PyObject *
+read_global(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return global_hook(arguments, count, false);
+}
+
+static PyObject *
+write_global(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return global_hook(arguments, count, true);
+}
+
+/* cell, place */
+static PyObject *
+cell_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
+{
+    if (count != 2)
+        return wrong_number();
+    if (sink == NULL)
+        Py_RETURN_NONE;
+    return tell(WHOLE, arguments[0], NULL, is_write, arguments[1]);
+}
+
+static PyObject *
+read_cell(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return cell_hook(arguments, count, false);
+}
+
+static PyObject *
+write_cell(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return cell_hook(arguments, count, true);
+}
+
+/* owner, key, place */
+static PyObject *
+item_hook(PyObject *const *arguments, Py_ssize_t count, bool is_write)
+{
+    if (count != 3)
+        return wrong_number();
+    if (sink == NULL)
+        Py_RETURN_NONE;
+    PyObject *owner = arguments[0], *key = arguments[1];
+    PyObject *family = for_type(is_write ? writing : reading, owner);
+    if (family == NULL)
+        return NULL;
+    PyObject *result;
+    int overflow = 0;
+    if (family == Py_None) {
+        result = Py_NewRef(Py_None);
+    } else if ((family == sequence && PyLong_CheckExact(key) &&
+                PyLong_AsLongAndOverflow(key, &overflow) >= 0 && overflow >= 0) ||
+               (family == mapping && PyUnicode_CheckExact(key) &&
+                PyDict_GET_SIZE(dict_owners) == 0)) {
+        result = tell(ITEM, owner, key, is_write, arguments[2]);
+    } else {
+        PyObject *all[] = {owner, key, family, is_write ? Py_True : Py_False, arguments[2]};
+        result = PyObject_Vectorcall(subscript, all, 5, NULL);
+    }
+    Py_DECREF(family);
+    return result;
+}
+
+static PyObject *
+read_item(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return item_hook(arguments, count, false);
+}
+
+static PyObject *
+write_item(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    return item_hook(arguments, count, true);
+}
+
+#define HOOK(name)                                                                               \
+    {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, "See the function in Python."}
+PyMethodDef hook_definitions[] = {
+    HOOK(read_attribute), HOOK(write_attribute), HOOK(read_global), HOOK(write_global),
+    HOOK(read_cell), HOOK(write_cell), HOOK(read_item), HOOK(write_item), {0},
+};
+
+PyObject *
+use_hooks(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *globals;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOO", &globals, &instance_kind, &skip_kind,
+                          &tell_attribute, &subscript, &reading, &writing, &mapping, &sequence,
+                          &dict_owners) ||
+        find_slots(globals, globals_slots) < 0)
+        return NULL;
+    PyObject *kept[] = {instance_kind, skip_kind, tell_attribute, subscript, reading,
+                        writing, mapping, sequence, dict_owners};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        Py_INCREF(kept[i]);
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,252 @@
+/* Lock and RLock: the common case of acquiring and releasing.
+ *
+ * Common is: under control, not within a modelled primitive, a lock of the program,
+ * and a blocking acquire without a timeout.
+ */
+#include "accelerator.h"
+
+enum { CREATED, INTERNAL, OWNER, REAL, STATE };
+static Slot lock_slots[] = {
+    [CREATED] = {"_created", 0}, [INTERNAL] = {"_internal", 0}, [OWNER] = {"_owner", 0},
+    [REAL] = {"_real", 0}, [STATE] = {"_state", 0}, {0},
+};
+#define LOCK(name) slot_get(self, lock_slots[name])
+#define SET_LOCK(name, value) slot_set(self, lock_slots[name], value)
+
+static PyObject *allocate_lock, *internal_modules, *text_name;
+static PyObject *text_acquire, *text_locked, *text_release, *text_is_free;
+
+/* The execution in which an operation on the lock is an ordinary one, borrowed, or NULL. */
+static PyObject *
+ordinary(PyObject *self)
+{
+    PyObject *execution = controlling_execution();
+    if (execution == NULL || LOCK(INTERNAL) != Py_False || is_inside(running_task(execution)))
+        return NULL;
+    PyObject *state = LOCK(STATE);
+    return state != Py_None && is_of_execution(state, execution) ? execution : NULL;
+}
+
+static int
+is_locked(PyObject *self)
+{
+    PyObject *answer = PyObject_CallMethodNoArgs(LOCK(REAL), text_locked);
+    if (answer == NULL)
+        return -1;
+    int locked = PyObject_IsTrue(answer);
+    Py_DECREF(answer);
+    return locked;
+}
+
+static PyObject *
+is_free(PyObject *self, PyObject *Py_UNUSED(nothing))
+{
+    int locked = is_locked(self);
+    return locked < 0 ? NULL : PyBool_FromLong(!locked);
+}
+
+/* Take the real lock, which was free just now. */
+static int
+take(PyObject *self, PyObject *execution, PyObject *place)
+{
+    PyObject *arguments[] = {LOCK(REAL), Py_False};
+    PyObject *taken = PyObject_VectorcallMethod(text_acquire, arguments, 2, NULL);
+    if (taken == NULL)
+        return -1;
+    bool succeeded = taken == Py_True;
+    Py_DECREF(taken);
+    if (!succeeded) {
+        PyErr_SetNone(task_killed);
+        return -1;
+    }
+    PyObject *task = running_task(execution);
+    SET_LOCK(OWNER, task);
+    return note_holding(task, self, place);
+}
+
+static Progress
+acquire(PyObject *self)
+{
+    PyObject *execution = ordinary(self);
+    if (execution == NULL)
+        return RARE;
+    if (LOCK(OWNER) == Py_None) {
+        /* Held by somebody outside our control? */
+        int locked = is_locked(self);
+        if (locked != 0)
+            return locked < 0 ? FAILED : RARE;
+    }
+    PyObject *place = calling_place();
+    PyObject *ready = place == NULL ? NULL : PyObject_GetAttr(self, text_is_free);
+    Progress progress = FAILED;
+    if (ready != NULL) {
+        PyObject *state = Py_NewRef(LOCK(STATE));
+        Py_INCREF(execution);
+        progress = perform(execution, acquire_kind, state, place, ready);
+        if (progress == DONE && take(self, execution, place) < 0)
+            progress = FAILED;
+        Py_DECREF(execution);
+        Py_DECREF(state);
+    }
+    Py_XDECREF(place);
+    Py_XDECREF(ready);
+    return progress;
+}
+
+/* Free the lock, whoever owns it. */
+static int
+let_go(PyObject *self)
+{
+    PyObject *owner = Py_NewRef(LOCK(OWNER));
+    SET_LOCK(OWNER, Py_None);
+    PyObject *result = PyObject_CallMethodNoArgs(LOCK(REAL), text_release);
+    int released = result == NULL ? -1 : 0;
+    Py_XDECREF(result);
+    if (released == 0 && owner != Py_None)
+        released = note_released(owner, self);
+    Py_DECREF(owner);
+    return released;
+}
+
+static Progress
+release(PyObject *self)
+{
+    PyObject *execution = ordinary(self);
+    if (execution == NULL)
+        return RARE;
+    PyObject *place = calling_place();
+    if (place == NULL)
+        return FAILED;
+    PyObject *state = Py_NewRef(LOCK(STATE));
+    Py_INCREF(execution);
+    Progress progress = perform(execution, release_kind, state, place, NULL);
+    if (progress == DONE && let_go(self) < 0)
+        progress = FAILED;
+    Py_DECREF(execution);
+    Py_DECREF(state);
+    Py_DECREF(place);
+    return progress;
+}
+
+/* A lock that a modelled module makes for itself. */
+static Progress
+initialise(PyObject *self)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame == NULL || allocate_lock == NULL)
+        return RARE;
+    PyObject *globals = PyFrame_GetGlobals(frame);
+    PyObject *name = PyDict_GetItemWithError(globals, text_name);
+    int internal = name == NULL || !PyUnicode_Check(name)
+                       ? 0
+                       : PySet_Contains(internal_modules, name);
+    Py_DECREF(globals);
+    if (internal < 0 || PyErr_Occurred())
+        return FAILED;
+    if (!internal)
+        return RARE;
+    PyObject *real = PyObject_CallNoArgs(allocate_lock);
+    if (real == NULL)
+        return FAILED;
+    SET_LOCK(REAL, real);
+    Py_DECREF(real);
+    SET_LOCK(OWNER, Py_None);
+    SET_LOCK(STATE, Py_None);
+    SET_LOCK(CREATED, Py_None);
+    SET_LOCK(INTERNAL, Py_True);
+    return DONE;
+}
+
+/* -- the methods ----------------------------------------------------------------------- */
+
+static PyObject *acquire_method(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+static PyObject *enter_method(PyObject *, PyObject *);
+static PyObject *release_method(PyObject *, PyObject *);
+static PyObject *exit_method(PyObject *, PyObject *const *, Py_ssize_t);
+static PyObject *init_method(PyObject *, PyObject *);
+
+enum { ACQUIRE, ENTER, RELEASE, EXIT, INIT, IS_FREE };
+static Twin lock_twins[] = {
+    [ACQUIRE] = {{"acquire", (PyCFunction)(void (*)(void))acquire_method,
+                  METH_FASTCALL | METH_KEYWORDS, "As ``Lock.acquire``."}, NULL},
+    [ENTER] = {{"__enter__", enter_method, METH_NOARGS, "Acquire."}, NULL},
+    [RELEASE] = {{"release", release_method, METH_NOARGS, "As ``Lock.release``."}, NULL},
+    [EXIT] = {{"__exit__", (PyCFunction)(void (*)(void))exit_method, METH_FASTCALL, "Release."},
+              NULL},
+    [INIT] = {{"__init__", init_method, METH_NOARGS, "Make a lock."}, NULL},
+    [IS_FREE] = {{"_is_free", is_free, METH_NOARGS, "Whether nobody holds the lock."}, NULL},
+    {{0}, NULL},
+};
+
+/* Do it here, or let the method in Python do it. */
+static PyObject *
+finish(Progress progress, PyObject *self, int method)
+{
+    if (progress == FAILED)
+        return NULL;
+    if (progress == RARE)
+        return PyObject_CallOneArg(lock_twins[method].reference, self);
+    return method == ACQUIRE || method == ENTER ? Py_NewRef(Py_True) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+acquire_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (count == 0 && names == NULL)
+        return finish(acquire(self), self, ACQUIRE);
+    /* ``self`` and at most two arguments, blocking and timeout; the method checks them. */
+    Py_ssize_t all_count = count + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyObject *all[8] = {NULL, self};
+    if (all_count > 6) {
+        PyErr_SetString(PyExc_TypeError, "acquire() takes at most 2 arguments");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < all_count; i++)
+        all[2 + i] = arguments[i];
+    return PyObject_Vectorcall(lock_twins[ACQUIRE].reference, all + 1,
+                               (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+}
+
+static PyObject *
+enter_method(PyObject *self, PyObject *Py_UNUSED(nothing))
+{
+    return finish(acquire(self), self, ENTER);
+}
+
+static PyObject *
+release_method(PyObject *self, PyObject *Py_UNUSED(nothing))
+{
+    return finish(release(self), self, RELEASE);
+}
+
+static PyObject *
+exit_method(PyObject *self, PyObject *const *Py_UNUSED(arguments), Py_ssize_t Py_UNUSED(count))
+{
+    return finish(release(self), self, EXIT);
+}
+
+static PyObject *
+init_method(PyObject *self, PyObject *Py_UNUSED(nothing))
+{
+    return finish(initialise(self), self, INIT);
+}
+
+PyObject *
+use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *lock;
+    if (!PyArg_ParseTuple(arguments, "OOO!", &lock, &allocate_lock, &PyFrozenSet_Type,
+                          &internal_modules) ||
+        find_slots(lock, lock_slots) < 0)
+        return NULL;
+    Py_INCREF(allocate_lock);
+    Py_INCREF(internal_modules);
+    text_name = PyUnicode_InternFromString("__name__");
+    text_acquire = PyUnicode_InternFromString("acquire");
+    text_locked = PyUnicode_InternFromString("locked");
+    text_release = PyUnicode_InternFromString("release");
+    text_is_free = PyUnicode_InternFromString("_is_free");
+    if (PyErr_Occurred() || take_over(lock, lock_twins) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}

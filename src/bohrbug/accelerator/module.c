@@ -1,0 +1,35 @@
+/* The module ``bohrbug.accelerator._accelerator``. */
+#include "accelerator.h"
+
+static PyMethodDef functions[] = {
+    {"use_execution", use_execution, METH_VARARGS, "Take over the hot methods of executions."},
+    {"use_policies", use_policies, METH_VARARGS, "Know the executors of policies."},
+    {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
+    {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},
+    {"use_sinks", use_sinks, METH_VARARGS, "Take over the hot methods of sinks of accesses."},
+    {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},
+    {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
+    {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
+    {"functions_running", functions_running, METH_O, "See the function in Python."},
+    {"functions_in", functions_in, METH_O, "See the function in Python."},
+    {"referrers", referrers, METH_O, "See the function in Python."},
+    {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},
+    {0},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_accelerator",
+    .m_doc = "The common cases of the hot paths; see accelerator.h.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC
+PyInit__accelerator(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddFunctions(module, hook_definitions) < 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,687 @@
+/* Scheduling points: the common case of Execution.perform, access and _decide.
+ *
+ * Common is: nobody waits with a timeout, nobody has yielded, the plan can be
+ * followed, nothing rare is due.
+ */
+#include "accelerator.h"
+
+PyObject *acquire_kind, *release_kind, *task_killed;
+
+static PyTypeObject *execution_type, *task_type;
+static PyObject *operation_type, *progress_kinds, *write_kind, *holder;
+static Py_ssize_t time_slice, lonely_steps, spin_reads;
+
+/* Tasks alive at the same time up to which a choice is made here. */
+enum { MOST_TASKS = 96 };
+
+enum {
+    ABORTING, ALIVE, ATOMIC, ATTENTION, CURRENT, DECIDER, DETECTOR, FAIRNESS, GIL, IDLE_YIELDS,
+    LAST_ENABLED, LAST_IDS, MINDS_GIL, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS, SIGNALS,
+    SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
+};
+static Slot execution_slots[] = {
+    [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0}, [ATOMIC] = {"atomic", 0},
+    [ATTENTION] = {"_attention", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0},
+    [DETECTOR] = {"detector", 0}, [FAIRNESS] = {"fairness", 0}, [GIL] = {"gil", 0},
+    [IDLE_YIELDS] = {"_idle_yields", 0}, [LAST_ENABLED] = {"_last_enabled", 0},
+    [LAST_IDS] = {"_last_ids", 0},
+    [MINDS_GIL] = {"_minds_gil", 0}, [NON_PREEMPTIVE] = {"_non_preemptive", 0},
+    [PREFIX] = {"_prefix", 0}, [PREFIX_LENGTH] = {"_prefix_length", 0},
+    [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0}, [ROWS] = {"_rows", 0},
+    [SIGNALS] = {"signals", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
+    [SPINNING] = {"_spinning", 0}, [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0},
+    [TRACE] = {"trace", 0}, [VARIABLES] = {"_variables", 0}, [YIELDING] = {"_yielding", 0},
+    {0},
+};
+
+enum {
+    BLOCKED_SINCE, BREAKABLE, DEADLINE, ENDED, GREENLET, HOLDING, ID, INDEX, INSIDE, LOOKS,
+    PENDING, READY, WAITING, WAITS_FOR,
+};
+static Slot task_slots[] = {
+    [BLOCKED_SINCE] = {"blocked_since", 0}, [BREAKABLE] = {"breakable", 0},
+    [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0}, [HOLDING] = {"holding", 0},
+    [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0}, [LOOKS] = {"looks", 0},
+    [PENDING] = {"pending", 0}, [READY] = {"ready", 0}, [WAITING] = {"waiting", 0},
+    [WAITS_FOR] = {"waits_for", 0}, {0},
+};
+
+enum { STATE_ID, STATE_SERIAL };
+static Slot state_slots[] = {[STATE_ID] = {"id", 0}, [STATE_SERIAL] = {"serial", 0}, {0}};
+enum { TABLE_SERIAL };
+static Slot table_slots[] = {[TABLE_SERIAL] = {"serial", 0}, {0}};
+enum { FAIRNESS_ACTIVE };
+static Slot fairness_slots[] = {[FAIRNESS_ACTIVE] = {"active", 0}, {0}};
+enum { KIND_IS_WRITE, KIND_IS_YIELD };
+static Slot kind_slots[] = {
+    [KIND_IS_WRITE] = {"is_write", 0}, [KIND_IS_YIELD] = {"is_yield", 0}, {0},
+};
+enum { HOLDER_EXECUTION, HOLDER_THREAD };
+static Slot holder_slots[] = {
+    [HOLDER_EXECUTION] = {"execution", 0}, [HOLDER_THREAD] = {"thread", 0}, {0},
+};
+
+#define EXECUTION(name) slot_get(self, execution_slots[name])
+#define SET_EXECUTION(name, value) slot_set(self, execution_slots[name], value)
+#define TASK(task, name) slot_get(task, task_slots[name])
+#define SET_TASK(task, name, value) slot_set(task, task_slots[name], value)
+
+static PyObject *zero, *one, *nothing, *text_choose, *text_switch, *text_effects;
+static PyObject *text_after_signals, *text_priority;
+
+/* -- what locks and others ask ---------------------------------------------------- */
+
+PyObject *
+controlling_execution(void)
+{
+    PyObject *self = slot_get(holder, holder_slots[HOLDER_EXECUTION]);
+    if (self == NULL || self == Py_None || !PyObject_TypeCheck(self, execution_type))
+        return NULL;
+    PyObject *thread = slot_get(holder, holder_slots[HOLDER_THREAD]);
+    if (PyLong_AsUnsignedLong(thread) != PyThread_get_thread_ident() ||
+        EXECUTION(SUSPENDED) != zero) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return self;
+}
+
+PyObject *
+running_task(PyObject *self)
+{
+    return EXECUTION(CURRENT);
+}
+
+int
+is_inside(PyObject *task)
+{
+    return TASK(task, INSIDE) != zero;
+}
+
+int
+note_holding(PyObject *task, PyObject *lock, PyObject *place)
+{
+    return PyDict_SetItem(TASK(task, HOLDING), lock, place);
+}
+
+int
+note_released(PyObject *task, PyObject *lock)
+{
+    PyObject *holding = TASK(task, HOLDING);
+    int contains = PyDict_Contains(holding, lock);
+    return contains > 0 ? PyDict_DelItem(holding, lock) : contains;
+}
+
+bool
+is_of_execution(PyObject *state, PyObject *self)
+{
+    return slot_get(state, state_slots[STATE_SERIAL]) ==
+           slot_get(EXECUTION(RESOURCES), table_slots[TABLE_SERIAL]);
+}
+
+Py_ssize_t
+running_index(PyObject *self)
+{
+    if (PyObject_TypeCheck(self, execution_type))
+        return slot_int(EXECUTION(CURRENT), task_slots[INDEX]);
+    PyObject *task = PyObject_GetAttrString(self, "current");
+    PyObject *index = task == NULL ? NULL : PyObject_GetAttrString(task, "index");
+    Py_ssize_t number = index == NULL ? -1 : PyLong_AsSsize_t(index);
+    Py_XDECREF(task);
+    Py_XDECREF(index);
+    return number;
+}
+
+PyObject *
+calling_place(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "called without a Python frame");
+        return NULL;
+    }
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+    PyObject *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
+    PyObject *place = offset == NULL ? NULL : PyTuple_Pack(2, code, offset);
+    Py_DECREF(code);
+    Py_XDECREF(offset);
+    return place;
+}
+
+/* -- policies --------------------------------------------------------------------- */
+
+static PyTypeObject *priorities_type;
+enum { CHANGES, PRIORITIES };
+static Slot priorities_slots[] = {[CHANGES] = {"_changes", 0}, [PRIORITIES] = {"_priorities", 0}, {0}};
+
+/* PriorityDecider.choose when no priority changes; a borrowed task.
+ * NULL: not so, or an exception is set. */
+static PyObject *
+highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
+{
+    PyObject *changes = slot_get(decider, priorities_slots[CHANGES]);
+    PyObject *priorities = slot_get(decider, priorities_slots[PRIORITIES]);
+    if (PyDict_GET_SIZE(changes) != 0) {
+        PyObject *number = PyLong_FromSsize_t(step);
+        if (number == NULL)
+            return NULL;
+        int changing = PyDict_Contains(changes, number);
+        Py_DECREF(number);
+        if (changing != 0)
+            return NULL;
+    }
+    if (count == 1)
+        return enabled[0];
+    PyObject *best = NULL;
+    double highest = 0.0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *priority = Py_XNewRef(PyDict_GetItemWithError(priorities, TASK(enabled[i], ID)));
+        if (priority == NULL && !PyErr_Occurred())
+            priority = PyObject_CallMethodOneArg(decider, text_priority, enabled[i]);
+        if (priority == NULL)
+            return NULL;
+        double value = PyFloat_AsDouble(priority);
+        Py_DECREF(priority);
+        if (value == -1.0 && PyErr_Occurred())
+            return NULL;
+        if (best == NULL || value > highest) {
+            best = enabled[i];
+            highest = value;
+        }
+    }
+    return best;
+}
+
+PyObject *
+use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *priorities;
+    if (!PyArg_ParseTuple(arguments, "O", &priorities) ||
+        find_slots(priorities, priorities_slots) < 0)
+        return NULL;
+    priorities_type = (PyTypeObject *)Py_NewRef(priorities);
+    Py_RETURN_NONE;
+}
+
+/* -- choosing --------------------------------------------------------------------- */
+
+/* Fill in the enabled tasks, borrowed, and return their number; 0: a rare case. */
+static Py_ssize_t
+enabled_tasks(PyObject *self, PyObject **enabled)
+{
+    PyObject *alive = EXECUTION(ALIVE);
+    if (PyList_GET_SIZE(alive) > MOST_TASKS || EXECUTION(SUSPENDED) != zero)
+        return 0;
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(alive); i++) {
+        PyObject *task = PyList_GET_ITEM(alive, i);
+        PyObject *ready = TASK(task, READY);
+        if (ready != Py_None) {
+            /* Predicates may run code of the program, such as a queue's own _qsize. */
+            SET_EXECUTION(SUSPENDED, one);
+            Py_INCREF(ready);
+            PyObject *answer = PyObject_CallNoArgs(ready);
+            Py_DECREF(ready);
+            int is_ready = answer == NULL ? -1 : PyObject_IsTrue(answer);
+            Py_XDECREF(answer);
+            SET_EXECUTION(SUSPENDED, zero);
+            if (is_ready < 0)
+                return -1;
+            if (!is_ready) {
+                if (TASK(task, DEADLINE) != Py_None)
+                    return 0;
+                continue;
+            }
+        }
+        enabled[count++] = task;
+    }
+    return count;
+}
+
+static int
+index_of(PyObject *task, PyObject **tasks, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (tasks[i] == task)
+            return (int)i;
+    return -1;
+}
+
+/* Who runs next, borrowed; NULL: a rare case, or an exception is set. */
+static PyObject *
+choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
+{
+    Py_ssize_t prefix_length = slot_int(self, execution_slots[PREFIX_LENGTH]);
+    if (prefix_length == -1)
+        return NULL;
+    if (step < prefix_length) {
+        PyObject *wanted = PyTuple_GetItem(EXECUTION(PREFIX), step);
+        if (wanted == NULL)
+            return NULL;
+        for (Py_ssize_t i = 0; i < count; i++)
+            if (TASK(enabled[i], ID) == wanted)
+                return enabled[i];
+        for (Py_ssize_t i = 0; i < count; i++) {
+            int equal = PyObject_RichCompareBool(TASK(enabled[i], ID), wanted, Py_EQ);
+            if (equal != 0)
+                return equal < 0 ? NULL : enabled[i];
+        }
+        return NULL;
+    }
+    if (EXECUTION(NON_PREEMPTIVE) == Py_True) {
+        if (index_of(running, enabled, count) >= 0)
+            return running;
+        Py_ssize_t own = slot_int(running, task_slots[INDEX]);
+        for (Py_ssize_t i = 0; i < count; i++)
+            if (slot_int(enabled[i], task_slots[INDEX]) > own)
+                return enabled[i];
+        return enabled[0];
+    }
+    PyObject *decider = EXECUTION(DECIDER);
+    if (priorities_type != NULL && Py_IS_TYPE(decider, priorities_type)) {
+        PyObject *chosen = highest_priority(decider, enabled, count, step);
+        if (chosen != NULL || PyErr_Occurred())
+            return chosen;
+    }
+    PyObject *tasks = PyList_New(count), *number = PyLong_FromSsize_t(step), *chosen = NULL;
+    if (tasks != NULL && number != NULL) {
+        for (Py_ssize_t i = 0; i < count; i++)
+            PyList_SET_ITEM(tasks, i, Py_NewRef(enabled[i]));
+        PyObject *arguments[] = {decider, running, tasks, nothing, Py_False, number};
+        chosen = PyObject_VectorcallMethod(text_choose, arguments, 6, NULL);
+    }
+    Py_XDECREF(tasks);
+    Py_XDECREF(number);
+    if (chosen != NULL && (!Py_IS_TYPE(chosen, task_type) || index_of(chosen, enabled, count) < 0))
+        PyErr_SetString(PyExc_RuntimeError, "a policy chose something else than an enabled task");
+    Py_XDECREF(chosen); /* it is among the enabled ones, which live on */
+    return PyErr_Occurred() ? NULL : chosen;
+}
+
+/* The ids of the enabled tasks, borrowed from the execution; most often those of the last step. */
+static PyObject *
+ids_of_enabled(PyObject *self, PyObject **enabled, Py_ssize_t count)
+{
+    PyObject *last = EXECUTION(LAST_ENABLED);
+    if (PyList_GET_SIZE(last) == count) {
+        Py_ssize_t same = 0;
+        while (same < count && PyList_GET_ITEM(last, same) == enabled[same])
+            same++;
+        if (same == count)
+            return EXECUTION(LAST_IDS);
+    }
+    PyObject *tasks = PyList_New(count), *ids = PyTuple_New(count);
+    if (tasks != NULL && ids != NULL) {
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyList_SET_ITEM(tasks, i, Py_NewRef(enabled[i]));
+            PyTuple_SET_ITEM(ids, i, Py_NewRef(TASK(enabled[i], ID)));
+        }
+        SET_EXECUTION(LAST_ENABLED, tasks);
+        SET_EXECUTION(LAST_IDS, ids);
+    }
+    Py_XDECREF(tasks);
+    Py_XDECREF(ids);
+    return PyErr_Occurred() ? NULL : EXECUTION(LAST_IDS);
+}
+
+/* Execution._decide; on DONE ``chosen`` is borrowed. */
+static Progress
+decide(PyObject *self, PyObject *running, PyObject **chosen)
+{
+    PyObject *enabled[MOST_TASKS];
+    if (EXECUTION(YIELDING) != Py_False || EXECUTION(SPINNING) != Py_False ||
+        slot_get(EXECUTION(FAIRNESS), fairness_slots[FAIRNESS_ACTIVE]) != Py_False)
+        return RARE;
+    PyObject *rows = EXECUTION(ROWS);
+    Py_ssize_t step = PyList_GET_SIZE(rows);
+    Py_ssize_t attention = slot_int(self, execution_slots[ATTENTION]);
+    Py_ssize_t slice_began = slot_int(self, execution_slots[SLICE_BEGAN]);
+    if (PyErr_Occurred())
+        return FAILED;
+    if (step >= attention || step - slice_began >= lonely_steps)
+        return RARE;
+    Py_ssize_t count = enabled_tasks(self, enabled);
+    if (count <= 0)
+        return count < 0 ? FAILED : RARE;
+    if (count > 1 && step - slice_began >= time_slice)
+        return RARE;
+    PyObject *choice = choose(self, running, enabled, count, step);
+    if (choice == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    PyObject *ids = ids_of_enabled(self, enabled, count);
+    if (ids == NULL)
+        return FAILED;
+    PyObject *id = TASK(choice, ID);
+    PyObject *row = PyTuple_Pack(6, id, id, TASK(choice, PENDING), ids, nothing, Py_False);
+    if (row == NULL)
+        return FAILED;
+    int result = PyList_Append(rows, row);
+    Py_DECREF(row);
+    if (result < 0)
+        return FAILED;
+    if (choice != running) {
+        PyObject *number = PyLong_FromSsize_t(step);
+        if (number == NULL)
+            return FAILED;
+        SET_EXECUTION(SLICE_BEGAN, number);
+        Py_DECREF(number);
+    }
+    *chosen = choice;
+    return DONE;
+}
+
+/* Execution._switch */
+static int
+switch_to(PyObject *self, PyObject *running, PyObject *chosen)
+{
+    PyObject *swap = EXECUTION(SWAP);
+    if (swap != Py_None) {
+        PyObject *tasks[] = {running, chosen};
+        PyObject *result = PyObject_Vectorcall(swap, tasks, 2, NULL);
+        if (result == NULL)
+            return -1;
+        Py_DECREF(result);
+    }
+    SET_EXECUTION(CURRENT, chosen);
+    PyObject *greenlet = Py_NewRef(TASK(chosen, GREENLET));
+    PyObject *result = PyObject_CallMethodNoArgs(greenlet, text_switch);
+    Py_DECREF(greenlet);
+    if (result == NULL)
+        return -1;
+    Py_DECREF(result);
+    return 0;
+}
+
+/* The pending operation of a task. */
+static int
+set_pending(PyObject *task, PyObject *kind, PyObject *resource, PyObject *place)
+{
+    PyTypeObject *type = (PyTypeObject *)operation_type;
+    PyObject *operation = type->tp_alloc(type, 3);
+    if (operation == NULL)
+        return -1;
+    PyTuple_SET_ITEM(operation, 0, Py_NewRef(kind));
+    PyTuple_SET_ITEM(operation, 1, Py_NewRef(resource));
+    PyTuple_SET_ITEM(operation, 2, Py_NewRef(place));
+    SET_TASK(task, PENDING, operation);
+    Py_DECREF(operation);
+    return 0;
+}
+
+/* -- scheduling points -------------------------------------------------------------- */
+
+Progress
+perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObject *ready)
+{
+    if (EXECUTION(ABORTING) != Py_False || EXECUTION(MINDS_GIL) != Py_False ||
+        EXECUTION(ATOMIC) != zero || slot_get(kind, kind_slots[KIND_IS_YIELD]) != Py_False)
+        return RARE;
+    PyObject *task = EXECUTION(CURRENT);
+    if (set_pending(task, kind, slot_get(state, state_slots[STATE_ID]), place) < 0)
+        return FAILED;
+    if (ready != NULL) {
+        SET_TASK(task, READY, ready);
+        SET_TASK(task, WAITS_FOR, state);
+        PyObject *number = PyLong_FromSsize_t(PyList_GET_SIZE(EXECUTION(ROWS)));
+        if (number == NULL)
+            return FAILED;
+        SET_TASK(task, BLOCKED_SINCE, number);
+        Py_DECREF(number);
+    }
+    PyObject *looks = TASK(task, LOOKS);
+    if (PyDict_GET_SIZE(looks) != 0 || EXECUTION(IDLE_YIELDS) != zero) {
+        int is_progress = PySet_Contains(progress_kinds, kind);
+        if (is_progress < 0)
+            return FAILED;
+        if (is_progress) {
+            PyDict_Clear(looks);
+            SET_EXECUTION(IDLE_YIELDS, zero);
+        }
+    }
+    SET_TASK(task, WAITING, Py_True);
+    PyObject *chosen = NULL;
+    Progress progress = decide(self, task, &chosen);
+    if (progress != DONE)
+        return progress;
+    /* Until here nothing was done that the reference, doing it again, would do otherwise. */
+    if (chosen != task && switch_to(self, task, chosen) < 0)
+        return FAILED;
+    if (EXECUTION(ABORTING) != Py_False) {
+        SET_TASK(task, READY, Py_None);
+        SET_TASK(task, DEADLINE, Py_None);
+        PyErr_SetNone(task_killed);
+        return FAILED;
+    }
+    SET_TASK(task, WAITING, Py_False);
+    if (PyList_GET_SIZE(EXECUTION(SIGNALS)) != 0 && task == EXECUTION(ROOT)) {
+        PyObject *arguments[] = {self, kind, state, place, ready == NULL ? Py_None : ready};
+        PyObject *result = PyObject_VectorcallMethod(text_after_signals, arguments, 5, NULL);
+        Py_XDECREF(result);
+        return result == NULL ? FAILED : DONE;
+    }
+    if (ready != NULL)
+        SET_TASK(task, READY, Py_None);
+    SET_TASK(task, BREAKABLE, Py_False);
+    PyObject *detector = EXECUTION(DETECTOR);
+    if (detector != Py_None &&
+        synchronise(detector, slot_int(task, task_slots[INDEX]), state,
+                    slot_get(kind, kind_slots[KIND_IS_WRITE]) == Py_True) < 0)
+        return FAILED;
+    return DONE;
+}
+
+static PyObject *perform_method(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+static PyObject *access_method(PyObject *, PyObject *const *, Py_ssize_t);
+static PyObject *decide_method(PyObject *, PyObject *);
+
+enum { PERFORM, ACCESS, DECIDE };
+static Twin execution_twins[] = {
+    [PERFORM] = {{"perform", (PyCFunction)(void (*)(void))perform_method,
+                  METH_FASTCALL | METH_KEYWORDS, "See the method in Python."}, NULL},
+    [ACCESS] = {{"access", (PyCFunction)(void (*)(void))access_method, METH_FASTCALL,
+                 "See the method in Python."}, NULL},
+    [DECIDE] = {{"_decide", decide_method, METH_O, "See the method in Python."}, NULL},
+    {{0}, NULL},
+};
+
+static PyObject *
+perform_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    /* kind, state, place, ready, timeout */
+    if (names == NULL && count >= 3 && count <= 5 && (count < 5 || arguments[4] == Py_None)) {
+        PyObject *ready = count > 3 && arguments[3] != Py_None ? arguments[3] : NULL;
+        switch (perform(self, arguments[0], arguments[1], arguments[2], ready)) {
+        case FAILED:
+            return NULL;
+        case DONE:
+            Py_RETURN_TRUE;
+        case RARE:
+            break;
+        }
+    }
+    PyObject *all[12] = {NULL, self};
+    Py_ssize_t names_count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    if (count + names_count > 10) {
+        PyErr_SetString(PyExc_TypeError, "perform() takes at most 7 arguments");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count + names_count; i++)
+        all[2 + i] = arguments[i];
+    return PyObject_Vectorcall(execution_twins[PERFORM].reference, all + 1,
+                               (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+}
+
+static PyObject *
+decide_method(PyObject *self, PyObject *running)
+{
+    PyObject *chosen = NULL;
+    switch (decide(self, running, &chosen)) {
+    case FAILED:
+        return NULL;
+    case DONE:
+        return Py_NewRef(chosen);
+    case RARE:
+        break;
+    }
+    PyObject *arguments[] = {self, running};
+    return PyObject_Vectorcall(execution_twins[DECIDE].reference, arguments, 2, NULL);
+}
+
+/* Whether the running task has looked so often at a place that it is taken to spin. */
+static int
+count_look(PyObject *self, PyObject *looks, PyObject *place)
+{
+    PyObject *key = PyLong_FromVoidPtr(place);
+    if (key == NULL)
+        return -1;
+    PyObject *before = PyDict_GetItemWithError(looks, key);
+    Py_ssize_t looked = before == NULL ? 0 : PyLong_AsSsize_t(before);
+    PyObject *after = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(looked + 1);
+    int result = after == NULL ? -1 : PyDict_SetItem(looks, key, after);
+    Py_DECREF(key);
+    Py_XDECREF(after);
+    if (result == 0 && looked + 1 >= spin_reads) {
+        PyDict_Clear(looks);
+        SET_EXECUTION(SPINNING, Py_True);
+    }
+    return result;
+}
+
+/* trace.effects.append((step, task, container, is_write)) */
+static int
+note_effect(PyObject *self, PyObject *task, PyObject *container, PyObject *kind)
+{
+    PyObject *effects = PyObject_GetAttr(EXECUTION(TRACE), text_effects);
+    PyObject *effect = effects == NULL ? NULL
+                                       : Py_BuildValue("nOOO", PyList_GET_SIZE(EXECUTION(ROWS)) - 1,
+                                                       TASK(task, ID), container,
+                                                       slot_get(kind, kind_slots[KIND_IS_WRITE]));
+    int result = effect == NULL ? -1 : PyList_Append(effects, effect);
+    Py_XDECREF(effects);
+    Py_XDECREF(effect);
+    return result;
+}
+
+/* Execution.access, if the variable has a name already. */
+static Progress
+try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
+{
+    PyObject *task = EXECUTION(CURRENT);
+    if (EXECUTION(ABORTING) != Py_False || EXECUTION(GIL) != Py_False ||
+        EXECUTION(ATOMIC) != zero || EXECUTION(SUSPENDED) != zero || TASK(task, INSIDE) != zero ||
+        PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
+        return RARE;
+    PyObject *key = PyLong_FromVoidPtr(shadow);
+    if (key == NULL)
+        return FAILED;
+    PyObject *entry = PyDict_GetItemWithError(EXECUTION(VARIABLES), key);
+    Py_DECREF(key);
+    if (entry == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    PyObject *container = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
+    PyObject *chosen = NULL;
+    Progress progress = FAILED;
+    if (set_pending(task, kind, PyTuple_GET_ITEM(entry, 0), place) < 0)
+        goto done;
+    SET_TASK(task, WAITING, Py_True);
+    progress = decide(self, task, &chosen);
+    if (progress != DONE)
+        goto done;
+    progress = FAILED;
+    if (chosen != task && switch_to(self, task, chosen) < 0)
+        goto done;
+    if (EXECUTION(ABORTING) != Py_False) {
+        PyErr_SetNone(task_killed);
+        goto done;
+    }
+    SET_TASK(task, WAITING, Py_False);
+    SET_TASK(task, BREAKABLE, Py_False);
+    if (container != Py_None && note_effect(self, task, container, kind) < 0)
+        goto done;
+    PyObject *looks = TASK(task, LOOKS);
+    if (kind == write_kind) {
+        PyDict_Clear(looks);
+        SET_EXECUTION(IDLE_YIELDS, zero);
+    } else if (count_look(self, looks, place) < 0)
+        goto done;
+    progress = DONE;
+done:
+    Py_DECREF(container);
+    return progress;
+}
+
+int
+access_point(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
+{
+    Progress progress = try_access(self, place, kind, shadow);
+    if (progress == RARE) {
+        PyObject *arguments[] = {self, place, kind, shadow};
+        PyObject *result =
+            PyObject_Vectorcall(execution_twins[ACCESS].reference, arguments, 4, NULL);
+        Py_XDECREF(result);
+        return result == NULL ? -1 : 0;
+    }
+    return progress == FAILED ? -1 : 0;
+}
+
+static PyObject *
+access_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "access() takes place, kind and variable");
+        return NULL;
+    }
+    if (access_point(self, arguments[0], arguments[1], arguments[2]) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* -- predicates ---------------------------------------------------------------------- */
+
+static PyObject *
+has_ended(PyObject *task, PyObject *Py_UNUSED(nothing))
+{
+    return Py_NewRef(TASK(task, ENDED));
+}
+
+static Twin task_twins[] = {
+    {{"has_ended", has_ended, METH_NOARGS, "See the method in Python."}, NULL},
+    {{0}, NULL},
+};
+
+/* -- setting up ---------------------------------------------------------------------- */
+
+PyObject *
+use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *execution, *task, *state, *table, *fairness, *kind;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnn", &execution, &task, &state, &table,
+                          &fairness, &kind, &holder, &operation_type, &task_killed, &progress_kinds,
+                          &acquire_kind, &release_kind, &write_kind, &time_slice, &lonely_steps,
+                          &spin_reads))
+        return NULL;
+    if (find_slots(execution, execution_slots) < 0 || find_slots(task, task_slots) < 0 ||
+        find_slots(state, state_slots) < 0 || find_slots(table, table_slots) < 0 ||
+        find_slots(fairness, fairness_slots) < 0 || find_slots(kind, kind_slots) < 0 ||
+        find_slots((PyObject *)Py_TYPE(holder), holder_slots) < 0)
+        return NULL;
+    /* They live as long as the process. */
+    PyObject *kept[] = {execution, task, holder, operation_type, task_killed, progress_kinds,
+                        acquire_kind, release_kind, write_kind};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        Py_INCREF(kept[i]);
+    execution_type = (PyTypeObject *)execution;
+    task_type = (PyTypeObject *)task;
+    zero = PyLong_FromLong(0);
+    one = PyLong_FromLong(1);
+    nothing = PyTuple_New(0);
+    text_choose = PyUnicode_InternFromString("choose");
+    text_switch = PyUnicode_InternFromString("switch");
+    text_effects = PyUnicode_InternFromString("effects");
+    text_after_signals = PyUnicode_InternFromString("_after_signals");
+    text_priority = PyUnicode_InternFromString("_priority");
+    if (PyErr_Occurred() || take_over(execution, execution_twins) < 0 ||
+        take_over(task, task_twins) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,47 @@
+/* Finding the slots of Python classes, and exchanging their methods. */
+#include "accelerator.h"
+#include <string.h>
+#include <structmember.h>
+
+int
+find_slots(PyObject *cls, Slot *slots)
+{
+    for (Slot *slot = slots; slot->name != NULL; slot++) {
+        PyObject *member = PyObject_GetAttrString(cls, slot->name);
+        if (member == NULL)
+            return -1;
+        bool is_slot = Py_IS_TYPE(member, &PyMemberDescr_Type) &&
+                       ((PyMemberDescrObject *)member)->d_member->type == T_OBJECT_EX;
+        if (is_slot)
+            slot->offset = ((PyMemberDescrObject *)member)->d_member->offset;
+        else
+            PyErr_Format(PyExc_TypeError, "%R has no slot %s", cls, slot->name);
+        Py_DECREF(member);
+        if (!is_slot)
+            return -1;
+    }
+    return 0;
+}
+
+int
+take_over(PyObject *cls, Twin *twins)
+{
+    if (!PyType_Check(cls)) {
+        PyErr_SetString(PyExc_TypeError, "not a class");
+        return -1;
+    }
+    for (Twin *twin = twins; twin->definition.ml_name != NULL; twin++) {
+        PyObject *reference = PyObject_GetAttrString(cls, twin->definition.ml_name);
+        if (reference == NULL)
+            return -1;
+        Py_XSETREF(twin->reference, reference);
+        PyObject *method = PyDescr_NewMethod((PyTypeObject *)cls, &twin->definition);
+        if (method == NULL)
+            return -1;
+        int result = PyObject_SetAttrString(cls, twin->definition.ml_name, method);
+        Py_DECREF(method);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}

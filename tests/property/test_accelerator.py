@@ -1,0 +1,91 @@
+"""With and without the accelerator executions are the same, step by step."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bohrbug.accelerator import native
+from tests.property.executing import ACTIONS
+
+ROOT = Path(__file__).parent.parent.parent
+
+pytestmark = pytest.mark.skipif(native is None, reason="the accelerator is not in use")
+
+
+class Process:
+    """Executes programs in a process of its own."""
+
+    def __init__(self, pure: bool) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.property.executing"],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
+                "PYTHONHASHSEED": "0",
+                "BOHRBUG_PURE_PYTHON": "1" if pure else "",
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the process has ended"
+        return json.loads(line)
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[tuple[Process, Process]]:
+    both = Process(pure=True), Process(pure=False)
+    yield both
+    for process in both:
+        process.close()
+
+
+actions = st.tuples(st.sampled_from(sorted(ACTIONS)), st.integers(0, 3))
+requests = st.fixed_dictionaries(
+    {
+        "threads": st.lists(st.lists(actions, min_size=1, max_size=4), min_size=1, max_size=4),
+        "strategy": st.sampled_from(["ipb", "dfs", "pct", "random", "auto"]),
+        "executions": st.just(15),
+        "seed": st.integers(0, 1000),
+        "late": st.booleans(),
+        "gil": st.sampled_from([False, False, False, True]),
+        "level": st.sampled_from(["racy", "racy", "all", "sync"]),
+    }
+)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(request=requests)
+def test_the_traces_are_the_same(
+    processes: tuple[Process, Process], request: dict[str, Any]
+) -> None:
+    pure, accelerated = (process.ask(request) for process in processes)
+    assert len(pure) == len(accelerated)
+    for one, other in zip(pure, accelerated, strict=True):
+        for field in one:
+            assert one[field] == other[field], field
