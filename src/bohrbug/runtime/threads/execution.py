@@ -210,7 +210,6 @@ class Execution:
         self._rows: list[tuple[Any, ...]] = []
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)
-        self._decider = decider_for(plan.policy, self.trace.effects)
         self._non_preemptive = isinstance(plan.policy, NonPreemptive)
         self._pool = pool
         self._explainer = explainer
@@ -241,9 +240,8 @@ class Execution:
         self.root.target = "test"
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
-        self.trace: RecordedTrace = recorded_trace(
-            plan, self.all_tasks, self.resources, self._rows
-        )
+        self.trace: RecordedTrace = recorded_trace(plan, self.all_tasks, self.resources, self._rows)
+        self._decider = decider_for(plan.policy, self.trace.effects)
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}

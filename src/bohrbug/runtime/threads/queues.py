@@ -94,7 +94,6 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
             if self.maxsize > 0 and self._qsize() >= self.maxsize:
                 execution.observe(state, place)
     else:
-
         mutex_is_free = _mutex_of(self)
 
         def ready() -> bool:
@@ -141,13 +140,10 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
             if not self._qsize():
                 execution.observe(state, place)
     else:
-
         mutex_is_free = _mutex_of(self)
 
         def ready() -> bool:
-            return (
-                self._qsize() > 0 or getattr(self, "is_shutdown", False)
-            ) and mutex_is_free()
+            return (self._qsize() > 0 or getattr(self, "is_shutdown", False)) and mutex_is_free()
 
         execution.perform(GET, state, place, ready, timeout)
         _note_gate(execution, self, True)
