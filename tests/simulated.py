@@ -46,7 +46,7 @@ from bohrbug.model.plan import (
     UniformRandom,
 )
 from bohrbug.model.trace import Gate, Trace
-from bohrbug.runtime.policies import SleepingDecider
+from bohrbug.runtime.policies import SleepingDecider, decider_for
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ class _View:
 
 
 class _Decider:
-    """The policies of a plan, written for this machine."""
+    """The first policies of a plan, written once more for this machine."""
 
     def __init__(self, policy: Policy, machine: Machine, trace: Trace) -> None:
         self.policy = policy
@@ -400,13 +400,63 @@ class _Decider:
         return self.random.randrange(arity)
 
 
+@dataclass
+class _View:
+    """A task as the executors of ``bohrbug.runtime.policies`` see it."""
+
+    id: TaskId
+    index: int
+    deadline: float | None = None
+    pending: Operation | None = None
+    counter: int = -2
+
+
+class _RealDecider:
+    """An executor of ``bohrbug.runtime.policies`` on this machine."""
+
+    def __init__(self, machine: Machine, policy: Policy) -> None:
+        self.machine = machine
+        self.decider = decider_for(policy)
+        self.views = [_View(task, number) for number, task in enumerate(machine.ids)]
+        self.nobody = _View("", -1)
+
+    def task(
+        self,
+        previous: int | None,
+        enabled: tuple[int, ...],
+        timed: tuple[int, ...],
+        yielded: bool,
+        step: int,
+        state: State,
+    ) -> int:
+        for task in enabled + timed:
+            view = self.views[task]
+            if view.counter != state.counters[task]:
+                # A new object for a new event, and only then, as in every runtime.
+                view.counter = state.counters[task]
+                view.pending = self.machine.pending(state, task)
+                instruction = self.machine.instruction(state, task)
+                view.deadline = instruction.timeout if instruction is not None else None
+        running = self.nobody if previous is None else self.views[previous]
+        able = [[self.views[task] for task in tasks] for tasks in (enabled, timed)]
+        chosen = self.decider.choose(running, able[0], able[1], yielded, step)
+        return self.machine.number[chosen.id]
+
+    def value(self, arity: int) -> int:
+        return self.decider.value(arity)
+
+
 def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Trace, Final]:
     """Execute a plan."""
     machine = Machine(program)
     ids = machine.ids
     state = machine.start()
     trace = Trace(plan, resources=_resources(machine))
-    decider = _Decider(plan.policy, machine, trace)
+    decider: _Decider | _RealDecider
+    if isinstance(plan.policy, NonPreemptive | UniformRandom | Priorities | Sleeping):
+        decider = _Decider(plan.policy, machine, trace)
+    else:
+        decider = _RealDecider(machine, plan.policy)
     previous: int | None = None
     prefix: deque[Choice] = deque(plan.prefix)
     while len(trace) < step_limit:
@@ -539,3 +589,35 @@ def count_schedules(program: Program) -> int:
         return known[node]
 
     return count((machine.start(), None))
+
+
+def delays_of_schedules(program: Program) -> dict[tuple[Choice, ...], tuple[int, Final]]:
+    """Every schedule with its number of delays and its outcome.
+
+    Written from the definition: the deterministic scheduler goes on with the task, or with the
+    next one in turn, and each task that it is made to skip is a delay.
+    """
+    machine = Machine(program)
+    ids = machine.ids
+    schedules: dict[tuple[Choice, ...], tuple[int, Final]] = {}
+
+    def visit(state: State, previous: int | None, choices: tuple[Choice, ...], spent: int) -> None:
+        arity = machine.choosing(state, previous)
+        if arity:
+            assert previous is not None
+            for value in range(arity):
+                visit(machine.choose(state, previous, value), previous, (*choices, value), spent)
+            return
+        enabled, timed, yielded = machine.options(state, previous)
+        if not enabled and not timed:
+            schedules[choices] = (spent, machine.final(state))
+            return
+        turn = 0 if previous is None else previous + int(yielded or previous not in enabled)
+        for skipped, task in enumerate(sorted(enabled, key=lambda t: (t - turn) % len(ids))):
+            visit(machine.step(state, task, False)[0], task, (*choices, ids[task]), spent + skipped)
+        for task in timed:
+            cost = spent + bool(enabled)
+            visit(machine.step(state, task, True)[0], task, (*choices, ids[task]), cost)
+
+    visit(machine.start(), None, (), 0)
+    return schedules

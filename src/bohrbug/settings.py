@@ -120,12 +120,30 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "strategy",
         str,
-        "How schedules are chosen; auto is ipb, then pct.",
-        ("auto", "bpor", "dfs", "dpor", "ipb", "pct", "random"),
+        "How schedules are chosen; auto is a portfolio of others.",
+        (
+            "auto",
+            "bpor",
+            "dfs",
+            "dpor",
+            "idb",
+            "ipb",
+            "pct",
+            "pos",
+            "random",
+            "rff",
+            "surw",
+            "uniform",
+        ),
     ),
     Option("executions", int, "The budget in executions."),
     Option("seconds", float, "The budget in seconds of real time.", may_be_none=True),
-    Option("bound", int, "The largest number of preemptions (auto, ipb).", may_be_none=True),
+    Option(
+        "bound",
+        int,
+        "The largest number of preemptions (auto, bpor, ipb) or delays (idb).",
+        may_be_none=True,
+    ),
     Option("depth", int, "The depth of the bugs that pct aims at.", may_be_none=True),
     Option("seed", int, "The seed of everything random."),
     Option(
@@ -158,6 +176,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("minimise", bool, "Reduce failures to the fewest preemptions."),
     Option("max_steps", int, "Steps after which an execution is a livelock."),
     Option("hang_seconds", float, "Real seconds without progress after which it is a hang."),
+    Option("workers", int, "Processes that explore at the same time."),
 )
 """All options, in the order in which help texts list them."""
 

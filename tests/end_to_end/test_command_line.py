@@ -286,7 +286,7 @@ def test_an_interrupt_keeps_what_was_found(folder: Folder) -> None:
     assert done.code == 1, done.out + done.err
     assert "AssertionError" in done.out
     assert "(interrupted)" in done.out
-    assert "To explore again, from the start: bohrbug run --keep-going" in done.out
+    assert "To go on: bohrbug resume .bohrbug/counter.py-" in done.out
     assert not done.err
     assert folder.reproduction().is_file()
 

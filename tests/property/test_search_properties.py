@@ -10,20 +10,23 @@ from hypothesis import strategies as st
 from bohrbug.model.happens_before import canonical_hash, clocks, state_hashes
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT, miss_probability
-from bohrbug.search.portfolio import Searching
 from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.strategy import Strategy
 from tests.simulated import (
     Final,
     Instruction,
     Program,
     brute_force,
     count_schedules,
+    delays_of_schedules,
     execute,
 )
 
 MOST_SCHEDULES = 1500
+FEW_SCHEDULES = 300
 
 moderate = settings(
     max_examples=120,
@@ -93,7 +96,7 @@ def _program(code: list[list[list[Instruction]]]) -> Program:
 programs = st.lists(st.lists(pieces, min_size=1, max_size=3), min_size=2, max_size=4).map(_program)
 
 
-def explore(program: Program, strategy: Searching) -> tuple[set[Final], list[Trace]]:
+def explore(program: Program, strategy: Strategy) -> tuple[set[Final], list[Trace]]:
     """Every outcome that a strategy finds, and its traces."""
     outcomes: set[Final] = set()
     traces: list[Trace] = []
@@ -156,6 +159,65 @@ def test_caching_loses_no_outcome_of_any_bound(program: Program, bound: int | No
     preemptions = [len(trace.preemptions()) for trace in cached_traces]
     assert preemptions == sorted(preemptions)
     assert all(bound is None or count <= bound for count in preemptions)
+
+
+@given(programs, st.sampled_from([0, 1, 2, 3, None]))
+@settings(moderate, max_examples=60)
+def test_delay_bounding_executes_every_schedule_of_a_bound_once(
+    program: Program, bound: int | None
+) -> None:
+    assume(count_schedules(program) <= FEW_SCHEDULES)
+    schedules = delays_of_schedules(program)
+    strategy = DelayBounding(bound, caching=False)
+    _, traces = explore(program, strategy)
+    executed = [tuple(trace.choices) for trace in traces]
+    assert len(set(executed)) == len(executed)
+    assert set(executed) == {
+        choices for choices, (delays, _) in schedules.items() if bound is None or delays <= bound
+    }
+    delays = [schedules[choices][0] for choices in executed]
+    assert delays == sorted(delays)
+    assert strategy.complete == (len(executed) == len(schedules))
+    if bound is not None:
+        assert strategy.completed_bound is not None
+        assert max(delays) <= strategy.completed_bound <= bound
+
+
+@given(programs, st.sampled_from([0, 1, 2, 3, 5, None]))
+@settings(moderate, max_examples=60)
+def test_caching_loses_no_outcome_of_any_number_of_delays(
+    program: Program, bound: int | None
+) -> None:
+    assume(count_schedules(program) <= FEW_SCHEDULES)
+    schedules = delays_of_schedules(program)
+    plain, plain_traces = explore(program, DelayBounding(bound, caching=False))
+    cached, cached_traces = explore(program, DelayBounding(bound))
+    assert cached == plain
+    assert cached == {
+        final for delays, final in schedules.values() if bound is None or delays <= bound
+    }
+    assert len(cached_traces) <= len(plain_traces)
+    graphs = {canonical_hash(trace) for trace in plain_traces}
+    assert {canonical_hash(trace) for trace in cached_traces} == graphs
+    delays = [schedules[tuple(trace.choices)][0] for trace in cached_traces]
+    assert delays == sorted(delays)
+
+
+@given(programs, st.integers(0, 20))
+@settings(moderate, max_examples=60)
+def test_a_full_list_loses_no_claim_about_delays(program: Program, room: int) -> None:
+    assume(count_schedules(program) <= FEW_SCHEDULES)
+    strategy = DelayBounding(None, waiting_limit=room)
+    outcomes = set()
+    while (plan := strategy.next_plan()) is not None:
+        trace, final = execute(program, plan)
+        strategy.observe(trace)
+        outcomes.add(final)
+    bound = strategy.completed_bound
+    assert bound is not None
+    schedules = delays_of_schedules(program).values()
+    assert {final for delays, final in schedules if delays <= bound} <= outcomes
+    assert strategy.complete <= (outcomes == set(brute_force(program)))
 
 
 @given(programs, st.integers(0, 20))

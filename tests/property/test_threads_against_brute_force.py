@@ -23,8 +23,13 @@ from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
+from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.reads_from import ReadsFromFuzzing
+from bohrbug.search.surw import SelectivelyUniform
+from bohrbug.search.uniform import UniformSampling
 
 Operation = tuple[str, int]
 Program = tuple[tuple[Operation, ...], ...]
@@ -236,6 +241,33 @@ def test_preemption_bounding_with_caching_finds_exactly_all_outcomes(program: Pr
         assert outcomes == brute_force(program)
     else:
         assert len(program) > 1
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs)
+def test_delay_bounding_with_caching_finds_exactly_all_outcomes(program: Program) -> None:
+    outcomes = explored(program, DelayBounding(None), 2_000)
+    assert outcomes is None or outcomes == brute_force(program)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs)
+def test_uniform_sampling_finds_exactly_all_outcomes(program: Program) -> None:
+    outcomes = explored(program, UniformSampling(1), 2_000)
+    assert outcomes is None or outcomes == brute_force(program)
+
+
+@pytest.mark.parametrize("strategy", [PartialOrderSampling, SelectivelyUniform, ReadsFromFuzzing])
+def test_samplers_find_exactly_all_outcomes_of_small_programs(strategy: Any) -> None:
+    # With a fixed seed and many more executions than there are outcomes.
+    for program in (
+        ((("add x", 1),), (("add x", 2),), (("add x", 1),)),
+        ((("add x", 1), ("copy", 0)), (("write x", 2), ("locked", 1))),
+        ((("nested", 0),), (("nested", 1),)),
+        ((("try", 0), ("copy", 0)), (("try", 0), ("add x", 1))),
+    ):
+        outcomes = explored(program, strategy(2, executions=300), 4_000)
+        assert outcomes == brute_force(program)
 
 
 @pytest.mark.parametrize(("threads", "sections", "orders"), [(2, 2, 6), (2, 3, 20), (3, 2, 90)])

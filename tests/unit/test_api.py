@@ -230,6 +230,7 @@ def test_progress_is_told() -> None:
             failures: int,
             races: int,
             words: str,
+            estimate: object,
         ) -> None:
             told.append(executions)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import queue
 import threading
+from math import log
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import bohrbug
-from bohrbug.exploration.result import Interpreter, Result, Verdict, VerdictKind
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Interpreter, Result
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, judge
 from bohrbug.model.operation import ACQUIRE, GET, WAKE, Operation, Resource, Site
 from bohrbug.model.outcome import BlockedTask, Frame, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.trace import Trace
@@ -24,9 +27,12 @@ from bohrbug.report.progress import ProgressLine
 from bohrbug.report.schedule import SHOWN_STEPS, Folded, Preempted, schedule_of, select
 from bohrbug.report.sources import ShortNames, is_tool_file, source_line
 from bohrbug.report.stack import program_traceback, telling_frame
-from bohrbug.report.text import interpreter_note
+from bohrbug.report.text import interpreter_note, render_result
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
+from bohrbug.search.dfs import DepthFirst
+from bohrbug.search.estimates import Estimate
+from bohrbug.search.random_walk import RandomWalk
 from tests.unit.report_samples import GOLD, lock_cycle, lost_notify, lost_update, many_tasks
 
 OWN = str(Path(bohrbug.__file__).parent / "api.py")
@@ -187,26 +193,60 @@ def test_headline(outcome: Outcome, headline: str) -> None:
     assert failure_headline(outcome) == headline
 
 
-def result(kind: VerdictKind, *covered: str, caveats: tuple[str, ...] = ()) -> Result:
-    return Result("test_it", Verdict(kind, covered, caveats), executions=1000)
+def result(verdict: Verdict) -> Result:
+    return Result("test_it", verdict, executions=1000)
+
+
+def judged() -> Verdict:
+    """A verdict that promises something, which only the judge can make."""
+    strategy = DepthFirst()
+    assert strategy.next_plan() is not None
+    strategy.observe(Trace())
+    assert strategy.complete
+    return judge(Evidence(ExploreOptions(), strategy, True, 1000))
 
 
 def test_one_line_verdicts() -> None:
-    assert one_line_verdict(result(VerdictKind.HOLDS, "all 36 schedules")) == (
-        "holds: all 36 schedules"
+    assert one_line_verdict(result(judged())) == (
+        "holds: all schedules (1 execution), at up to 0 scheduling points"
     )
-    assert one_line_verdict(result(VerdictKind.NO_FAILURE_FOUND, "one.", "two")) == (
-        "no failure in 1,000 executions (one; two)"
-    )
-    assert one_line_verdict(result(VerdictKind.HOLDS_WITHIN_BOUND, caveats=("a", "b"))) == (
+    nothing = Verdict(VerdictKind.NO_FAILURE_FOUND, ("one.", "two"))
+    assert one_line_verdict(result(nothing)) == "no failure in 1,000 executions (one; two)"
+    doubtful = Verdict(VerdictKind.NO_FAILURE_FOUND, caveats=("a", "b"))
+    assert one_line_verdict(result(doubtful)) == (
         "no failure in 1,000 executions; but a (and 1 more)"
     )
-    assert one_line_verdict(result(VerdictKind.INCONCLUSIVE, caveats=("a child ran",))) == (
+    nothing_said = Verdict(VerdictKind.INCONCLUSIVE, caveats=("a child ran",))
+    assert one_line_verdict(result(nothing_said)) == (
         "inconclusive after 1,000 executions: a child ran"
     )
-    failed = result(VerdictKind.FAILED)
+    failed = result(Verdict(VerdictKind.FAILED))
     failed.failures.append(lost_update())
     assert one_line_verdict(failed) == "failed: AssertionError: assert 1 == 2 (1,000 executions)"
+
+
+def test_the_block_of_a_verdict_says_why_how_large_and_under_which_conditions() -> None:
+    options = ExploreOptions(executions=1000, level="sync")
+    verdict = judge(Evidence(options, Sampled(), True, 1000))
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    render_result(result(verdict), console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "reason: the budget of 1,000 executions was spent" in text
+    assert "size: about 40 schedules (10 to 160), estimated from 20 executions; 50% of them" in text
+    assert "conditions: level sync, timeouts early, interpreter free-threaded" in text
+
+
+class Sampled(RandomWalk):
+    """Has seen 20 of about 40 schedules."""
+
+    estimate = Estimate("schedules", log(40), log(10), log(160), 20, "told", 20, True)
+
+
+def test_an_estimate_in_a_progress_line() -> None:
+    line = ProgressLine(Console(file=io.StringIO(), width=200))
+    text = line.line(20, 10.0, 1000, 0, 0, "dfs", 2.0, Sampled.estimate).plain
+    assert "about 40 schedules (10 to 160), 50% seen, 2.0 s left" in text
 
 
 def test_wording() -> None:

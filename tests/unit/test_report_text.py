@@ -76,7 +76,6 @@ def test_result_and_races() -> None:
         failures=[lost_update()],
         races=[balance_race()],
         executions=36,
-        distinct=30,
         points=12,
         tasks=3,
         seconds=2.0,

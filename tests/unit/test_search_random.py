@@ -9,13 +9,11 @@ import pytest
 from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.search.default import default_strategy
-from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT, miss_probability
-from bohrbug.search.portfolio import Portfolio, Searching, Stage
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.registry import DEFAULT, STRATEGIES, Options, strategy_named
 from bohrbug.search.replay import Replay
+from bohrbug.search.strategy import Strategy
 from tests.simulated import Instruction, Program, execute
 
 PROGRAM = Program(
@@ -24,7 +22,7 @@ PROGRAM = Program(
 SMALL = Program((("0", (Instruction("read", "x"),)), ("0.1", (Instruction("read", "x"),))))
 
 
-def plans(strategy: Searching, limit: int, program: Program = PROGRAM) -> list[Plan]:
+def plans(strategy: Strategy, limit: int, program: Program = PROGRAM) -> list[Plan]:
     """The plans of at most ``limit`` executions."""
     made = []
     for plan in itertools.islice(iter(strategy.next_plan, None), limit):
@@ -106,6 +104,10 @@ def test_executions_with_too_few_steps_in_mind_do_not_count() -> None:
         strategy.next_plan()
         strategy.observe(trace)
     assert strategy.miss_probabilities() == {1: 1.0}
+    # What was learned takes effect with the next generation, at the fifth PCT execution.
+    strategy.next_plan()
+    strategy.observe(long)
+    assert strategy.miss_probabilities() == {1: 1.0}
     strategy.next_plan()
     strategy.observe(long)
     assert strategy.miss_probabilities() == {1: 0.5}
@@ -144,43 +146,6 @@ def test_a_diverged_replay_says_where() -> None:
     assert "diverged from its plan at step 0" in strategy.covered()
 
 
-def test_the_default_goes_from_systematic_to_pct_at_its_share() -> None:
-    strategy = default_strategy(executions=20)
-    made = plans(strategy, 100)
-    assert [isinstance(plan.policy, NonPreemptive) for plan in made] == [True] * 10 + [False] * 10
-    ipb, pct = strategy.covered_by_stage()
-    assert ipb.startswith("all schedules without preemptions")
-    assert pct.startswith("10 PCT executions")
-
-
-def test_a_portfolio_ends_when_everything_was_executed() -> None:
-    strategy = default_strategy(executions=1000)
-    assert len(plans(strategy, 1000, SMALL)) == 2
-    assert strategy.complete
-    assert strategy.exhausted
-    assert strategy.covered().startswith("all schedules (2 executions)")
-
-
-def test_a_portfolio_without_a_budget_changes_when_a_stage_is_exhausted() -> None:
-    strategy = Portfolio([Stage(DepthFirst(steps=1)), Stage(PCT((1,)))], None)
-    made = plans(strategy, 10)
-    assert [type(plan.policy) for plan in made] == [NonPreemptive] * 3 + [Priorities] * 7
-    assert strategy.current.name == "pct"
-
-
-def test_what_is_left_is_shared_out_anew_after_a_restart() -> None:
-    strategy = default_strategy(executions=20)
-    plans(strategy, 4)
-    strategy.restart()
-    made = plans(strategy, 100)
-    assert [isinstance(plan.policy, NonPreemptive) for plan in made] == [True] * 8 + [False] * 8
-
-
-def test_a_portfolio_needs_a_stage() -> None:
-    with pytest.raises(ValueError, match="at least one stage"):
-        Portfolio([], 10)
-
-
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_strategies_by_name(name: str) -> None:
     options = Options(executions=30, plan=Plan(("0",)))
@@ -197,7 +162,10 @@ def test_the_default_has_a_name() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="auto, dfs, ipb, pct, random, replay"):
+    with pytest.raises(
+        ValueError,
+        match="auto, bpor, dfs, dpor, idb, ipb, pct, pos, random, replay, rff, surw, uniform",
+    ):
         strategy_named("magic")
 
 

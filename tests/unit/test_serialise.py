@@ -32,13 +32,18 @@ from bohrbug.model.outcome import (
     Uncontrolled,
 )
 from bohrbug.model.plan import (
+    Constraint,
+    Event,
     NonPreemptive,
+    PartialOrder,
     Plan,
     Priorities,
+    ReadsFrom,
     Segments,
     Sleeper,
     Sleeping,
     UniformRandom,
+    WeightedRandom,
 )
 from bohrbug.model.serialise import (
     FileFormatError,
@@ -96,7 +101,21 @@ def full_trace() -> Trace:
     )
 
 
+points = st.none() | st.frozensets(st.sampled_from([SITE, OTHER, "0:1", "0:2.balance"]))
+weights = st.lists(st.tuples(st.sampled_from(["0", "0.1", "0.2"]), st.integers(0, 9))).map(tuple)
+events = st.builds(
+    Event,
+    st.sampled_from(["0", "0.1"]),
+    st.sampled_from(["read", "write"]),
+    st.sampled_from(["0:1", "0:2.balance"]),
+    st.none() | st.sampled_from([SITE, OTHER]),
+    st.integers(1, 9),
+)
+constraints = st.lists(st.builds(Constraint, st.none() | events, events, st.booleans())).map(tuple)
 policies = st.one_of(
+    st.builds(PartialOrder, st.integers(), points),
+    st.builds(WeightedRandom, st.integers(), weights, points, points),
+    st.builds(ReadsFrom, st.integers(), constraints, points),
     st.just(NonPreemptive()),
     st.builds(UniformRandom, st.integers()),
     st.builds(
@@ -201,6 +220,29 @@ def test_damage_is_named(change: dict[str, Any], message: str) -> None:
     data = json.loads(json.dumps(trace_to_json(full_trace())))
     with pytest.raises(FileFormatError, match=message):
         trace_from_json({**data, **change})
+
+
+def test_equal_sets_of_points_make_equal_files() -> None:
+    some = [SITE, OTHER, "0:2", "0:1"]
+    texts = {
+        json.dumps(plan_to_json(Plan((), PartialOrder(0, frozenset(order)))))
+        for order in (some, some[::-1])
+    }
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ({"name": "partial-order", "seed": 1}, "'points' is missing"),
+        ({"name": "partial-order", "seed": 1, "points": [3]}, "a list expected"),
+        ({"name": "weighted", "seed": 1, "weights": [["0"]]}, "2 entries expected"),
+        ({"name": "reads-from", "seed": 1, "constraints": [[None, [], 1]]}, "5 entries expected"),
+    ],
+)
+def test_a_damaged_policy_is_named(policy: dict[str, Any], message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        plan_from_json({**plan_to_json(Plan()), "policy": policy})
 
 
 def test_an_unknown_policy_is_named() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from math import isinf, log
 from typing import Any
 
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.model.outcome import Race
 from bohrbug.model.site import site_of
+from bohrbug.search.estimates import Estimate
 
 
 def failure_to_json(failure: Failure) -> dict[str, Any]:
@@ -39,6 +42,21 @@ def race_to_json(race: Race) -> dict[str, Any]:
     }
 
 
+def estimate_to_json(estimate: Estimate | None) -> dict[str, Any] | None:
+    """An estimate as plain data; numbers that a float can't hold are ``null``."""
+    if estimate is None:
+        return None
+    numbers = {"size": estimate.size, "low": estimate.low, "high": estimate.high}
+    return {
+        "what": estimate.what,
+        **{name: None if isinf(number) else number for name, number in numbers.items()},
+        "log10_size": estimate.log_size / log(10),
+        "seen": estimate.seen,
+        "samples": estimate.samples,
+        "method": estimate.method,
+    }
+
+
 def result_to_json(result: Result) -> dict[str, Any]:
     """A whole result as plain data."""
     return {
@@ -49,6 +67,11 @@ def result_to_json(result: Result) -> dict[str, Any]:
             "kind": result.verdict.kind.value,
             "covered": list(result.verdict.covered),
             "caveats": list(result.verdict.caveats),
+            "reason": result.verdict.reason,
+            "conditions": None
+            if result.verdict.conditions is None
+            else asdict(result.verdict.conditions),
+            "estimate": estimate_to_json(result.verdict.estimate),
         },
         "failures": [failure_to_json(failure) for failure in result.failures],
         "untimely": [failure_to_json(failure) for failure in result.untimely],

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from bohrbug.exploration.explorer import replace_outcome
+from bohrbug.exploration.findings import replace_outcome
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.subject import ThreadExplainer, threads_subject

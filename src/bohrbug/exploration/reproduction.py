@@ -58,15 +58,7 @@ class Reproduction:
             "test": self.test,
             "options": options,
             "points": self.points,
-            "strategy": failure.strategy,
-            "execution": failure.execution,
-            "found_preemptions": failure.found_preemptions,
-            "essential": list(failure.essential),
-            "early_timeouts": list(failure.early_timeouts),
-            "confirmed": failure.confirmed,
-            "interpreter": failure.interpreter.value,
-            "plan": plan_to_json(failure.plan),
-            "trace": trace_to_json(failure.trace),
+            **failure_to_json(failure),
         }
 
     def write(self, directory: Path = DIRECTORY) -> Path:
@@ -83,6 +75,51 @@ class Reproduction:
         partial.replace(path)
         self.failure.reproduction = path
         return path
+
+
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """A failure as plain data."""
+    return {
+        "strategy": failure.strategy,
+        "execution": failure.execution,
+        "found_preemptions": failure.found_preemptions,
+        "essential": list(failure.essential),
+        "early_timeouts": list(failure.early_timeouts),
+        "confirmed": failure.confirmed,
+        "interpreter": failure.interpreter.value,
+        "plan": plan_to_json(failure.plan),
+        "trace": trace_to_json(failure.trace),
+    }
+
+
+def failure_from_json(data: dict[str, Any]) -> Failure:
+    """The failure that :func:`failure_to_json` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is damaged.
+    """
+    trace = trace_from_json(data["trace"])
+    return Failure(
+        trace.outcome,
+        trace,
+        plan_from_json(data["plan"]),
+        data["strategy"],
+        data["execution"],
+        data["found_preemptions"],
+        tuple(data["essential"]),
+        data["confirmed"],
+        Interpreter(data["interpreter"]),
+        tuple(data["early_timeouts"]),
+    )
+
+
+def options_from_json(data: dict[str, Any]) -> ExploreOptions:
+    """Options as they are written to files.
+
+    Raises:
+        TypeError, ValueError: they make no sense.
+    """
+    return ExploreOptions(**{**data, "scope": tuple(data["scope"])})
 
 
 def read_reproduction(path: Path) -> Reproduction:
@@ -105,26 +142,12 @@ def read_reproduction(path: Path) -> Reproduction:
             "explore the test again to write a new one"
         )
     try:
-        options = dict(data["options"])
-        options["scope"] = tuple(options["scope"])
-        trace = trace_from_json(data["trace"])
-        failure = Failure(
-            trace.outcome,
-            trace,
-            plan_from_json(data["plan"]),
-            data["strategy"],
-            data["execution"],
-            data["found_preemptions"],
-            tuple(data["essential"]),
-            data["confirmed"],
-            Interpreter(data["interpreter"]),
-            tuple(data["early_timeouts"]),
-            reproduction=path,
-        )
+        failure = failure_from_json(data)
+        failure.reproduction = path
         return Reproduction(
             data["target"],
             data["test"],
-            ExploreOptions(**options),
+            options_from_json(data["options"]),
             [tuple(point) for point in data["points"]],
             failure,
             data["python"],

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+
+__all__ = ["Failure", "Interpreter", "Result", "Verdict", "VerdictKind"]
 
 
 class Interpreter(str, Enum):
@@ -59,34 +62,6 @@ class Failure:
     reproduction: Path | None = None
 
 
-class VerdictKind(str, Enum):
-    """What an exploration says of the test."""
-
-    HOLDS = "holds"
-    """All schedules were executed (within what is controlled)."""
-    HOLDS_WITHIN_BOUND = "holds within a bound"
-    NO_FAILURE_FOUND = "no failure found"
-    FAILED = "failed"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(slots=True)
-class Verdict:
-    """One object that says what is known after an exploration.
-
-    Parameters:
-        kind: the case.
-        covered: one sentence per strategy about what was covered, such as "all
-            schedules with at most 2 preemptions at 41 scheduling points".
-        caveats: what limits it: what was not controlled, executions that
-            diverged, tasks that could not be stopped; empty when there is nothing to say.
-    """
-
-    kind: VerdictKind
-    covered: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class Result:
     """The result of :func:`bohrbug.explore`.
@@ -99,12 +74,12 @@ class Result:
             could still run, with ``timeouts="report"``; they do not count as failures.
         races: distinct data races seen in any execution.
         executions: executions made, those of minimisation and confirmation left out.
-        distinct: executions with pairwise different happens-before.
         diverged: executions that could not follow their plan.
         points: scheduling points in the longest execution.
         tasks: tasks in the execution with most of them.
         seconds: wall time, in seconds.
         interrupted: the user stopped it.
+        notices: what the user should know of the exploration; does not limit the verdict.
     """
 
     test: str
@@ -113,12 +88,12 @@ class Result:
     untimely: list[Failure] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
     executions: int = 0
-    distinct: int = 0
     diverged: int = 0
     points: int = 0
     tasks: int = 0
     seconds: float = 0.0
     interrupted: bool = False
+    notices: list[str] = field(default_factory=list)
 
     @property
     def reproducible(self) -> tuple[Failure, ...]:

@@ -1,61 +1,220 @@
-"""The verdict: the only place that may say that a test holds."""
+"""The verdict: one object that says what is known, and the only one who may say "holds".
+
+A verdict that a test *holds* is a promise, so nothing but :func:`judge` can make one: the
+constructor of :class:`Verdict` refuses the two kinds that promise something to everybody else,
+and a test looks through the source for ways around that.
+"""
 
 from __future__ import annotations
 
-from bohrbug.exploration.result import Result, Verdict, VerdictKind
-from bohrbug.search.portfolio import Portfolio, Searching
+from dataclasses import InitVar, dataclass, field
+from enum import Enum
+
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.search.estimates import Estimate
+from bohrbug.search.strategy import Bounding, Composite, Estimating, Strategy
+
+_CERTIFICATE = object()
+"""What :func:`judge` shows to the constructor; nobody else has it."""
 
 
-def sentences(strategy: Searching) -> tuple[str, ...]:
+class VerdictKind(str, Enum):
+    """What an exploration says of the test."""
+
+    HOLDS = "holds"
+    """All schedules were executed (within what is controlled)."""
+    HOLDS_WITHIN_BOUND = "holds within a bound"
+    """All schedules that cost no more than a bound were executed."""
+    NO_FAILURE_FOUND = "no failure found"
+    """So many executions, and none failed."""
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+    """The exploration says nothing; the reason says why."""
+
+
+PROMISES = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND})
+"""The kinds that say something of schedules which were not executed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under which a verdict was reached; it says nothing of others.
+
+    Parameters:
+        level: what is a scheduling point, see :class:`ExploreOptions`, as for the others.
+        scope: changes to the modules whose data accesses are seen.
+        timeouts: when a timeout can fire.
+        interpreter: whose rules for switching threads are followed.
+    """
+
+    level: str
+    scope: tuple[str, ...]
+    timeouts: str
+    interpreter: str
+
+    @classmethod
+    def of(cls, options: ExploreOptions) -> Conditions:
+        """The conditions that options set."""
+        return cls(options.level, options.scope, options.timeouts, options.interpreter)
+
+    def __str__(self) -> str:
+        text = f"level {self.level}, timeouts {self.timeouts}, interpreter {self.interpreter}"
+        return f"{text}, scope {' '.join(self.scope)}" if self.scope else text
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One object that says what is known after an exploration.
+
+    Parameters:
+        kind: the case.
+        covered: one sentence per strategy about what was covered, such as "all
+            schedules with at most 2 preemptions at 41 scheduling points"; randomised ones
+            say with which probability they missed what.
+        caveats: what limits it: what was not controlled, executions that
+            diverged, tasks that could not be stopped; empty when there is nothing to say.
+        reason: why it is this case, in one sentence.
+        conditions: under which it was reached.
+        estimate: of the size of the space, if there is one.
+        diverged: executions that could not follow their plan.
+
+    Raises:
+        TypeError: a kind that promises something, and not from :func:`judge`.
+    """
+
+    kind: VerdictKind
+    covered: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    reason: str = ""
+    conditions: Conditions | None = None
+    estimate: Estimate | None = None
+    diverged: int = 0
+    certificate: InitVar[object] = None
+
+    def __post_init__(self, certificate: object) -> None:
+        if self.kind in PROMISES and certificate is not _CERTIFICATE:
+            raise TypeError(
+                f"a verdict {self.kind.value!r} is a promise: only"
+                " bohrbug.exploration.verdicts.judge() can make it, from evidence"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a verdict is made of: what was executed, and what went wrong with it.
+
+    Parameters:
+        options: of the exploration.
+        strategy: what searched; ``None`` if the test never had a second task.
+        has_searched: the strategy had its turn at all.
+        executions: executions made.
+        seconds: wall time, in seconds.
+        failures: distinct failures found.
+        diverged: executions that could not follow their plan.
+        interrupted: the user stopped it.
+        hung: the message of an execution that hung or waited for something outside, or "".
+        uncontrolled: what ran outside our control, with how often.
+        skipped: functions whose data accesses could not be made visible, with the reason.
+        notes: further caveats.
+    """
+
+    options: ExploreOptions
+    strategy: Strategy | None = None
+    has_searched: bool = False
+    executions: int = 0
+    seconds: float = 0.0
+    failures: int = 0
+    diverged: int = 0
+    interrupted: bool = False
+    hung: str = ""
+    uncontrolled: dict[str, int] = field(default_factory=dict)
+    skipped: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """The verdict that evidence allows, and no stronger one.
+
+    Parameters:
+        evidence: of one exploration.
+    """
+    limits = caveats(evidence)
+    kind, reason = _case(evidence, limits)
+    strategy = evidence.strategy if evidence.has_searched else None
+    covered = () if strategy is None else sentences(strategy)
+    if evidence.strategy is None and kind is VerdictKind.HOLDS:
+        covered = ("one schedule: the test starts no second task",)
+    return Verdict(
+        kind,
+        covered,
+        limits,
+        reason,
+        Conditions.of(evidence.options),
+        estimate_of(strategy),
+        evidence.diverged,
+        certificate=_CERTIFICATE,
+    )
+
+
+def _case(evidence: Evidence, limits: tuple[str, ...]) -> tuple[VerdictKind, str]:
+    """The strongest case that the evidence allows, and why it is this one."""
+    if evidence.failures:
+        return VerdictKind.FAILED, "a failure was found, and confirmed by replaying it"
+    if evidence.hung:
+        return VerdictKind.INCONCLUSIVE, evidence.hung
+    if evidence.interrupted:
+        return VerdictKind.INCONCLUSIVE, "the exploration was interrupted"
+    if not evidence.executions:
+        return VerdictKind.INCONCLUSIVE, "no execution was made"
+    strategy = evidence.strategy
+    if strategy is None:
+        case = VerdictKind.HOLDS, "the test starts no second task"
+    elif strategy.complete:
+        case = VerdictKind.HOLDS, "every schedule was executed"
+    elif (bound := bound_of(strategy)) is not None:
+        case = VerdictKind.HOLDS_WITHIN_BOUND, f"every schedule with {bound} was executed"
+    else:
+        return VerdictKind.NO_FAILURE_FOUND, _end(evidence)
+    if limits:
+        return VerdictKind.NO_FAILURE_FOUND, f"{case[1]}, but there are caveats"
+    return case
+
+
+def _end(evidence: Evidence) -> str:
+    """Why an exploration that is not complete has ended."""
+    options = evidence.options
+    if evidence.executions >= options.executions:
+        return f"the budget of {options.executions:,} executions was spent"
+    if options.seconds is not None and evidence.seconds >= options.seconds:
+        return f"the budget of {options.seconds:g} seconds was spent"
+    return "the strategy had nothing left to execute, and does not cover every schedule"
+
+
+def caveats(evidence: Evidence) -> tuple[str, ...]:
+    """What limits a verdict."""
+    found = list(evidence.notes)
+    for what, count in sorted(evidence.uncontrolled.items()):
+        found.append(what if count == 1 else f"{what} ({count:,} times)")
+    if evidence.diverged:
+        executions = "execution" if evidence.diverged == 1 else "executions"
+        found.append(f"{evidence.diverged:,} {executions} could not follow their plan")
+    for function, reason in evidence.skipped:
+        found.append(f"data accesses in {function} were not seen: {reason}")
+    return tuple(found)
+
+
+def sentences(strategy: Strategy) -> tuple[str, ...]:
     """What was covered, a sentence for each strategy that had its turn."""
-    if isinstance(strategy, Portfolio):
-        return strategy.covered_by_stage()
+    if isinstance(strategy, Composite):
+        return strategy.covered_by_member()
     return (strategy.covered(),)
 
 
-def caveats(result: Result, uncontrolled: dict[str, int], notes: tuple[str, ...]) -> list[str]:
-    """What limits the verdict."""
-    found = list(notes)
-    for what, count in sorted(uncontrolled.items()):
-        found.append(what if count == 1 else f"{what} ({count:,} times)")
-    if result.diverged:
-        executions = "execution" if result.diverged == 1 else "executions"
-        found.append(f"{result.diverged:,} {executions} could not follow their plan")
-    return found
+def bound_of(strategy: Strategy) -> str | None:
+    """The bound within which a strategy has executed everything: ``at most 2 preemptions``."""
+    return strategy.completed if isinstance(strategy, Bounding) else None
 
 
-def verdict(
-    result: Result,
-    strategy: Searching | None,
-    bound_completed: bool,
-    has_searched: bool,
-    uncontrolled: dict[str, int],
-    notes: tuple[str, ...],
-    hung: bool,
-) -> Verdict:
-    """The verdict after an exploration.
-
-    Parameters:
-        result: figures and failures.
-        strategy: what searched; ``None`` if the test never had a second task.
-        bound_completed: all schedules within the preemption bound were executed.
-        has_searched: the strategy had its turn at all.
-        uncontrolled: what ran outside our control, with counts.
-        notes: further caveats.
-        hung: an execution hung or waited for something outside.
-    """
-    limits = tuple(caveats(result, uncontrolled, notes))
-    covered = () if strategy is None or not has_searched else sentences(strategy)
-    if result.failures:
-        return Verdict(VerdictKind.FAILED, covered, limits)
-    if hung or result.interrupted or not result.executions:
-        return Verdict(VerdictKind.INCONCLUSIVE, covered, limits)
-    if strategy is None:
-        return Verdict(VerdictKind.HOLDS, ("one schedule: the test starts no second task",), limits)
-    if limits:
-        return Verdict(VerdictKind.NO_FAILURE_FOUND, covered, limits)
-    if strategy.complete:
-        return Verdict(VerdictKind.HOLDS, covered, limits)
-    if bound_completed:
-        return Verdict(VerdictKind.HOLDS_WITHIN_BOUND, covered, limits)
-    return Verdict(VerdictKind.NO_FAILURE_FOUND, covered, limits)
+def estimate_of(strategy: Strategy | None) -> Estimate | None:
+    """What a strategy that estimates says of the size of the space."""
+    return strategy.estimate if isinstance(strategy, Estimating) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bohrbug.model.operation import ResourceId, TaskId
+from bohrbug.model.operation import ResourceId, Site, TaskId
 
 Choice = TaskId | int
 """One element of the choice sequence: a task to run, or the value of a data choice."""
@@ -56,6 +56,94 @@ class Segments:
     segments: tuple[tuple[TaskId, int], ...]
 
 
+Point = Site | ResourceId
+"""What an operation is recognised by in another execution: its site, else its resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialOrder:
+    """POS (Yuan, Yang and Gu, CAV 2018): a random priority for each event.
+
+    Parameters:
+        seed: determines the priorities.
+        points: an operation elsewhere is no decision and runs at once;
+            ``None``: every operation is a decision.
+    """
+
+    seed: int
+    points: frozenset[Point] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRandom:
+    """SURW (Zhao, Wolff, Mathur and Roychoudhury, ASPLOS 2025): uniform over some events.
+
+    Parameters:
+        seed: determines all choices.
+        weights: pairs of a task and the number of its selected events that are expected.
+        selected: the points whose operations are the selected events;
+            ``None``: all that are decisions.
+        points: see :class:`PartialOrder`.
+    """
+
+    seed: int
+    weights: tuple[tuple[TaskId, int], ...]
+    selected: frozenset[Point] | None = None
+    points: frozenset[Point] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One operation of an execution, told apart from all others without step numbers.
+
+    Parameters:
+        task: who does it.
+        kind: the name of the kind of operation.
+        resource: what it acts on.
+        site: where, if that is known.
+        occurrence: it is the task's so manieth operation like that, from 1.
+    """
+
+    task: TaskId
+    kind: str
+    resource: ResourceId
+    site: Site | None
+    occurrence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """That one event reads what another wrote, or that it does not.
+
+    For a lock: that it gets the lock from a certain release.
+
+    Parameters:
+        source: the last event before ``reader`` that changed the resource;
+            ``None`` if nothing changed it yet.
+        reader: the event that depends on it.
+        holds: whether it is wanted or to be avoided.
+    """
+
+    source: Event | None
+    reader: Event
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsFrom:
+    """RFF (Wolff, Shi, Duck, Mathur and Roychoudhury, ASPLOS 2024): meet constraints if possible.
+
+    Parameters:
+        seed: determines what the constraints leave open, as :class:`PartialOrder`.
+        constraints: what to aim at.
+        points: see :class:`PartialOrder`.
+    """
+
+    seed: int
+    constraints: tuple[Constraint, ...] = ()
+    points: frozenset[Point] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Sleeper:
     """A task that need not run before something conflicts with what it is about to do.
@@ -89,7 +177,16 @@ class Sleeping:
     first: TaskId | None = None
 
 
-Policy = NonPreemptive | UniformRandom | Priorities | Segments | Sleeping
+Policy = (
+    NonPreemptive
+    | UniformRandom
+    | Priorities
+    | Segments
+    | PartialOrder
+    | WeightedRandom
+    | ReadsFrom
+    | Sleeping
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,31 @@ entry per step are run-length encoded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
+from bohrbug.model.json_checks import (
+    VERSION,
+    FileFormatError,
+    Json,
+    UnknownVersionError,
+    a_bool,
+    a_choice,
+    a_count,
+    a_list,
+    a_number,
+    a_row,
+    a_string,
+    an_int,
+    an_object,
+    field_of,
+    from_run_lengths,
+    header_of,
+    optional,
+    reading,
+    run_lengths,
+    strings,
+)
 from bohrbug.model.operation import KINDS, Operation, Resource, Site
 from bohrbug.model.outcome import (
     Access,
@@ -25,268 +46,24 @@ from bohrbug.model.outcome import (
     TaskInfo,
     Uncontrolled,
 )
-from bohrbug.model.plan import (
-    Choice,
-    NonPreemptive,
-    Plan,
-    Policy,
-    Priorities,
-    Segments,
-    Sleeper,
-    Sleeping,
-    UniformRandom,
-)
+from bohrbug.model.plan_json import plan_from_json, plan_to_json
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
-Json = Any
-"""What ``json`` reads and writes."""
+__all__ = [
+    "FileFormatError",
+    "UnknownVersionError",
+    "plan_from_json",
+    "plan_to_json",
+    "run_lengths",
+    "trace_from_json",
+    "trace_to_json",
+]
 
-PLAN_FORMAT = "bohrbug-plan"
 TRACE_FORMAT = "bohrbug-trace"
-VERSION = 1
-"""Goes up when an older Bohrbug could not read what this one writes."""
-
-LONGEST = 50_000_000
-"""No column may be longer when run lengths are multiplied out: a typo must not fill memory."""
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
-
-
-class FileFormatError(ValueError):
-    """A plan or trace can't be read: it was damaged, or isn't one."""
-
-
-class UnknownVersionError(FileFormatError):
-    """A plan or trace was written by a newer Bohrbug."""
-
-
-# ---------------------------------------------------------------- run lengths
-
-
-def run_lengths(values: Iterable[Any]) -> list[Json]:
-    """A column with repetitions as ``[value, how often]`` and the rest as ``value``.
-
-    Runs of one are written without a count; values must not be lists.
-    """
-    runs: list[list[Any]] = []
-    for value in values:
-        if runs and runs[-1][0] == value:
-            runs[-1][1] += 1
-        else:
-            runs.append([value, 1])
-    return [run[0] if run[1] == 1 else run for run in runs]
-
-
-def from_run_lengths(runs: Json, check: Callable[[Json, str], T], where: str) -> list[T]:
-    """Undo :func:`run_lengths`.
-
-    Parameters:
-        runs: what was read.
-        check: gives back its first argument if it is what the column holds.
-        where: what is being read, for messages.
-
-    Raises:
-        FileFormatError: it is no such column.
-    """
-    column: list[T] = []
-    for run in _list(runs, where):
-        entry, count = run, 1
-        if isinstance(run, list):
-            if len(run) != 2:
-                raise FileFormatError(f"{where}: a run must be [value, how often], not {run!r:.80}")
-            entry, count = run[0], _count(run[1], where)
-        value = check(entry, where)
-        if len(column) + count > LONGEST:
-            raise FileFormatError(f"{where}: more than {LONGEST:,} entries")
-        column += [value] * count
-    return column
-
-
-# --------------------------------------------------------------- small checks
-
-
-def _is(kind: type[T], name: str) -> Callable[[Json, str], T]:
-    def check(value: Json, where: str) -> T:
-        # ``True`` is an int to Python and none to us.
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise FileFormatError(f"{where}: {name} expected, found {value!r:.80}")
-        return value
-
-    return check
-
-
-_str = _is(str, "a string")
-_int = _is(int, "a whole number")
-_bool = _is(bool, "true or false")
-_list: Callable[[Json, str], list[Json]] = _is(list, "a list")
-_dict: Callable[[Json, str], dict[str, Json]] = _is(dict, "an object")
-
-
-def _number(value: Json, where: str) -> float:
-    return (
-        float(_int(value, where))
-        if isinstance(value, int)
-        else _is(float, "a number")(value, where)
-    )
-
-
-def _count(value: Json, where: str) -> int:
-    if _int(value, where) < 0:
-        raise FileFormatError(f"{where}: 0 or more expected, found {value}")
-    return int(value)
-
-
-def _choice(value: Json, where: str) -> Choice:
-    if isinstance(value, str):
-        return value
-    return _count(value, where)
-
-
-def _field(data: dict[str, Json], name: str, where: str) -> Json:
-    if name not in data:
-        raise FileFormatError(f"{where}: {name!r} is missing")
-    return data[name]
-
-
-def _optional(value: Json, where: str, check: Callable[[Json, str], T]) -> T | None:
-    return None if value is None else check(value, where)
-
-
-def _row(value: Json, where: str, *checks: Callable[[Json, str], Any]) -> list[Any]:
-    row = _list(value, where)
-    if len(row) != len(checks):
-        raise FileFormatError(f"{where}: {len(checks)} entries expected, found {row!r:.80}")
-    return [check(entry, where) for check, entry in zip(checks, row, strict=True)]
-
-
-def _strings(value: Json, where: str) -> tuple[str, ...]:
-    return tuple(_str(entry, where) for entry in _list(value, where))
-
-
-def _header(data: Json, expected: str) -> dict[str, Json]:
-    """Check format and version."""
-    header = _dict(data, expected)
-    if header.get("format") != expected:
-        raise FileFormatError(
-            f"this is no {expected}: 'format' is {header.get('format')!r:.80};"
-            " give a file that Bohrbug wrote"
-        )
-    version = _int(_field(header, "version", expected), f"{expected} version")
-    if version > VERSION:
-        raise UnknownVersionError(
-            f"{expected} version {version} is newer than this Bohrbug, which reads up to"
-            f" {VERSION}; upgrade Bohrbug"
-        )
-    if version < 1:
-        raise UnknownVersionError(f"there is no {expected} version {version}")
-    return header
-
-
-@contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Numbers too big to convert and the like are damage too."""
-    try:
-        yield
-    except FileFormatError:
-        raise
-    except (ValueError, OverflowError) as error:
-        raise FileFormatError(f"{what}: {error}") from error
-
-
-# ---------------------------------------------------------------------- plans
-
-
-def _policy_to_json(policy: Policy) -> Json:
-    match policy:
-        case NonPreemptive():
-            return {"name": "non-preemptive"}
-        case UniformRandom(seed):
-            return {"name": "random", "seed": seed}
-        case Priorities(seed, depth, length):
-            return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
-        case Segments(segments):
-            return {"name": "segments", "segments": [list(segment) for segment in segments]}
-        case Sleeping(asleep, first):
-            return {
-                "name": "sleeping",
-                "asleep": [
-                    [
-                        sleeper.task,
-                        list(sleeper.reads),
-                        list(sleeper.writes),
-                        sleeper.wakes_at_once,
-                    ]
-                    for sleeper in asleep
-                ],
-                "first": first,
-            }
-
-
-def _segment(data: Json) -> tuple[str, int]:
-    task, steps = _row(data, "segment of a policy", _str, _int)
-    return task, steps
-
-
-def _sleeper(data: Json) -> Sleeper:
-    task, reads, writes, at_once = _row(
-        data, "sleeper of a policy", _str, _strings, _strings, _bool
-    )
-    return Sleeper(task, reads, writes, at_once)
-
-
-def _policy_from_json(data: Json) -> Policy:
-    where = "policy"
-    policy = _dict(data, where)
-    name = _str(_field(policy, "name", where), where)
-
-    def number(key: str) -> int:
-        return _int(_field(policy, key, where), f"{where} {key}")
-
-    match name:
-        case "non-preemptive":
-            return NonPreemptive()
-        case "random":
-            return UniformRandom(number("seed"))
-        case "priorities":
-            return Priorities(number("seed"), number("depth"), number("length"))
-        case "segments":
-            segments = _list(_field(policy, "segments", where), f"{where} segments")
-            return Segments(tuple(_segment(segment) for segment in segments))
-        case "sleeping":
-            asleep = _list(_field(policy, "asleep", where), f"{where} asleep")
-            first = _field(policy, "first", where)
-            return Sleeping(
-                tuple(_sleeper(sleeper) for sleeper in asleep),
-                None if first is None else _str(first, f"{where} first"),
-            )
-    raise FileFormatError(
-        f"the policy {name!r} is not known to this Bohrbug; it may be of a newer one: upgrade"
-    )
-
-
-def plan_to_json(plan: Plan) -> dict[str, Json]:
-    """A plan as what ``json.dump`` takes."""
-    return {
-        "format": PLAN_FORMAT,
-        "version": VERSION,
-        "prefix": run_lengths(plan.prefix),
-        "policy": _policy_to_json(plan.policy),
-    }
-
-
-def plan_from_json(data: Json) -> Plan:
-    """The plan that :func:`plan_to_json` wrote.
-
-    Raises:
-        UnknownVersionError: a newer Bohrbug wrote it.
-        FileFormatError: it is no plan, or damaged.
-    """
-    with _reading(PLAN_FORMAT):
-        header = _header(data, PLAN_FORMAT)
-        prefix = from_run_lengths(_field(header, "prefix", PLAN_FORMAT), _choice, "prefix")
-        return Plan(tuple(prefix), _policy_from_json(_field(header, "policy", PLAN_FORMAT)))
 
 
 # --------------------------------------------------------------------- tables
@@ -385,20 +162,20 @@ class _Reader:
 
     def __init__(self, data: dict[str, Json]) -> None:
         self.sites = [
-            Site(*_row(row, "sites", _str, _int, _str, _int))
-            for row in _list(_field(data, "sites", TRACE_FORMAT), "sites")
+            Site(*a_row(row, "sites", a_string, an_int, a_string, an_int))
+            for row in a_list(field_of(data, "sites", TRACE_FORMAT), "sites")
         ]
         self.operations = [
             self._operation(row)
-            for row in _list(_field(data, "operation_table", TRACE_FORMAT), "operation_table")
+            for row in a_list(field_of(data, "operation_table", TRACE_FORMAT), "operation_table")
         ]
         self.options = [
-            _strings(row, "option_table")
-            for row in _list(_field(data, "option_table", TRACE_FORMAT), "option_table")
+            strings(row, "option_table")
+            for row in a_list(field_of(data, "option_table", TRACE_FORMAT), "option_table")
         ]
 
     def _operation(self, row: Json) -> Operation:
-        name, resource, site = _row(row, "operation_table", _str, _str, self.site)
+        name, resource, site = a_row(row, "operation_table", a_string, a_string, self.site)
         if name not in KINDS:
             raise FileFormatError(
                 f"operation_table: the kind of operation {name!r} is not known to this"
@@ -407,7 +184,7 @@ class _Reader:
         return Operation(KINDS[name], resource, site)
 
     def _looked_up(self, table: Sequence[T], value: Json, where: str) -> T:
-        index = _count(value, where)
+        index = a_count(value, where)
         if index >= len(table):
             raise FileFormatError(f"{where}: there is no entry {index} in a table of {len(table)}")
         return table[index]
@@ -423,51 +200,51 @@ class _Reader:
 
     def frames(self, value: Json, where: str) -> tuple[Frame, ...]:
         frames = []
-        for row in _list(value, where):
-            site, text = _row(row, where, self.site, _str)
+        for row in a_list(value, where):
+            site, text = a_row(row, where, self.site, a_string)
             if site is None:
                 raise FileFormatError(f"{where}: a frame needs a site")
             frames.append(Frame(site, text))
         return tuple(frames)
 
     def holding(self, value: Json, where: str) -> tuple[Held, ...]:
-        return tuple(Held(*_row(row, where, _str, self.site)) for row in _list(value, where))
+        return tuple(Held(*a_row(row, where, a_string, self.site)) for row in a_list(value, where))
 
     def access(self, value: Json, where: str) -> Access:
-        data = _dict(value, where)
+        data = an_object(value, where)
         return Access(
-            task=_str(_field(data, "task", where), where),
-            operation=self.operation(_field(data, "operation", where), where),
-            stack=self.frames(_field(data, "stack", where), where),
-            holding=self.holding(_field(data, "holding", where), where),
+            task=a_string(field_of(data, "task", where), where),
+            operation=self.operation(field_of(data, "operation", where), where),
+            stack=self.frames(field_of(data, "stack", where), where),
+            holding=self.holding(field_of(data, "holding", where), where),
         )
 
     def race(self, value: Json, where: str) -> Race:
-        data = _dict(value, where)
+        data = an_object(value, where)
         return Race(
-            resource=_str(_field(data, "resource", where), where),
-            label=_str(_field(data, "label", where), where),
-            first=self.access(_field(data, "first", where), f"{where} first"),
-            second=self.access(_field(data, "second", where), f"{where} second"),
-            count=_count(_field(data, "count", where), where),
+            resource=a_string(field_of(data, "resource", where), where),
+            label=a_string(field_of(data, "label", where), where),
+            first=self.access(field_of(data, "first", where), f"{where} first"),
+            second=self.access(field_of(data, "second", where), f"{where} second"),
+            count=a_count(field_of(data, "count", where), where),
         )
 
     def blocked(self, value: Json, where: str) -> BlockedTask:
-        data = _dict(value, where)
+        data = an_object(value, where)
         return BlockedTask(
-            task=_str(_field(data, "task", where), where),
-            operation=self.operation(_field(data, "operation", where), where),
-            holders=_strings(_field(data, "holders", where), where),
-            holding=self.holding(_field(data, "holding", where), where),
-            stack=self.frames(_field(data, "stack", where), where),
-            daemon=_bool(_field(data, "daemon", where), where),
-            since=_int(_field(data, "since", where), where),
+            task=a_string(field_of(data, "task", where), where),
+            operation=self.operation(field_of(data, "operation", where), where),
+            holders=strings(field_of(data, "holders", where), where),
+            holding=self.holding(field_of(data, "holding", where), where),
+            stack=self.frames(field_of(data, "stack", where), where),
+            daemon=a_bool(field_of(data, "daemon", where), where),
+            since=an_int(field_of(data, "since", where), where),
         )
 
     def outcome(self, value: Json) -> Outcome:
         where = "outcome"
-        data = _dict(value, where)
-        name = _str(_field(data, "kind", where), where)
+        data = an_object(value, where)
+        name = a_string(field_of(data, "kind", where), where)
         try:
             kind = OutcomeKind(name)
         except ValueError:
@@ -477,20 +254,20 @@ class _Reader:
             ) from None
         return Outcome(
             kind=kind,
-            message=_str(_field(data, "message", where), where),
-            task=_optional(_field(data, "task", where), where, _str),
-            exception=_optional(_field(data, "exception", where), where, _str),
-            stack=self.frames(_field(data, "stack", where), where),
-            traceback=_str(_field(data, "traceback", where), where),
+            message=a_string(field_of(data, "message", where), where),
+            task=optional(field_of(data, "task", where), where, a_string),
+            exception=optional(field_of(data, "exception", where), where, a_string),
+            stack=self.frames(field_of(data, "stack", where), where),
+            traceback=a_string(field_of(data, "traceback", where), where),
             blocked=tuple(
                 self.blocked(entry, f"{where} blocked")
-                for entry in _list(_field(data, "blocked", where), where)
+                for entry in a_list(field_of(data, "blocked", where), where)
             ),
-            cycle=_strings(_field(data, "cycle", where), where),
+            cycle=strings(field_of(data, "cycle", where), where),
             repeating=tuple(
-                _count(entry, where) for entry in _list(_field(data, "repeating", where), where)
+                a_count(entry, where) for entry in a_list(field_of(data, "repeating", where), where)
             ),
-            race=_optional(_field(data, "race", where), f"{where} race", self.race),
+            race=optional(field_of(data, "race", where), f"{where} race", self.race),
         )
 
 
@@ -546,8 +323,8 @@ def trace_from_json(data: Json) -> Trace:
         UnknownVersionError: a newer Bohrbug wrote it.
         FileFormatError: it is no trace, or damaged.
     """
-    with _reading(TRACE_FORMAT):
-        header = _header(data, TRACE_FORMAT)
+    with reading(TRACE_FORMAT):
+        header = header_of(data, TRACE_FORMAT)
         trace = _trace(header, _Reader(header))
         _check_lengths(trace)
         return trace
@@ -555,49 +332,56 @@ def trace_from_json(data: Json) -> Trace:
 
 def _trace(header: dict[str, Json], reader: _Reader) -> Trace:
     def part(name: str) -> Json:
-        return _field(header, name, TRACE_FORMAT)
+        return field_of(header, name, TRACE_FORMAT)
 
     def column(name: str, check: Callable[[Json, str], T]) -> list[T]:
         return from_run_lengths(part(name), check, name)
 
     def rows(name: str, *checks: Callable[[Json, str], Any]) -> list[list[Any]]:
-        return [_row(row, name, *checks) for row in _list(part(name), name)]
+        return [a_row(row, name, *checks) for row in a_list(part(name), name)]
 
-    infos = [TaskInfo(*row) for row in rows("task_infos", _str, _str, _str, _bool, reader.site)]
-    resources = [Resource(*row) for row in rows("resources", _str, _str, _str, reader.site)]
+    infos = [
+        TaskInfo(*row)
+        for row in rows("task_infos", a_string, a_string, a_string, a_bool, reader.site)
+    ]
+    resources = [
+        Resource(*row) for row in rows("resources", a_string, a_string, a_string, reader.site)
+    ]
     divergence = part("divergence")
     return Trace(
         plan=plan_from_json(part("plan")),
-        choices=column("choices", _choice),
-        tasks=column("tasks", _str),
+        choices=column("choices", a_choice),
+        tasks=column("tasks", a_string),
         operations=column("operations", reader.operation),
         enabled=column("enabled", reader.option_set),
         timed=column("timed", reader.option_set),
-        yielded=column("yielded", _bool),
-        arities=dict(rows("arities", _count, _count)),
+        yielded=column("yielded", a_bool),
+        arities=dict(rows("arities", a_count, a_count)),
         effects=[
             (step, task, resource, is_write)
-            for step, task, resource, is_write in rows("effects", _count, _str, _str, _bool)
+            for step, task, resource, is_write in rows(
+                "effects", a_count, a_string, a_string, a_bool
+            )
         ],
         final_pending={
             task: reader.operation(index, "final_pending")
-            for task, index in _dict(part("final_pending"), "final_pending").items()
+            for task, index in an_object(part("final_pending"), "final_pending").items()
         },
         task_infos={info.id: info for info in infos},
         resources={resource.id: resource for resource in resources},
-        races=[reader.race(race, "races") for race in _list(part("races"), "races")],
+        races=[reader.race(race, "races") for race in a_list(part("races"), "races")],
         outcome=reader.outcome(part("outcome")),
         divergence=None
         if divergence is None
-        else Divergence(*_row(divergence, "divergence", _count, _str, _str)),
+        else Divergence(*a_row(divergence, "divergence", a_count, a_string, a_string)),
         uncontrolled=Uncontrolled(
             {
-                what: _count(count, "uncontrolled")
-                for what, count in _dict(part("uncontrolled"), "uncontrolled").items()
+                what: a_count(count, "uncontrolled")
+                for what, count in an_object(part("uncontrolled"), "uncontrolled").items()
             }
         ),
-        virtual_time=_number(part("virtual_time"), "virtual_time"),
-        seconds=_number(part("seconds"), "seconds"),
+        virtual_time=a_number(part("virtual_time"), "virtual_time"),
+        seconds=a_number(part("seconds"), "seconds"),
     )
 
 

@@ -7,7 +7,8 @@ from itertools import islice
 from types import CodeType
 from typing import Any
 
-from bohrbug.model.operation import Site
+from bohrbug.model.operation import Operation, Site
+from bohrbug.model.plan import Point
 
 
 @lru_cache(maxsize=65536)
@@ -29,3 +30,32 @@ def site_of(place: Any) -> Site | None:
         return place
     code, offset = place
     return _site(code, max(offset, 0))
+
+
+class _Points(dict[tuple[int, int], tuple[CodeType, Site]]):
+    """Sites by code object and offset; comparing code objects would take longer than all else.
+
+    Each entry keeps its code object alive, so that no other one gets its address.
+    """
+
+    LIMIT = 1 << 16
+
+
+_points = _Points()
+
+
+def point_of(operation: Operation) -> Point:
+    """What an operation is recognised by in another execution: its site, else its resource."""
+    place = operation.place
+    if place is None:
+        return operation.resource
+    if isinstance(place, Site):
+        return place
+    code, offset = place
+    key = (id(code), offset)
+    found = _points.get(key)
+    if found is None:
+        if len(_points) >= _Points.LIMIT:
+            _points.clear()
+        found = _points[key] = (code, _site(code, max(offset, 0)))
+    return found[1]

@@ -35,6 +35,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         help="with --bohrbug-replay: replay so many times",
     )
+    group.addoption(
+        "--bohrbug-forget",
+        action="store_true",
+        help="forget the failing schedules that are remembered of the tests of this run",
+    )
+    group.addoption(
+        "--bohrbug-no-memory",
+        action="store_true",
+        help="neither try the failing schedules of earlier runs nor remember those of this one",
+    )
+    parser.addini("bohrbug_memory", "Remember failing schedules.", type="bool", default=True)
     for option in OPTIONS:
         name = f"bohrbug_{option.name}"
         if option.type is bool:

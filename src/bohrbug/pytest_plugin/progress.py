@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bohrbug.report.wording import plural
+from bohrbug.report.wording import estimate_in_words, plural
+from bohrbug.search.estimates import Estimate
 
 _SAVE, _RESTORE_AND_CLEAR = "\x1b7", "\x1b8\x1b[K"
 _LEAST = 24
@@ -34,8 +35,9 @@ class SessionProgress:
         failures: int,
         races: int,
         words: str,
+        estimate: Estimate | None = None,
     ) -> None:
-        """See :class:`bohrbug.exploration.explorer.Progress`."""
+        """See :class:`bohrbug.exploration.progress.Progress`."""
         writer = self._writer
         if writer is None:
             return
@@ -51,6 +53,8 @@ class SessionProgress:
             parts.append(plural(races, "race"))
         if words:
             parts.append(words)
+        if estimate is not None:
+            parts.append(estimate_in_words(estimate, elapsed))
         self._put((_RESTORE_AND_CLEAR if self._shown else "") + _SAVE)
         self._shown = True
         self._put(f" \x1b[2m{', '.join(parts)[: space - 1]}\x1b[0m")

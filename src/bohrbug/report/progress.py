@@ -12,7 +12,8 @@ from rich.text import Text
 
 from bohrbug.report.glyphs import glyphs_for
 from bohrbug.report.style import FAILED, QUIET, WARNED
-from bohrbug.report.wording import plural, seconds_in_words
+from bohrbug.report.wording import estimate_in_words, plural, seconds_in_words
+from bohrbug.search.estimates import Estimate
 
 # Kept from before any execution, in which the clock is virtual.
 _now = time.monotonic
@@ -62,6 +63,7 @@ class ProgressLine:
         races: int,
         strategy_words: str,
         elapsed: float,
+        estimate: Estimate | None = None,
     ) -> None:
         """Show new figures, if the last ones have stood long enough.
 
@@ -73,6 +75,7 @@ class ProgressLine:
             races: distinct data races seen so far.
             strategy_words: what the strategy says of its progress.
             elapsed: wall time since the beginning, in seconds.
+            estimate: of the size of the space, if there is one.
         """
         if self._silent:
             return
@@ -83,7 +86,9 @@ class ProgressLine:
             return
         self._shown = now
         self._first = False
-        line = self.line(executions, rate, budget, failures, races, strategy_words, elapsed)
+        line = self.line(
+            executions, rate, budget, failures, races, strategy_words, elapsed, estimate
+        )
         if not terminal:
             self._console.print(line, soft_wrap=True, highlight=False)
             return
@@ -109,6 +114,7 @@ class ProgressLine:
         races: int,
         strategy_words: str,
         elapsed: float,
+        estimate: Estimate | None = None,
     ) -> Text:
         """The line for these figures; see :meth:`update`."""
         between = f" {self._glyphs.dash} "
@@ -131,6 +137,9 @@ class ProgressLine:
         if strategy_words:
             text.append(between)
             text.append(self._glyphs.clean(strategy_words))
+        if estimate is not None:
+            words = estimate_in_words(estimate, elapsed)
+            text.append(f"{between}{words}")
         text.append(f"{between}{seconds_in_words(elapsed)}", style=QUIET)
         return text
 

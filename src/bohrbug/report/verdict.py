@@ -6,6 +6,7 @@ from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.style import FAILED, PASSED, QUIET, WARNED, Paper
 from bohrbug.report.wording import plural, seconds_in_words
+from bohrbug.search.estimates import Estimate, share_in_words
 
 _STYLES = {
     VerdictKind.HOLDS: PASSED,
@@ -66,11 +67,17 @@ def _headline(result: Result) -> str:
     }[kind]
 
 
+def size_in_words(estimate: Estimate) -> str:
+    """The size of the space, its error, and how much of it was seen."""
+    text = f"{estimate}, estimated from {plural(estimate.samples, 'execution')}"
+    if estimate.seen:
+        text += f"; {share_in_words(estimate.share)} of them seen"
+    return f"{text} ({estimate.method})"
+
+
 def figures(result: Result) -> str:
     """The figures behind a verdict: executions, rate, scheduling points, tasks."""
     text = plural(result.executions, "execution")
-    if 0 < result.distinct < result.executions:
-        text += f" ({result.distinct:,} of them distinct)"
     if result.seconds > 0:
         text += f" in {seconds_in_words(result.seconds)}"
         if result.seconds >= 0.05 and result.executions > 1:
@@ -99,6 +106,12 @@ def draw_verdict(paper: Paper, result: Result) -> None:
     paper.put(title)
     for sentence in verdict.covered:
         paper.paragraph(paper.text(f"covered: {sentence}"), 2, 4)
+    if verdict.reason and verdict.kind is not VerdictKind.FAILED:
+        paper.paragraph(paper.text(f"reason: {verdict.reason}"), 2, 4)
+    if verdict.estimate is not None and verdict.kind is not VerdictKind.FAILED:
+        paper.paragraph(paper.text(f"size: {size_in_words(verdict.estimate)}"), 2, 4)
+    if verdict.conditions is not None and verdict.kind is not VerdictKind.FAILED:
+        paper.paragraph(paper.text(f"conditions: {verdict.conditions}", QUIET), 2, 4)
     if result.executions:
         paper.paragraph(paper.text(figures(result), QUIET), 2, 4)
     if result.races:
@@ -106,3 +119,5 @@ def draw_verdict(paper: Paper, result: Result) -> None:
         paper.paragraph(paper.text(f"{races} seen"), 2, 4)
     for caveat in verdict.caveats:
         paper.paragraph(paper.text("caveat: ", WARNED) + paper.text(caveat), 2, 4)
+    for notice in result.notices:
+        paper.paragraph(paper.text(f"note: {notice}", QUIET), 2, 4)

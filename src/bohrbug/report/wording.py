@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from bohrbug.search.estimates import Estimate, share_in_words
+
 
 def plural(count: int, word: str) -> str:
     """``1 failure``, ``1,200 failures``."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def estimate_in_words(estimate: Estimate, seconds: float) -> str:
+    """An estimate for a progress line: ``about 1,200 schedules, 30% seen, 4.1 s left``.
+
+    Parameters:
+        estimate: the estimate.
+        seconds: wall time so far.
+    """
+    text = str(estimate)
+    if estimate.seen:
+        text += f", {share_in_words(estimate.share)} seen"
+    left = estimate.seconds_left(seconds)
+    return text if left is None or left > 1e8 else f"{text}, {seconds_in_words(left)} left"
 
 
 def seconds_in_words(seconds: float) -> str:

@@ -6,6 +6,7 @@ from bohrbug.model.operation import ResourceId
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Sleeper, Sleeping
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
+from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, is_weak_initial
 from bohrbug.search.races_of_trace import RaceFinder, Reversal
 from bohrbug.search.wakeup_tree import Branch, insert
@@ -283,6 +284,19 @@ class OptimalReduction:
     def complete(self) -> bool:
         """Whether a schedule for every happens-before graph was executed."""
         return self.exhausted and self._tally.is_whole
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """How many executions it takes in all, from the explored part of the tree.
+
+        Races that are still to be found add branches, so it begins too low and grows.
+        """
+        levels = [
+            (len(node.done), len(node.done) + 1 + len(node.branches) + len(node.reversals))
+            for node in self._nodes
+            if node is not None
+        ]
+        return size_from_share(self._tally.executions, share_of_tree(levels), "executions")
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

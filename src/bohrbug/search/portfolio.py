@@ -1,134 +1,77 @@
-"""Several strategies one after the other, each with a share of the budget."""
+"""Several strategies that take turns: a fair share each, and more for what finds new things."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
 
-from bohrbug.model.plan import Plan
-from bohrbug.model.trace import Trace
-from bohrbug.search.pct import PCT
 from bohrbug.search.strategy import Strategy
 
+MINIMAL_SHARE = 0.5
+"""The part of its weight that a member keeps, however little it finds."""
 
-class Searching(Strategy, Protocol):
-    """A strategy that can tell whether there is nothing left for any other."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether every schedule at all was executed, and nothing was given up."""
-        ...
+MEMORY = 0.95
+"""How much an execution counts after each further one of the same member."""
 
 
 @dataclass(slots=True)
-class Stage:
-    """One strategy of a portfolio.
+class Member:
+    """A strategy in a portfolio.
 
     Parameters:
         strategy: the strategy.
-        share: the part of the executions that are left when its turn comes, from
-            0 to 1; the last stage takes all, whatever its share.
+        weight: how large its share is in the beginning, relative to the others'.
+        executions: those that it has planned.
+        novelty: how much new behaviour its last executions showed, from 0 to 1.
+        credit: turns that it is owed.
+        is_over: it has nothing left to execute.
     """
 
-    strategy: Searching
-    share: float = 1.0
+    strategy: Strategy
+    weight: float = 1.0
+    executions: int = 0
+    novelty: float = 1.0
+    credit: float = 0.0
+    is_over: bool = False
+
+    def reset(self) -> None:
+        """Forget all that was learned: the scheduling points have changed."""
+        self.strategy.restart()
+        self.executions, self.novelty, self.credit, self.is_over = 0, 1.0, 0.0, False
 
 
-class Portfolio:
-    """Takes the stages in turn; a stage ends with its share or when it is exhausted.
+@dataclass(slots=True)
+class Rotation:
+    """Whose turn it is.  Deterministic, and fair: shares are kept as exactly as turns allow.
 
-    When a stage has executed every schedule there is, the stages after it have
-    nothing to add and the portfolio is exhausted.  A PCT stage learns the number
-    of tasks and steps from the executions of the stages before it.
+    Each turn every member is credited with its share, and the one with the most credit has the
+    turn and pays for it (smooth weighted round robin).  A member's share is its weight, between
+    :data:`MINIMAL_SHARE` of it and all of it depending on how much new behaviour its executions
+    showed lately; so no member starves, whatever the others find.
 
     Parameters:
-        stages: at least one.
-        executions: the executions to share out; ``None`` for no limit, and then
-            each stage goes on until it is exhausted.
-        name: the name of the portfolio.
+        members: at least one.
     """
 
-    def __init__(
-        self, stages: Sequence[Stage], executions: int | None, name: str = "portfolio"
-    ) -> None:
-        if not stages:
-            raise ValueError("a portfolio needs at least one stage")
-        self.name = name
-        self._stages = tuple(stages)
-        self._remaining = executions
-        self._begin()
+    members: Sequence[Member] = field(default_factory=tuple)
 
-    def _begin(self) -> None:
-        self._turn = 0
-        self._allowance = self._allowance_of(0)
-        self._ended = False
+    def next(self) -> Member | None:
+        """The member whose turn it is, ``None`` if none has anything left."""
+        active = [member for member in self.members if not member.is_over]
+        if not active:
+            return None
+        shares = [
+            member.weight * (MINIMAL_SHARE + (1.0 - MINIMAL_SHARE) * member.novelty)
+            for member in active
+        ]
+        total = sum(shares)
+        for member, share in zip(active, shares, strict=True):
+            member.credit += share / total
+        chosen = max(active, key=lambda member: member.credit)
+        chosen.credit -= 1.0
+        return chosen
 
-    def _allowance_of(self, turn: int) -> int | None:
-        if self._remaining is None or turn == len(self._stages) - 1:
-            return self._remaining
-        return part_of(self._remaining, self._stages[turn].share)
-
-    @property
-    def current(self) -> Searching:
-        """The strategy whose turn it is."""
-        return self._stages[self._turn].strategy
-
-    def restart(self) -> None:
-        """See :class:`~bohrbug.search.strategy.Strategy`; what is left is shared out anew."""
-        for stage in self._stages:
-            stage.strategy.restart()
-        self._begin()
-
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        while not self._ended:
-            if self._allowance != 0:
-                plan = self.current.next_plan()
-                if plan is not None:
-                    return plan
-            if self.current.complete or self._turn == len(self._stages) - 1:
-                self._ended = True
-            else:
-                self._turn += 1
-                self._allowance = self._allowance_of(self._turn)
-        return None
-
-    def observe(self, trace: Trace) -> None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self.current.observe(trace)
-        for stage in self._stages[self._turn + 1 :]:
-            if isinstance(stage.strategy, PCT):
-                stage.strategy.learn(trace)
-        if self._allowance is not None:
-            self._allowance -= 1
-        if self._remaining is not None:
-            self._remaining -= 1
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether there is nothing left to execute within what the stages aim at."""
-        last = self._turn == len(self._stages) - 1
-        return self.complete or (last and self.current.exhausted)
-
-    @property
-    def complete(self) -> bool:
-        """Whether a stage has executed every schedule there is."""
-        return any(stage.strategy.complete for stage in self._stages[: self._turn + 1])
-
-    def covered_by_stage(self) -> tuple[str, ...]:
-        """One sentence for each stage that had its turn."""
-        return tuple(stage.strategy.covered() for stage in self._stages[: self._turn + 1])
-
-    def covered(self) -> str:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        return "; ".join(self.covered_by_stage())
-
-    def progress(self) -> str:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        return f"{self.current.name}: {self.current.progress()}"
-
-
-def part_of(number: int, share: float) -> int:
-    """The part of a number that a share is, rounded up."""
-    return min(number, -int(-number * share // 1))
+    def reward(self, member: Member, novelty: float) -> None:
+        """Note how much new behaviour an execution of a member showed, from 0 to 1."""
+        member.executions += 1
+        member.novelty = MEMORY * member.novelty + (1.0 - MEMORY) * novelty

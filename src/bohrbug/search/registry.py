@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from random import Random
 from types import MappingProxyType
 
 from bohrbug.model.plan import Plan
+from bohrbug.search.auto import Auto
 from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.branching import BRANCHING_LIMIT
-from bohrbug.search.default import default_strategy
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
-from bohrbug.search.portfolio import Searching
+from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.replay import Replay
+from bohrbug.search.strategy import Strategy
+from bohrbug.search.surw import SelectivelyUniform
+from bohrbug.search.uniform import UniformSampling
 
 DEFAULT = "auto"
 """The name of the strategy for whoever names none."""
@@ -27,13 +33,13 @@ class Options:
     """What a strategy can be told; each takes what concerns it.
 
     Parameters:
-        executions: the budget, or ``None`` for none: ``auto``, ``random``, ``pct``.
-        seed: ``auto``, ``random``, ``pct``.
+        executions: the budget, or ``None`` for none: ``auto`` and all that are random.
+        seed: ``auto`` and all that are random.
         bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``bpor``,
-            ``ipb``.
+            ``ipb``; of delays: ``idb``.
         depth: the depth of bugs aimed at, ``None`` for 1, 2 and 3 in turn: ``auto``, ``pct``.
         steps: branch at the first so many steps of an execution: ``bpor``, ``dfs``, ``dpor``,
-            ``ipb``.
+            ``idb``, ``ipb``, ``uniform``.
         plan: what to replay: ``replay``.
     """
 
@@ -50,30 +56,60 @@ class Options:
         return (1, 2, 3) if self.depth is None else (self.depth,)
 
 
-def _replay(options: Options) -> Searching:
+def _auto(options: Options) -> Auto:
+    # Seeds of their own, or the samplers would make the same choices.
+    seeds = Random(options.seed)
+
+    def seed() -> int:
+        return seeds.getrandbits(32)
+
+    return Auto(
+        [
+            OptimalReduction(options.steps),
+            PreemptionBounding(options.bound, steps=options.steps),
+            DelayBounding(options.bound, steps=options.steps),
+        ],
+        [
+            (PartialOrderSampling(seed()), 3.0),
+            (ReadsFromFuzzing(seed()), 3.0),
+            (SelectivelyUniform(seed()), 3.0),
+            (PCT(options.depths, seed()), 0.3),
+            (UniformSampling(seed()), 0.3),
+            (RandomWalk(seed()), 0.3),
+        ],
+        options.executions,
+    )
+
+
+def _replay(options: Options) -> Strategy:
     if options.plan is None:
         raise ValueError("the strategy 'replay' needs a plan to replay")
     return Replay(options.plan)
 
 
-STRATEGIES: Mapping[str, Callable[[Options], Searching]] = MappingProxyType(
+STRATEGIES: Mapping[str, Callable[[Options], Strategy]] = MappingProxyType(
     {
-        "auto": lambda options: default_strategy(
-            options.executions, options.seed, options.bound, options.depths
-        ),
+        "auto": _auto,
         "bpor": lambda options: BoundedReduction(options.bound, options.steps),
         "dfs": lambda options: DepthFirst(options.steps),
         "dpor": lambda options: OptimalReduction(options.steps),
+        "idb": lambda options: DelayBounding(options.bound, steps=options.steps),
         "ipb": lambda options: PreemptionBounding(options.bound, steps=options.steps),
         "pct": lambda options: PCT(options.depths, options.seed, options.executions),
+        "pos": lambda options: PartialOrderSampling(options.seed, options.executions),
         "random": lambda options: RandomWalk(options.seed, options.executions),
         "replay": _replay,
+        "rff": lambda options: ReadsFromFuzzing(options.seed, options.executions),
+        "surw": lambda options: SelectivelyUniform(options.seed, options.executions),
+        "uniform": lambda options: UniformSampling(
+            options.seed, options.executions, steps=options.steps
+        ),
     }
 )
 """Factories by name."""
 
 
-def strategy_named(name: str, options: Options | None = None) -> Searching:
+def strategy_named(name: str, options: Options | None = None) -> Strategy:
     """A new strategy.
 
     Parameters:

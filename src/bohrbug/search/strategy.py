@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.search.estimates import Estimate
 
 
 class Strategy(Protocol):
@@ -39,10 +40,61 @@ class Strategy(Protocol):
         """Whether every schedule that the strategy aims at was executed."""
         ...
 
+    @property
+    def complete(self) -> bool:
+        """Whether every schedule at all was executed, and nothing was given up."""
+        ...
+
     def covered(self) -> str:
         """One sentence for the verdict about what was covered so far."""
         ...
 
     def progress(self) -> str:
         """A few words for the progress line, such as ``bound 1, 40 waiting``."""
+        ...
+
+
+@runtime_checkable
+class Bounding(Protocol):
+    """A strategy that can have executed everything within a bound."""
+
+    @property
+    def completed(self) -> str | None:
+        """The bound within which every schedule was executed, such as ``at most 2 preemptions``.
+
+        ``None`` if there is none, or if some part was given up.
+        """
+        ...
+
+
+@runtime_checkable
+class Estimating(Protocol):
+    """A strategy that can say how large the space is."""
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """How many executions it takes in all, or how many schedules or classes there are."""
+        ...
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """A strategy that learns from executions which it did not plan."""
+
+    def learn(self, trace: Trace) -> None:
+        """Take note of an execution that another strategy has planned."""
+        ...
+
+
+@runtime_checkable
+class Composite(Protocol):
+    """A strategy that is made of others."""
+
+    @property
+    def current(self) -> Strategy:
+        """The one that made the last plan."""
+        ...
+
+    def covered_by_member(self) -> tuple[str, ...]:
+        """One sentence for each that had its turn."""
         ...

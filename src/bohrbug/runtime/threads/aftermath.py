@@ -51,12 +51,10 @@ class Aftermath:
         execution.cut_rows(self._steps)
         del trace.effects[self._effects :]
         del trace.races[self._races :]
-        for step in [step for step in trace.arities if step >= self._steps]:
-            del trace.arities[step]
-        for step in [step for step in trace.gates if step >= self._steps]:
-            del trace.gates[step]
-        while trace.early_timeouts and trace.early_timeouts[-1] >= self._steps:
-            trace.early_timeouts.pop()
+        trace.early_timeouts[:] = [step for step in trace.early_timeouts if step < self._steps]
+        for facts in (trace.arities, trace.gates):
+            for step in [step for step in facts if step >= self._steps]:
+                del facts[step]
         return self._time
 
 

@@ -53,7 +53,7 @@ from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.recorded import RecordedTrace, recorded_trace
-from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
+from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
 from bohrbug.runtime.threads.task import CarrierPool, Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
@@ -195,7 +195,7 @@ class Execution:
         explainer: Explainer,
         detector: Detector | None = None,
         invariant: Callable[[], object] | None = None,
-        names: dict[int, Any] | None = None,
+        names: OlderObjects | None = None,
         end_hooks: tuple[Callable[[Execution], object], ...] = (),
         swap: Callable[[Task, Task], None] | None = None,
     ) -> None:

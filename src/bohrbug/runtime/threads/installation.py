@@ -94,6 +94,7 @@ _Executor = concurrent.futures.thread.ThreadPoolExecutor
 
 def _with_subclasses(cls: type) -> set[type]:
     found = {cls}
+    subclass: type
     for subclass in type.__subclasses__(cls):
         found |= _with_subclasses(subclass)
     return found

@@ -208,6 +208,9 @@ if _real_epoll is not None:
     patches.add(select, "epoll", epoll)
 
 
+EVENT_LOOP = "asyncio ran callbacks and tasks in the order of its event loop, which was not varied"
+
+
 def _wrap_selector(cls: Any) -> None:
     original = cls.__dict__["select"]
 
@@ -217,6 +220,8 @@ def _wrap_selector(cls: Any) -> None:
         if execution is None or execution.current.inside:
             return original(self, timeout)
         task = execution.current
+        if _getframe(1).f_globals.get("__name__") == "asyncio.base_events":
+            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
 
         def look() -> Any:
             # The scheduler calls this on behalf of whoever waits.

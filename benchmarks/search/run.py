@@ -1,0 +1,335 @@
+"""Schedules to the first bug: every strategy on every program, beside published figures.
+
+From the folder ``benchmarks``: ``python -m search.run --quick``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+
+import bohrbug
+from bohrbug.search.registry import STRATEGIES
+
+from . import published
+from .programs import SUITE
+
+LIMIT = 10_000
+"""Schedules after which a trial is given up."""
+
+SEEDS = 20
+
+DETERMINISTIC = frozenset({"dfs", "ipb", "idb", "dpor"})
+"""Strategies for which the seed changes nothing: one trial stands for all."""
+
+NOT_MEASURED = frozenset({"replay"})
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One exploration of a broken program.
+
+    Parameters:
+        program: its name.
+        strategy: its name.
+        seed: the seed.
+        schedules: the number of the execution that found the bug, ``None`` if none did.
+        member: the member of a portfolio that found it, otherwise the strategy.
+        outcome: the kind of outcome.
+        executions: executions made.
+        seconds: wall time.
+    """
+
+    program: str
+    strategy: str
+    seed: int
+    schedules: int | None
+    member: str
+    outcome: str
+    executions: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TwinTrial:
+    """One exploration of a correct twin.
+
+    Parameters:
+        program: its name.
+        strategy: its name.
+        verdict: the verdict.
+        failures: what was reported, which is wrong.
+        caveats: the caveats of the verdict.
+        executions: executions made.
+    """
+
+    program: str
+    strategy: str
+    verdict: str
+    failures: tuple[str, ...]
+    caveats: tuple[str, ...]
+    executions: int
+
+
+def explore_broken(
+    program: str, strategy: str, seed: int, limit: int, seconds: float | None
+) -> Trial:
+    """Explore a broken program until its bug is found or the limit is reached."""
+    result = bohrbug.explore(
+        SUITE[program].broken,
+        name=program,
+        strategy=strategy,
+        executions=limit,
+        seconds=seconds,
+        bound=2 if strategy == AUTO else None,
+        seed=seed,
+        minimise=False,
+    )
+    failure = result.failures[0] if result.failures else None
+    return Trial(
+        program,
+        strategy,
+        seed,
+        None if failure is None else failure.execution,
+        "" if failure is None else failure.strategy,
+        "" if failure is None else failure.outcome.kind.value,
+        result.executions,
+        result.seconds,
+    )
+
+
+def explore_correct(program: str, strategy: str, limit: int, seconds: float | None) -> TwinTrial:
+    """Explore a correct twin with the budget that a user has by default."""
+    result = bohrbug.explore(
+        SUITE[program].correct,
+        name=program,
+        strategy=strategy,
+        executions=limit,
+        seconds=seconds,
+        minimise=False,
+    )
+    return TwinTrial(
+        program,
+        strategy,
+        result.verdict.kind.value,
+        tuple(failure.outcome.message for failure in result.failures),
+        result.verdict.caveats,
+        result.executions,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The trials of one strategy on one program.
+
+    Parameters:
+        median: schedules to the first bug; a trial that did not find it counts as beyond
+            the limit, and ``None`` stands for a median there.
+        found: trials that found the bug.
+        trials: all trials.
+    """
+
+    median: float | None
+    found: int
+    trials: int
+
+    def __str__(self) -> str:
+        text = "-" if self.median is None else f"{self.median:g}"
+        return text if self.found == self.trials else f"{text} ({self.found}/{self.trials})"
+
+
+def summarise(trials: Iterable[Trial]) -> dict[tuple[str, str], Cell]:
+    """The median and the number of finds by program and strategy."""
+    by_key: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        by_key.setdefault((trial.program, trial.strategy), []).append(trial)
+    cells = {}
+    for key, group in by_key.items():
+        numbers = [float("inf") if t.schedules is None else float(t.schedules) for t in group]
+        median = statistics.median(numbers)
+        found = sum(number != float("inf") for number in numbers)
+        cells[key] = Cell(None if median == float("inf") else median, found, len(numbers))
+    return cells
+
+
+def best_single(
+    cells: dict[tuple[str, str], Cell], program: str, strategies: Sequence[str]
+) -> tuple[str, float] | None:
+    """The single strategy with the smallest median."""
+    known = [
+        (cell.median, strategy)
+        for strategy in strategies
+        if strategy != AUTO
+        and (cell := cells.get((program, strategy))) is not None
+        and cell.median is not None
+    ]
+    return (min(known)[1], min(known)[0]) if known else None
+
+
+def table(
+    cells: dict[tuple[str, str], Cell], programs: Sequence[str], strategies: Sequence[str]
+) -> str:
+    """A row for each program: a column per strategy, the ratio to the best, published figures."""
+    figures = published.read()
+    singles = [strategy for strategy in strategies if strategy != AUTO]
+    header = ["program", *strategies, "best", "auto / best", "published"]
+    rows = [header, ["---"] * len(header)]
+    for program in programs:
+        row = [program]
+        row += [str(cells.get((program, strategy), "")) for strategy in strategies]
+        best = best_single(cells, program, singles)
+        own = cells.get((program, AUTO))
+        ratio = ""
+        if best is not None and own is not None:
+            ratio = "inf" if own.median is None else f"{own.median / best[1]:.1f}"
+        row += [best[0] if best else "", ratio]
+        row.append(", ".join(str(figure) for figure in figures.get(SUITE[program].counterpart, [])))
+        rows.append(row)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def totals(
+    cells: dict[tuple[str, str], Cell], programs: Sequence[str], strategies: Sequence[str]
+) -> str:
+    """For each strategy how many programs it breaks with every seed, and in at least half."""
+    rows = ["| strategy | found with every seed | median within the limit |", "|---|---|---|"]
+    for strategy in strategies:
+        own = [cells[key] for program in programs if (key := (program, strategy)) in cells]
+        always = sum(cell.found == cell.trials for cell in own)
+        mostly = sum(cell.median is not None for cell in own)
+        rows.append(f"| {strategy} | {always} of {len(own)} | {mostly} of {len(own)} |")
+    return "\n".join(rows)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m search.run", description=(__doc__ or "").partition("\n")[0]
+    )
+    names = [name for name in STRATEGIES if name not in NOT_MEASURED]
+    parser.add_argument("--strategy", action="append", choices=names, help="may be repeated")
+    parser.add_argument("--program", action="append", choices=list(SUITE), help="may be repeated")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--limit", type=int, default=LIMIT, help="schedules per trial")
+    parser.add_argument("--seconds", type=float, help="wall time per trial; none by default")
+    parser.add_argument("--no-large", action="store_true", help="leave out the large programs")
+    parser.add_argument("--no-twins", action="store_true", help="leave out the correct twins")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", type=Path, help="write every trial to this file")
+    parser.add_argument(
+        "--read", type=Path, action="append", help="measure nothing; tables of such files together"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="3 seeds, 1,000 schedules, no large programs"
+    )
+    arguments = parser.parse_args(argv)
+    if arguments.quick:
+        arguments.seeds, arguments.limit, arguments.no_large = 3, 1_000, True
+    arguments.strategy = arguments.strategy or names
+    arguments.program = [
+        name
+        for name in arguments.program or SUITE
+        if arguments.program or not (arguments.no_large and SUITE[name].is_large)
+    ]
+    return arguments
+
+
+def _jobs(arguments: argparse.Namespace) -> Iterator[tuple[object, ...]]:
+    for program in arguments.program:
+        for strategy in arguments.strategy:
+            seeds = 1 if strategy in DETERMINISTIC else arguments.seeds
+            for seed in range(seeds):
+                yield program, strategy, seed, arguments.limit, arguments.seconds
+
+
+def run(arguments: argparse.Namespace) -> tuple[list[Trial], list[TwinTrial]]:
+    """Make all explorations, several processes at a time."""
+    trials: list[Trial] = []
+    twins: list[TwinTrial] = []
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
+        broken = [pool.submit(explore_broken, *job) for job in _jobs(arguments)]  # type: ignore[arg-type]
+        correct = []
+        if not arguments.no_twins:
+            correct = [
+                pool.submit(explore_correct, program, AUTO, 1_000, arguments.seconds)
+                for program in arguments.program
+            ]
+        for number, finished in enumerate(as_completed(broken), 1):
+            trials.append(finished.result())
+            if number % 50 == 0:
+                print(f"{number:,} of {len(broken):,} trials", file=sys.stderr, flush=True)
+        twins = [each.result() for each in correct]
+    order = {name: number for number, name in enumerate(SUITE)}
+    trials.sort(key=lambda each: (order[each.program], each.strategy, each.seed))
+    return trials, twins
+
+
+def _print(
+    arguments: argparse.Namespace,
+    conditions: list[dict[str, object]],
+    trials: list[Trial],
+    twins: list[TwinTrial],
+) -> None:
+    """Print the tables, and what is wrong."""
+    measured = {trial.program for trial in trials}
+    programs = [program for program in SUITE if program in measured]
+    strategies = [
+        name for name in arguments.strategy if any(trial.strategy == name for trial in trials)
+    ]
+    cells = summarise(trials)
+    print("\n".join(json.dumps(each) for each in conditions))
+    print("\n## Schedules to the first bug (medians)\n")
+    print(table(cells, programs, strategies))
+    print(f"\n## Strategies\n\n{totals(cells, programs, strategies)}")
+    for trial in trials:
+        if trial.outcome and trial.outcome not in SUITE[trial.program].outcomes:
+            print(f"\n(!) {trial.program} failed by {trial.outcome}, which is not its bug")
+    if twins:
+        verdicts = [twin.verdict for twin in twins]
+        counts = ", ".join(f"{verdicts.count(each)} {each}" for each in sorted(set(verdicts)))
+        print(f"\n## Correct twins, explored by auto\n\n{counts}")
+    for twin in twins:
+        if twin.failures or twin.caveats:
+            print(f"\n(!) twin of {twin.program}: {'; '.join((*twin.failures, *twin.caveats))}")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run what the command line asks for, and print the tables."""
+    arguments = _arguments(argv)
+    if arguments.read:
+        documents = [json.loads(path.read_text(encoding="utf-8")) for path in arguments.read]
+        trials = [Trial(**each) for document in documents for each in document["trials"]]
+        twins = [TwinTrial(**each) for document in documents for each in document["twins"]]
+        _print(arguments, [document["conditions"] for document in documents], trials, twins)
+        return
+    trials, twins = run(arguments)
+    conditions = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "seeds": arguments.seeds,
+        "limit": arguments.limit,
+        "seconds": arguments.seconds,
+    }
+    if arguments.json is not None:
+        document = {
+            "conditions": conditions,
+            "trials": [asdict(trial) for trial in trials],
+            "twins": [asdict(twin) for twin in twins],
+        }
+        arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    _print(arguments, [conditions], trials, twins)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""The JSON form of plans; ``docs/reference/file-format.md`` describes it."""
+
+from __future__ import annotations
+
+from bohrbug.model.json_checks import (
+    VERSION,
+    FileFormatError,
+    Json,
+    a_bool,
+    a_choice,
+    a_list,
+    a_row,
+    a_string,
+    an_int,
+    an_object,
+    field_of,
+    from_run_lengths,
+    header_of,
+    optional,
+    reading,
+    run_lengths,
+    strings,
+)
+from bohrbug.model.operation import Site
+from bohrbug.model.plan import (
+    Constraint,
+    Event,
+    NonPreemptive,
+    PartialOrder,
+    Plan,
+    Point,
+    Policy,
+    Priorities,
+    ReadsFrom,
+    Segments,
+    Sleeper,
+    Sleeping,
+    UniformRandom,
+    WeightedRandom,
+)
+
+PLAN_FORMAT = "bohrbug-plan"
+
+
+def _policy_to_json(policy: Policy) -> Json:
+    match policy:
+        case NonPreemptive():
+            return {"name": "non-preemptive"}
+        case UniformRandom(seed):
+            return {"name": "random", "seed": seed}
+        case Priorities(seed, depth, length):
+            return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
+        case Segments(segments):
+            return {"name": "segments", "segments": [list(segment) for segment in segments]}
+        case PartialOrder(seed, points):
+            return {"name": "partial-order", "seed": seed, "points": _points_to_json(points)}
+        case WeightedRandom(seed, weights, selected, points):
+            return {
+                "name": "weighted",
+                "seed": seed,
+                "weights": [list(weight) for weight in weights],
+                "selected": _points_to_json(selected),
+                "points": _points_to_json(points),
+            }
+        case ReadsFrom(seed, constraints, points):
+            return {
+                "name": "reads-from",
+                "seed": seed,
+                "constraints": [
+                    [
+                        None if each.source is None else _event_to_json(each.source),
+                        _event_to_json(each.reader),
+                        each.holds,
+                    ]
+                    for each in constraints
+                ],
+                "points": _points_to_json(points),
+            }
+        case Sleeping(asleep, first):
+            return {
+                "name": "sleeping",
+                "asleep": [
+                    [each.task, list(each.reads), list(each.writes), each.wakes_at_once]
+                    for each in asleep
+                ],
+                "first": first,
+            }
+
+
+def _points_to_json(points: frozenset[Point] | None) -> Json:
+    """Sites first, then resources, each in order: equal sets must make equal files."""
+    if points is None:
+        return None
+    sites = sorted([point for point in points if isinstance(point, Site)])
+    resources = sorted([point for point in points if not isinstance(point, Site)])
+    return [*map(list, sites), *resources]
+
+
+def _event_to_json(event: Event) -> Json:
+    site = None if event.site is None else list(event.site)
+    return [event.task, event.kind, event.resource, site, event.occurrence]
+
+
+def _site(data: Json, where: str) -> Site:
+    return Site(*a_row(data, where, a_string, an_int, a_string, an_int))
+
+
+def _point(data: Json, where: str) -> Point:
+    return data if isinstance(data, str) else _site(data, where)
+
+
+def _points(data: Json, where: str) -> frozenset[Point]:
+    return frozenset([_point(point, where) for point in a_list(data, where)])
+
+
+def _event(data: Json, where: str) -> Event:
+    def site(value: Json, where: str) -> Site | None:
+        return optional(value, where, _site)
+
+    return Event(*a_row(data, where, a_string, a_string, a_string, site, an_int))
+
+
+def _constraint(data: Json, where: str) -> Constraint:
+    def source(value: Json, where: str) -> Event | None:
+        return optional(value, where, _event)
+
+    return Constraint(*a_row(data, where, source, _event, a_bool))
+
+
+def _segment(data: Json) -> tuple[str, int]:
+    task, steps = a_row(data, "segment of a policy", a_string, an_int)
+    return task, steps
+
+
+def _sleeper(data: Json, where: str) -> Sleeper:
+    return Sleeper(*a_row(data, where, a_string, strings, strings, a_bool))
+
+
+def _policy_from_json(data: Json) -> Policy:
+    where = "policy"
+    policy = an_object(data, where)
+    name = a_string(field_of(policy, "name", where), where)
+
+    def number(key: str) -> int:
+        return an_int(field_of(policy, key, where), f"{where} {key}")
+
+    def points(key: str) -> frozenset[Point] | None:
+        return optional(field_of(policy, key, where), f"{where} {key}", _points)
+
+    match name:
+        case "non-preemptive":
+            return NonPreemptive()
+        case "random":
+            return UniformRandom(number("seed"))
+        case "priorities":
+            return Priorities(number("seed"), number("depth"), number("length"))
+        case "segments":
+            segments = a_list(field_of(policy, "segments", where), f"{where} segments")
+            return Segments(tuple(_segment(segment) for segment in segments))
+        case "partial-order":
+            return PartialOrder(number("seed"), points("points"))
+        case "weighted":
+            weights = a_list(field_of(policy, "weights", where), f"{where} weights")
+            return WeightedRandom(
+                number("seed"),
+                tuple((task, count) for task, count in map(_segment, weights)),
+                points("selected"),
+                points("points"),
+            )
+        case "reads-from":
+            constraints = a_list(field_of(policy, "constraints", where), f"{where} constraints")
+            return ReadsFrom(
+                number("seed"),
+                tuple(_constraint(each, f"{where} constraints") for each in constraints),
+                points("points"),
+            )
+        case "sleeping":
+            asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
+            return Sleeping(
+                tuple(_sleeper(each, f"{where} asleep") for each in asleep),
+                optional(field_of(policy, "first", where), f"{where} first", a_string),
+            )
+    raise FileFormatError(
+        f"the policy {name!r} is not known to this Bohrbug; it may be of a newer one: upgrade"
+    )
+
+
+def plan_to_json(plan: Plan) -> dict[str, Json]:
+    """A plan as what ``json.dump`` takes."""
+    return {
+        "format": PLAN_FORMAT,
+        "version": VERSION,
+        "prefix": run_lengths(plan.prefix),
+        "policy": _policy_to_json(plan.policy),
+    }
+
+
+def plan_from_json(data: Json) -> Plan:
+    """The plan that :func:`plan_to_json` wrote.
+
+    Raises:
+        UnknownVersionError: a newer Bohrbug wrote it.
+        FileFormatError: it is no plan, or damaged.
+    """
+    with reading(PLAN_FORMAT):
+        header = header_of(data, PLAN_FORMAT)
+        prefix = from_run_lengths(field_of(header, "prefix", PLAN_FORMAT), a_choice, "prefix")
+        return Plan(tuple(prefix), _policy_from_json(field_of(header, "policy", PLAN_FORMAT)))

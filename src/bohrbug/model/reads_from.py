@@ -1,0 +1,87 @@
+"""Who reads from whom in an execution.
+
+An event *reads* if what it does or gives depends on its resource: all but plain writes to
+variables.  It reads *from* the last event before it that changed the resource: a read
+from a write, an acquire from the release before it (a hand-over), a get from a put.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bohrbug.model.operation import (
+    BEGIN,
+    CHOOSE,
+    END,
+    JOIN,
+    RELEASE,
+    SLEEP,
+    SPAWN,
+    WRITE,
+    YIELD,
+    Kind,
+    Operation,
+    ResourceId,
+    TaskId,
+)
+from bohrbug.model.plan import Event
+from bohrbug.model.site import point_of, site_of
+from bohrbug.model.trace import Trace
+
+_READ_NOTHING: frozenset[Kind] = frozenset(
+    # Who begins, ends or releases has no choice of whom it follows.
+    {SPAWN, BEGIN, END, JOIN, RELEASE, WRITE, CHOOSE, SLEEP, YIELD}
+)
+
+
+class EventCounter:
+    """Names the events of one execution in its order."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[TaskId, str, ResourceId, object], int] = {}
+
+    def executed(self, task: TaskId, operation: Operation) -> Event:
+        """The event of an operation that is executed now."""
+        event = self.pending(task, operation)
+        key = (task, event.kind, event.resource, point_of(operation))
+        self._counts[key] = event.occurrence
+        return event
+
+    def pending(self, task: TaskId, operation: Operation) -> Event:
+        """The event that an operation will be."""
+        key = (task, operation.kind.name, operation.resource, point_of(operation))
+        return Event(*key[:3], site_of(operation.place), self._counts.get(key, 0) + 1)
+
+
+class Dependence(NamedTuple):
+    """One step, and what it comes after.
+
+    Parameters:
+        event: the step.
+        source: the last event before it that changed its resource; ``None`` if none did.
+        reads: what the step does or gives depends on the source.
+        writes: the step changes its resource.
+    """
+
+    event: Event
+    source: Event | None
+    reads: bool
+    writes: bool
+
+
+def dependences(trace: Trace, limit: int) -> Iterator[Dependence]:
+    """Who reads from whom in an execution, step by step.
+
+    Parameters:
+        trace: the execution.
+        limit: look at the first so many steps only.
+    """
+    counter = EventCounter()
+    last: dict[ResourceId, Event] = {}
+    for task, operation in zip(trace.tasks[:limit], trace.operations, strict=False):
+        kind, resource, _ = operation
+        event = counter.executed(task, operation)
+        yield Dependence(event, last.get(resource), kind not in _READ_NOTHING, kind.is_write)
+        if kind.is_write:
+            last[resource] = event

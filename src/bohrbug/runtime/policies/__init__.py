@@ -1,0 +1,56 @@
+"""Executors of the plan's policies: who runs next, once the prefix is used up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bohrbug.model.plan import (
+    NonPreemptive,
+    PartialOrder,
+    Policy,
+    Priorities,
+    ReadsFrom,
+    Segments,
+    Sleeping,
+    UniformRandom,
+    WeightedRandom,
+)
+from bohrbug.runtime.policies.basic import (
+    NonPreemptiveDecider,
+    PriorityDecider,
+    SegmentsDecider,
+    UniformRandomDecider,
+)
+from bohrbug.runtime.policies.decider import Decider, TaskView, earliest, next_in_turn
+from bohrbug.runtime.policies.partial_order import PartialOrderDecider
+from bohrbug.runtime.policies.reads_from import ReadsFromDecider
+from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
+from bohrbug.runtime.policies.weighted import WeightedRandomDecider
+
+__all__ = ["Decider", "SleepingDecider", "TaskView", "decider_for", "earliest", "next_in_turn"]
+
+
+def decider_for(policy: Policy, effects: Sequence[Effect] = ()) -> Decider:
+    """The executor of a policy, fresh for one execution.
+
+    Parameters:
+        policy: what to execute.
+        effects: those of the execution, to which it will add.
+    """
+    match policy:
+        case NonPreemptive():
+            return NonPreemptiveDecider()
+        case UniformRandom(seed):
+            return UniformRandomDecider(seed)
+        case Priorities():
+            return PriorityDecider(policy)
+        case Segments():
+            return SegmentsDecider(policy)
+        case PartialOrder(seed, points):
+            return PartialOrderDecider(seed, points)
+        case WeightedRandom():
+            return WeightedRandomDecider(policy)
+        case ReadsFrom():
+            return ReadsFromDecider(policy)
+        case Sleeping():
+            return SleepingDecider(policy, effects)

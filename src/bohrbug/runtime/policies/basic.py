@@ -1,0 +1,154 @@
+"""The policies that look at nothing but who can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from bohrbug.accelerator import native
+from bohrbug.model.plan import Priorities, Segments
+from bohrbug.runtime.policies.decider import TaskView, earliest, next_in_turn
+
+
+class NonPreemptiveDecider:
+    """Keep running; on blocking, ending or yielding go round robin; time moves last."""
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        if not enabled:
+            return earliest(timed)
+        if running in enabled and not yielded:
+            return running
+        return next_in_turn(running, enabled)
+
+    def value(self, arity: int) -> int:
+        """Always the first value, the simplest one."""
+        return 0
+
+
+class UniformRandomDecider:
+    """Every option with the same probability."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._uniform = self._random.random
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        if timed:
+            options = [*enabled, *timed]
+            return options[int(self._uniform() * len(options))]
+        number = len(enabled)
+        return enabled[int(self._uniform() * number)] if number > 1 else enabled[0]
+
+    def value(self, arity: int) -> int:
+        """See :class:`Decider`."""
+        return self._random.randrange(arity)
+
+
+class PriorityDecider:
+    """PCT: the highest priority runs; at ``depth - 1`` random steps it drops.
+
+    Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010, section 3.  A task
+    that yields drops below all others too, or a spinning task would starve the
+    one that it waits for (section 4.1 there).
+    """
+
+    __slots__ = ("_changes", "_lowest", "_priorities", "_random")
+
+    def __init__(self, policy: Priorities) -> None:
+        self._random = Random(policy.seed)
+        length = max(policy.length, 1)
+        self._changes: dict[int, int] = {}
+        for priority in range(1, policy.depth):
+            self._changes[self._random.randrange(length)] = -priority
+        self._priorities: dict[str, float] = {}
+        self._lowest = float(-policy.depth)
+
+    def _priority(self, task: TaskView) -> float:
+        priority = self._priorities.get(task.id)
+        if priority is None:
+            priority = self._priorities[task.id] = self._random.random()
+        return priority
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        if yielded:
+            self._drop(running)
+        options = [*enabled, *timed] if timed else enabled
+        best = options[0]
+        if len(options) > 1:
+            best = max(options, key=self._priority)
+        change = self._changes.get(step)
+        if change is not None:
+            self._priorities[best.id] = change
+            if len(options) > 1:
+                best = max(options, key=self._priority)
+        if best.deadline is not None and best not in enabled:
+            # A fired timeout is a yield: a loop that sleeps must not starve the rest.
+            self._drop(best)
+        return best
+
+    def _drop(self, task: TaskView) -> None:
+        self._lowest -= 1.0
+        self._priorities[task.id] = self._lowest
+
+    def value(self, arity: int) -> int:
+        """See :class:`Decider`."""
+        return self._random.randrange(arity)
+
+
+class SegmentsDecider(NonPreemptiveDecider):
+    """Follows the stretches of a :class:`Segments` policy leniently."""
+
+    def __init__(self, policy: Segments) -> None:
+        self._segments = policy.segments
+        self._position = 0
+        self._left = policy.segments[0][1] if policy.segments else 0
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`Decider`."""
+        segments = self._segments
+        while self._position < len(segments):
+            if self._left > 0:
+                wanted = segments[self._position][0]
+                for task in (*enabled, *timed):
+                    if task.id == wanted:
+                        self._left -= 1
+                        return task
+            self._position += 1
+            if self._position < len(segments):
+                self._left = segments[self._position][1]
+        return super().choose(running, enabled, timed, yielded, step)
+
+
+if native is not None:
+    native.use_policies(PriorityDecider)

@@ -1,0 +1,65 @@
+"""What a policy's executor sees and does.
+
+It sees tasks only through ``id``, ``index``, ``deadline`` and ``pending``, so
+that the executors serve every runtime written in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from bohrbug.model.operation import Operation
+
+
+class TaskView(Protocol):
+    """What a policy may know of a task."""
+
+    id: str
+    index: int
+    deadline: float | None
+    pending: Operation | None
+
+
+class Decider(Protocol):
+    """Chooses among the options of a step; at least one of the sequences is not empty."""
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """The task that runs next.
+
+        Parameters:
+            running: the task that ran until now, whether or not it can go on.
+            enabled: tasks whose next operation would not block, oldest first.
+            timed: blocked tasks whose timeout could fire, oldest first.
+            yielded: ``running`` gives control away of its own will.
+            step: the number of choices made so far.
+        """
+        ...
+
+    def value(self, arity: int) -> int:
+        """The value of a data choice among ``range(arity)``."""
+        ...
+
+
+def next_in_turn(running: TaskView, enabled: Sequence[TaskView]) -> TaskView:
+    """Round robin: the first enabled task created after the running one, else the oldest."""
+    for task in enabled:
+        if task.index > running.index:
+            return task
+    return enabled[0]
+
+
+def earliest(timed: Sequence[TaskView]) -> TaskView:
+    """The task whose timeout fires first; among equals the oldest."""
+    return min(timed, key=_deadline_then_age)
+
+
+def _deadline_then_age(task: TaskView) -> tuple[float, int]:
+    return (task.deadline if task.deadline is not None else float("inf"), task.index)

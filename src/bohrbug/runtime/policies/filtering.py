@@ -1,0 +1,42 @@
+"""Which pending operations are decisions at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bohrbug.model.plan import Point
+from bohrbug.model.site import point_of
+from bohrbug.runtime.policies.decider import TaskView
+
+
+def runs_at_once(
+    points: frozenset[Point] | None,
+    running: TaskView,
+    enabled: Sequence[TaskView],
+    yielded: bool,
+) -> TaskView | None:
+    """A task whose pending operation is no decision, the running one if possible.
+
+    Morpheus (Yuan and Yang, ASPLOS 2020): most operations never conflict with another
+    task's, and to decide when they run is to spend the randomness on nothing.
+    A task that yields is not kept running, or a loop that waits would never end.
+
+    Parameters:
+        points: where operations are decisions; ``None``: everywhere.
+        running: the task that ran until now.
+        enabled: those that can run, oldest first.
+        yielded: ``running`` gives control away.
+    """
+    if points is None:
+        return None
+    first: TaskView | None = None
+    for task in enabled:
+        operation = task.pending
+        if operation is None or operation.kind.is_yield or point_of(operation) in points:
+            continue
+        if task is running:
+            if not yielded:
+                return task
+        elif first is None:
+            first = task
+    return first

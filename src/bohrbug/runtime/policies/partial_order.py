@@ -1,0 +1,70 @@
+"""POS: a random priority for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from bohrbug.model.operation import Operation
+from bohrbug.model.plan import Point
+from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.filtering import runs_at_once
+
+
+class PartialOrderDecider:
+    """The pending event with the highest priority runs; those that conflict with it draw anew.
+
+    Yuan, Yang and Gu, *Partial order aware concurrency sampling*, CAV 2018, section 4.
+    Without the second draw an event that lost against one would be likely to lose
+    against the next too; with it each order of conflicting events is decided afresh.
+
+    Parameters:
+        seed: determines the priorities.
+        points: see :class:`~bohrbug.model.plan.PartialOrder`.
+    """
+
+    def __init__(self, seed: int, points: frozenset[Point] | None) -> None:
+        self._random = Random(seed)
+        self._points = points
+        # By task: the event that is pending and its priority.
+        self._pending: dict[str, tuple[Operation | None, float]] = {}
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
+        chosen = runs_at_once(self._points, running, enabled, yielded)
+        if chosen is None:
+            chosen = self._highest([*enabled, *timed] if timed else enabled)
+        self._executed(chosen)
+        return chosen
+
+    def _highest(self, options: Sequence[TaskView]) -> TaskView:
+        return max(options, key=self._priority)
+
+    def _priority(self, task: TaskView) -> float:
+        known = self._pending.get(task.id)
+        # Each operation is an object of its own, so another object is another event.
+        if known is None or known[0] is not task.pending:
+            known = self._pending[task.id] = (task.pending, self._random.random())
+        return known[1]
+
+    def _executed(self, task: TaskView) -> None:
+        """An event is no longer pending; those that conflict with it get new priorities."""
+        pending = self._pending
+        pending.pop(task.id, None)
+        executed = task.pending
+        if executed is None:
+            return
+        for other, (operation, _) in pending.items():
+            if operation is not None and operation.conflicts_with(executed):
+                pending[other] = (operation, self._random.random())
+
+    def value(self, arity: int) -> int:
+        """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
+        return self._random.randrange(arity)

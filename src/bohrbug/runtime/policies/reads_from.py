@@ -1,0 +1,106 @@
+"""RFF: meet constraints on who reads from whom, as far as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bohrbug.model.operation import Operation, ResourceId
+from bohrbug.model.plan import Constraint, Event, ReadsFrom
+from bohrbug.model.reads_from import EventCounter
+from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.filtering import runs_at_once
+from bohrbug.runtime.policies.partial_order import PartialOrderDecider
+
+PATIENCE = 20
+"""Yields and early timeouts, while something is held back, after which nothing is any more."""
+
+
+class ReadsFromDecider(PartialOrderDecider):
+    """Holds back what would break a constraint; else as POS.
+
+    Wolff, Shi, Duck, Mathur and Roychoudhury, *Greybox fuzzing for concurrency testing*,
+    ASPLOS 2024.  For "``reader`` reads from ``source``": until ``source`` was
+    executed, ``reader`` waits; from then on, what would overwrite it waits for
+    ``reader``.  For the opposite: ``reader`` waits while ``source`` was the
+    last to change the resource.  When all that can run is held back, the constraints can't
+    be met together, and anything may run.  When tasks yield again and again, or their
+    timeouts fire, they may be waiting in a loop for one that is held back; then the
+    constraints are given up (:data:`PATIENCE`).
+
+    An operation that a constraint names is always a decision.
+    """
+
+    def __init__(self, policy: ReadsFrom) -> None:
+        super().__init__(policy.seed, policy.points)
+        self._counter = EventCounter()
+        self._constraints: dict[ResourceId, list[Constraint]] = {}
+        for constraint in policy.constraints:
+            self._constraints.setdefault(constraint.reader.resource, []).append(constraint)
+        self._last: dict[ResourceId, Event | None] = {}
+        self._done: set[Event] = set()
+        self._patience = PATIENCE
+
+    def choose(
+        self,
+        running: TaskView,
+        enabled: Sequence[TaskView],
+        timed: Sequence[TaskView],
+        yielded: bool,
+        step: int,
+    ) -> TaskView:
+        """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
+        constrained = self._constraints
+        free = enabled
+        if constrained:
+            free = [
+                task
+                for task in enabled
+                if task.pending is None or task.pending.resource not in constrained
+            ]
+        chosen = runs_at_once(self._points, running, free, yielded)
+        if chosen is None:
+            options = [*enabled, *timed]
+            allowed = options
+            if constrained:
+                allowed = [task for task in options if not self._is_held_back(task)] or options
+            chosen = self._highest(allowed)
+            if len(allowed) < len(options) and (yielded or chosen not in enabled):
+                self._patience -= 1
+                if not self._patience:
+                    constrained.clear()
+        self._executed(chosen)
+        self._note(chosen.id, chosen.pending)
+        return chosen
+
+    def _note(self, task: str, operation: Operation | None) -> None:
+        if operation is None:
+            return
+        if operation.resource in self._constraints:
+            event = self._counter.executed(task, operation)
+            self._done.add(event)
+            if operation.is_write:
+                self._last[operation.resource] = event
+
+    def _is_held_back(self, task: TaskView) -> bool:
+        operation = task.pending
+        if operation is None or operation.resource not in self._constraints:
+            return False
+        event = self._counter.pending(task.id, operation)
+        last = self._last.get(operation.resource)
+        return any(
+            self._would_break(constraint, event, operation.is_write, last)
+            for constraint in self._constraints[operation.resource]
+        )
+
+    def _would_break(
+        self, constraint: Constraint, event: Event, is_write: bool, last: Event | None
+    ) -> bool:
+        source, reader = constraint.source, constraint.reader
+        if reader in self._done:
+            return False
+        if not constraint.holds:
+            return event == reader and last == source
+        if event == reader:
+            # Once overwritten, the source is lost and there is nothing to wait for.
+            return last != source and source is not None and source not in self._done
+        return is_write and last == source

@@ -1,0 +1,485 @@
+"""Iterative bounding: all schedules that cost nothing, then all that cost one, then two, ..."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from base64 import b64decode, b64encode
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from bohrbug.model.happens_before import choice_digest, options_digest, state_hashes
+from bohrbug.model.plan import Choice, Plan
+from bohrbug.model.trace import Trace
+from bohrbug.search.branching import (
+    BRANCHING_LIMIT,
+    Tally,
+    counted,
+    last_branching_step,
+)
+from bohrbug.search.deferred import Alphabet, Deferred
+from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.estimates import Estimate
+from bohrbug.search.shared_keys import SharedKeys
+from bohrbug.search.tree import Subtrees
+
+CACHE_LIMIT = 1_000_000
+"""Visited states that are remembered, at some 80 bytes each."""
+
+WAITING_LIMIT = 5_000_000
+"""Branches that wait for a later bound, at some 12 bytes each."""
+
+
+class BoundedSearch:
+    """All schedules in the order of their cost, with happens-before caching.
+
+    What costs how much is said by a subclass: the preemptions of a schedule
+    (:class:`~bohrbug.search.preemption_bounding.PreemptionBounding`) or its delays
+    (:class:`~bohrbug.search.delay_bounding.DelayBounding`).  All schedules that cost
+    ``c`` are executed before any that costs ``c + 1``.  Within a bound the
+    search is depth first.  The branches that cost something wait, in compact
+    form, for their bound.
+
+    *Happens-before caching* (CHESS, OSDI 2008, section 4.4.2).  The unit is the edge: task (or
+    value) ``o`` taken in the state ``s``, the happens-before graph so far.  An edge that was
+    taken before is not taken again, and an execution that continues along such an
+    edge is not branched behind it.  It is sound for the bounded search because:
+
+    1. The pair ``(s, o)`` determines all that a bounded search may depend on:
+       the state after the step, and the task that ran last, from which the costs
+       of the next options follow.  (The state alone would not do: Coons, Musuvathi and
+       McKinley, OOPSLA 2013, on why naive pruning of a bounded search loses schedules.)
+    2. Edges are first taken in the order of their cost: an edge is
+       recorded when it is executed, or scheduled for execution within the
+       current bound, never when it is put off to a later one.  So whatever was
+       recorded had at least as much of the bound left as whoever meets it now.
+    3. Every recorded edge is executed before its bound is completed, and the
+       execution that takes it first branches at the node behind it over *all*
+       options, for each of which an edge is recorded, found recorded, or put
+       off.  The graphs grow with each step, so the argument is by induction on
+       the steps that are left: whatever can be reached behind a recorded edge
+       with the rest of the bound is reached.
+
+    Fairness makes options depend on who yielded, which the graph does not
+    tell; from the first yield of an execution on, the options are therefore
+    part of the state.  The premise is CHESS's: racing accesses that are no
+    scheduling points, and reading the clock, are not in the graph.
+
+    Memory: :data:`CACHE_LIMIT` and :data:`WAITING_LIMIT`.  A full cache makes the
+    search repeat itself, never miss anything; branches beyond the other limit are
+    dropped, and then no bound after that is called covered.
+
+    *Several processes* share the cache of edges (:class:`SharedKeys`).  What it may lose
+    makes the search repeat itself, so that the number of executions can differ a little
+    from one exploration to the next; the argument above holds, as all of them work on
+    the same bound, which is completed when every piece has come back.
+
+    Parameters:
+        bound: the largest cost, or ``None`` for no bound.
+        caching: whether to use happens-before caching.
+        steps: branch at the first ``steps`` steps of an execution only.
+        cache_limit: states to remember.
+        waiting_limit: branches to keep for later bounds.
+    """
+
+    name: str
+    unit: str
+    """What is counted, such as ``preemption``."""
+
+    def options(self, trace: Trace, step: int) -> tuple[list[Choice], list[tuple[Choice, int]]]:
+        """The choices not made at a step that the plan left to the policy.
+
+        Returns:
+            those that cost nothing, and pairs of a choice that costs something and its cost.
+        """
+        raise NotImplementedError
+
+    def __init__(
+        self,
+        bound: int | None = 2,
+        *,
+        caching: bool = True,
+        steps: int = BRANCHING_LIMIT,
+        cache_limit: int = CACHE_LIMIT,
+        waiting_limit: int = WAITING_LIMIT,
+    ) -> None:
+        if bound is not None and bound < 0:
+            raise ValueError(f"the {self.unit} bound can't be {bound}; give 0 or more, or None")
+        if steps < 0:
+            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
+        self._bound = bound
+        self._caching = caching
+        self._limit = steps
+        self._cache_limit = cache_limit
+        self._waiting_limit = waiting_limit
+        self.restart()
+
+    def restart(self) -> None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        self._tally = Tally()
+        self._cost = 0
+        self._prefix: tuple[Choice, ...] | None = None
+        self._subtrees = Subtrees([()])
+        self._alphabet = Alphabet()
+        self._current: deque[Deferred] = deque()
+        # By the cost of the schedules that the branches lead to.
+        self._later: dict[int, deque[Deferred]] = {}
+        self._current_waiting = 0
+        self._later_waiting = 0
+        self._dropped = 0
+        self._beyond_bound = False
+        self._visited: set[int] | SharedKeys = set()
+        self._covered_bound: int | None = None
+        self._bound_is_whole = True
+        # A part of one bound, with a worker process; the next bound is begun elsewhere.
+        self._is_piece = False
+
+    def next_plan(self) -> Plan | None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        if self._prefix is None:
+            self._prefix = self._next_prefix()
+        return None if self._prefix is None else Plan(self._prefix)
+
+    def _next_prefix(self) -> tuple[Choice, ...] | None:
+        while True:
+            prefix = self._subtrees.take()
+            if prefix is not None:
+                return prefix
+            while self._current:
+                prefix = self._take_deferred()
+                if prefix is not None:
+                    self._subtrees.add(prefix)
+                    return self._subtrees.take()
+            if self._is_piece:
+                return None
+            self._covered_bound = self.completed_bound
+            if not self._later:
+                return None
+            self._cost = min(self._later)
+            self._bound_is_whole = not self._dropped
+            self._current = self._later.pop(self._cost)
+            self._current_waiting = sum(record.waiting for record in self._current)
+            self._later_waiting -= self._current_waiting
+
+    def _take_deferred(self) -> tuple[Choice, ...] | None:
+        """The next branch that waits for the current bound, unless it is known by now."""
+        record = self._current[0]
+        index = record.next
+        record.next = index + 1
+        self._current_waiting -= 1
+        if record.next == len(record.steps):
+            self._current.popleft()
+        if self._caching:
+            key = record.keys[index]
+            if key in self._visited:
+                return None
+            if len(self._visited) < self._cache_limit:
+                self._visited.add(key)
+        prefix = record.choices[: record.steps[index]] + record.options[index]
+        return self._alphabet.decode(prefix)
+
+    def observe(self, trace: Trace) -> None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        start = len(self._prefix or ())
+        self._prefix = None
+        self._tally.count(trace, self._limit)
+        end = last_branching_step(trace, self._limit)
+        if start >= end:
+            return
+        choices = trace.choices
+        all_enabled = trace.enabled
+        all_timed = trace.timed
+        arities = trace.arities
+        caching = self._caching
+        visited = self._visited
+        # Looked at once per execution: the limit may be passed by the steps of one.
+        recording = len(visited) < self._cache_limit
+        states = self._states(trace, end) if caching else []
+        branches: list[tuple[int, list[Choice]]] = []
+        later: dict[int, list[tuple[int, Choice, int]]] = {}
+        for step in range(start, end):
+            state = 0
+            known = False
+            if caching:
+                state = states[step]
+                key = state ^ choice_digest(choices[step])
+                known = key in visited
+                if recording:
+                    visited.add(key)
+            if len(all_enabled[step]) + len(all_timed[step]) != 1 or step in arities:
+                free, costly = self.options(trace, step)
+                if caching and free:
+                    free = [each for each in free if state ^ choice_digest(each) not in visited]
+                    if recording:
+                        visited.update([state ^ choice_digest(each) for each in free])
+                key = 0
+                for choice, cost in costly:
+                    if caching:
+                        key = state ^ choice_digest(choice)
+                        if key in visited:
+                            continue
+                    later.setdefault(cost, []).append((step, choice, key))
+                if free:
+                    free.reverse()
+                    branches.append((step, free))
+            if known:
+                # All behind this edge was or will be executed, with as much of the bound
+                # left.  Not so the other options here: they may have cost more where the
+                # edge was taken before, after another task; so the test comes last.
+                break
+        if branches:
+            self._subtrees.extend(choices, branches)
+        for cost in sorted(later):
+            self._put_off(choices, later[cost], self._cost + cost)
+
+    def _states(self, trace: Trace, end: int) -> list[int]:
+        """What the state before each step is known by in the cache."""
+        states = state_hashes(trace, end)
+        if True in trace.yielded:
+            # What fairness allows is no part of the graph.
+            for step in range(trace.yielded.index(True), end):
+                states[step] ^= options_digest(trace.enabled[step], trace.timed[step])
+        return states
+
+    def _put_off(
+        self, choices: list[Choice], branches: list[tuple[int, Choice, int]], cost: int
+    ) -> None:
+        """Keep branches for their bound, or note that there were some beyond the last.
+
+        Parameters:
+            choices: of the execution that they branch off.
+            branches: step, choice, and the edge's key for the cache.
+            cost: of the schedules that they lead to.
+        """
+        if self._bound is not None and cost > self._bound:
+            self._beyond_bound = True
+            return
+        room = max(self._waiting_limit - self._later_waiting - self._current_waiting, 0)
+        self._dropped += max(len(branches) - room, 0)
+        branches = branches[:room]
+        if not branches:
+            return
+        steps, options, keys = zip(*branches, strict=True)
+        encode = self._alphabet.encode
+        self._later_waiting += len(branches)
+        self._later.setdefault(cost, deque()).append(
+            Deferred(
+                encode(choices[: steps[-1]]),
+                array("I", steps),
+                encode(options),
+                array("q", keys if self._caching else ()),
+            )
+        )
+
+    @property
+    def completed_bound(self) -> int | None:
+        """The largest cost up to which all schedules were executed."""
+        if self._bound_is_whole and self._is_bound_done():
+            if self._later and not self._dropped:
+                return min(self._later) - 1
+            return self._bound if self._beyond_bound and not self._dropped else self._cost
+        return self._covered_bound
+
+    def _is_bound_done(self) -> bool:
+        return self._prefix is None and not self._subtrees and not self._current
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all schedules within the bound were executed."""
+        return self._is_bound_done() and not self._later and not self._dropped
+
+    @property
+    def complete(self) -> bool:
+        """Whether all schedules were executed, whatever they cost."""
+        return self.exhausted and not self._beyond_bound and self._tally.is_whole
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """How many executions it takes at least: those made, and the branches that wait.
+
+        How many branches those have in their turn is not known, so there is no upper end.
+        """
+        executed = self._tally.executions
+        if not executed:
+            return None
+        waiting = self._subtrees.waiting + self._current_waiting + self._later_waiting
+        log_size = math.log(executed + waiting)
+        return Estimate(
+            "executions",
+            log_size,
+            log_size,
+            math.inf if waiting else log_size,
+            executed,
+            "branches that wait",
+            executed,
+            comes_to_end=True,
+        )
+
+    @property
+    def completed(self) -> str | None:
+        """See :class:`~bohrbug.search.strategy.Bounding`."""
+        bound = self.completed_bound
+        if bound is None or not self.exhausted or not self._tally.is_whole:
+            return None
+        return f"at most {counted(bound, self.unit)}"
+
+    def covered(self) -> str:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        executions = counted(self._tally.executions, "execution")
+        if self.exhausted and not self._beyond_bound:
+            return self._tally.sentence(f"all schedules ({executions})", self._limit)
+        bound = self.completed_bound
+        if bound is None:
+            what = f"some schedules without {self.unit}s ({executions})"
+        else:
+            what = (
+                f"all schedules with at most {counted(bound, self.unit)}"
+                if bound
+                else f"all schedules without {self.unit}s"
+            )
+            if self._cost > bound:
+                what += f" and some with {self._cost}"
+            what += f" ({executions})"
+        text = self._tally.sentence(what, self._limit)
+        if self._dropped:
+            text += f"; {self._dropped:,} branches were dropped to save memory"
+        return text
+
+    def progress(self) -> str:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        waiting = self._subtrees.waiting + self._current_waiting
+        return f"bound {self._cost}, {waiting:,} waiting"
+
+    # -- dividing ----------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        return {
+            **self._piece(self._subtrees.to_json(), list(self._current)),
+            "is_piece": self._is_piece,
+            "later": [
+                [cost, [record.to_json() for record in records]]
+                for cost, records in self._later.items()
+            ],
+            "tally": self._tally.to_json(),
+            "dropped": self._dropped,
+            "beyond_bound": self._beyond_bound,
+            "covered_bound": self._covered_bound,
+            "bound_is_whole": self._bound_is_whole,
+            "visited": "" if self._is_piece else self._packed_cache(),
+        }
+
+    def _packed_cache(self) -> str:
+        visited = self._visited
+        keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
+        return b64encode(keys.tobytes()).decode("ascii")
+
+    def _put_back(self) -> None:
+        if self._prefix is not None:
+            self._subtrees.add(self._prefix)
+            self._prefix = None
+
+    def _piece(self, subtrees: dict[str, Any], current: Sequence[Deferred]) -> State:
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "is_piece": True,
+            "cost": self._cost,
+            "alphabet": self._alphabet.choices(),
+            "subtrees": subtrees,
+            "current": [record.to_json() for record in current],
+            "later": [],
+            "tally": Tally().to_json(),
+            "dropped": 0,
+            "beyond_bound": False,
+            "covered_bound": None,
+            "bound_is_whole": True,
+            "visited": "",
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`.
+
+        What is shared with other processes stays so.
+        """
+        state = checked_state(state, self.name)
+        visited = self._visited
+        self.restart()
+        self._subtrees = Subtrees()
+        self._is_piece = state["is_piece"]
+        self._cost = state["cost"]
+        self._covered_bound = state["covered_bound"]
+        self._bound_is_whole = state["bound_is_whole"]
+        if self._is_piece and isinstance(visited, SharedKeys):
+            self._visited = visited
+        else:
+            keys = array("q")
+            keys.frombytes(b64decode(state["visited"]))
+            self._visited = set(keys)
+        self.take_in(state)
+
+    def hand_out(self, most: int) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of the current bound."""
+        self._put_back()
+        part = self._subtrees.part()
+        if part is not None:
+            return self._piece(part, ())
+        most = max(min(most, self._current_waiting // 8, 256), 1)
+        taken = self._take_records(most)
+        return self._piece(Subtrees().to_json(), taken) if taken else None
+
+    def _take_records(self, branches: int) -> list[Deferred]:
+        """Part with the first records that have so many branches, or a few more, together."""
+        taken: list[Deferred] = []
+        while self._current and branches > 0:
+            record = self._current[0]
+            if record.waiting > branches:
+                record = record.split(branches)
+            else:
+                self._current.popleft()
+            taken.append(record)
+            branches -= record.waiting
+            self._current_waiting -= record.waiting
+        return taken
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        if self._current_waiting > (0 if self._subtrees else 1):
+            taken = self._take_records((self._current_waiting + 1) // 2)
+            return self._piece(Subtrees().to_json(), taken)
+        part = self._subtrees.split()
+        return None if part is None else self._piece(part, ())
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._put_back()
+        self._subtrees.take_in(state["subtrees"])
+        codes = self._alphabet.translation(state["alphabet"])
+        current = [Deferred.from_json(record, codes) for record in state["current"]]
+        self._current.extendleft(reversed(current))
+        self._current_waiting += sum(record.waiting for record in current)
+        for cost, records in state["later"]:
+            later = [Deferred.from_json(record, codes) for record in records]
+            self._later.setdefault(cost, deque()).extend(later)
+            self._later_waiting += sum(record.waiting for record in later)
+        self._tally.add(Tally.from_json(state["tally"]))
+        self._dropped += state["dropped"]
+        self._beyond_bound |= state["beyond_bound"]
+
+    def position(self) -> None:
+        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return
+
+    def begin_sharing(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        if self._caching and not isinstance(self._visited, SharedKeys):
+            self._visited = SharedKeys(self._visited, self._cache_limit)
+
+    def lost_a_worker(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`: what it has seen may not be done."""
+        if isinstance(self._visited, SharedKeys):
+            self._visited.clear()

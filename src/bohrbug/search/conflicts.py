@@ -1,0 +1,124 @@
+"""Which operations conflict with another task's, learnt from executions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bohrbug.model.operation import BEGIN, END, JOIN, SPAWN, Operation, ResourceId, TaskId
+from bohrbug.model.plan import Point
+from bohrbug.model.site import point_of
+from bohrbug.model.trace import Trace
+
+RESOURCES = 100_000
+"""Resources that are told apart; whatever touches another counts as conflicting."""
+
+TOUCHES = 500
+"""Different touches of a resource that are compared; any more count as conflicting."""
+
+_LIFE = frozenset({SPAWN, BEGIN, END, JOIN})
+
+
+class _Touch(NamedTuple):
+    """How a resource was touched.
+
+    Parameters:
+        task: by whom.
+        point: where.
+        is_write: whether its state was changed.
+        is_life: a thread was created, began, ended or was joined; among
+            themselves these have only one order.
+    """
+
+    task: TaskId
+    point: Point
+    is_write: bool
+    is_life: bool
+
+    def conflicts_with(self, other: _Touch) -> bool:
+        return (
+            self.task != other.task
+            and (self.is_write or other.is_write)
+            and not (self.is_life and other.is_life)
+        )
+
+
+class Conflicts:
+    """The points whose operations have conflicted with another task's in any execution.
+
+    Two operations conflict if they are of different tasks, on the same resource,
+    and at least one changes it.  They need not follow each other, nor be of one execution: that
+    both were seen is enough, as is what a blocked task was about to do at the end.  So whatever
+    was met once and could matter is known, and memory that runs out
+    makes more points conflict, never fewer.
+    """
+
+    def __init__(self) -> None:
+        self._touches: dict[ResourceId, dict[_Touch, None]] = {}
+        self._points: set[Point] = set()
+        self._by_resource: dict[ResourceId, set[Point]] = {}
+        self._frozen: frozenset[Point] = frozenset()
+
+    @property
+    def points(self) -> frozenset[Point]:
+        """The points, for a policy."""
+        if len(self._frozen) != len(self._points):
+            self._frozen = frozenset(self._points)
+        return self._frozen
+
+    @property
+    def resources(self) -> list[ResourceId]:
+        """The resources that are conflicted about, in the order in which that was seen."""
+        return list(self._by_resource)
+
+    def points_of(self, resource: ResourceId) -> frozenset[Point]:
+        """Where a resource is touched in conflict with another task."""
+        return frozenset(self._by_resource[resource])
+
+    def learn(self, trace: Trace) -> bool:
+        """Take in an execution, whoever planned it.
+
+        Returns:
+            whether a point was new.
+        """
+        known = len(self._points)
+        everything = self._touches
+        for resource, touch in _touches(trace):
+            touches = everything.get(resource)
+            if touches is None:
+                if len(everything) >= RESOURCES:
+                    self._add(resource, touch.point)
+                    continue
+                touches = everything[resource] = {}
+            if touch in touches:
+                continue
+            if len(touches) >= TOUCHES:
+                self._add(resource, touch.point)
+                continue
+            for other in touches:
+                if touch.conflicts_with(other):
+                    self._add(resource, touch.point)
+                    self._add(resource, other.point)
+            touches[touch] = None
+        return len(self._points) != known
+
+    def _add(self, resource: ResourceId, point: Point) -> None:
+        self._points.add(point)
+        if resource in self._by_resource or len(self._by_resource) < RESOURCES:
+            self._by_resource.setdefault(resource, set()).add(point)
+
+
+def _touch(task: TaskId, operation: Operation) -> _Touch:
+    kind = operation.kind
+    return _Touch(task, point_of(operation), kind.is_write, kind in _LIFE)
+
+
+def _touches(trace: Trace) -> Iterator[tuple[ResourceId, _Touch]]:
+    operations: list[Operation] = trace.operations
+    for task, operation in zip(trace.tasks, operations, strict=True):
+        yield operation.resource, _touch(task, operation)
+    # What a deadlocked task waited for it could have had, if others had run later.
+    for task, operation in trace.final_pending.items():
+        yield operation.resource, _touch(task, operation)
+    for step, task, resource, is_write in trace.effects:
+        yield resource, _Touch(task, point_of(operations[step]), is_write, False)

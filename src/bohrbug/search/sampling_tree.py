@@ -1,0 +1,168 @@
+"""The tree of schedules as far as it was seen, to draw leaves from that were not.
+
+A node is a step with more than one option.  A random walk takes each of its options
+with the same probability; the *share* of a subtree is the probability
+with which the walk comes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from bohrbug.model.plan import Choice
+
+
+class _Node:
+    """A step with several options.
+
+    Parameters:
+        lead: the choices between the node above and this one, where there was one option.
+        options: the choices here.
+    """
+
+    __slots__ = ("lead", "left", "open", "options", "taken")
+
+    def __init__(self, lead: tuple[Choice, ...], options: Sequence[Choice]) -> None:
+        self.lead = lead
+        self.options = options
+        # What is behind the options that were taken; ``None`` if nothing is left there.
+        self.taken: dict[Choice, _Node | None] = {}
+        self.open = len(options)
+        """The options behind which something is left."""
+        self.left = 1.0
+        """The part of a walk from here that would end at a leaf not seen yet."""
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.lead)
+
+    def draw(self, random: Random) -> Choice:
+        """An option, in proportion to what is left behind it."""
+        children = [(choice, child) for choice, child in self.taken.items() if child is not None]
+        fresh = len(self.options) - len(self.taken)
+        weight = random.random() * (fresh + sum([child.left for _, child in children]))
+        for choice, child in children:
+            weight -= child.left
+            if weight < 0:
+                return choice
+        if not fresh:
+            return children[-1][0]
+        while True:
+            # Ends soon: either few options were taken or there are few.
+            choice = self.options[random.randrange(len(self.options))]
+            if choice not in self.taken:
+                return choice
+
+    def update(self) -> None:
+        """Count anew what is left, after something behind an option was seen."""
+        children = [child for child in self.taken.values() if child is not None]
+        fresh = len(self.options) - len(self.taken)
+        self.open = fresh + len(children)
+        self.left = (fresh + sum([child.left for child in children])) / len(self.options)
+
+
+class SamplingTree:
+    """Draws leaves as a random walk does, but no leaf twice.
+
+    That is: each draw has the walk's distribution under the condition that the leaf was not seen.
+    A subtree whose leaves were all seen is let go of and never entered again.
+
+    Parameters:
+        room: the number of choices and nodes to remember; a leaf for which there is no
+            room is not remembered, and may be drawn again.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._root: _Node | None = None
+        self._path: list[tuple[_Node, Choice]] = []
+        self._size = 0
+        self._is_seen = False
+        self.remembered = 0
+        """Leaves that were seen and won't be drawn again."""
+        self.forgotten = 0
+        """Leaves that were seen and are not remembered."""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all leaves were seen."""
+        return self._is_seen and self._root is None
+
+    @property
+    def left(self) -> float:
+        """The share of the leaves not seen yet."""
+        if self._root is not None:
+            return self._root.left
+        return 0.0 if self._is_seen else 1.0
+
+    def draw(self, random: Random) -> tuple[Choice, ...]:
+        """A prefix behind which no leaf was seen; a walk from there gives the leaf."""
+        self._path = []
+        prefix: list[Choice] = []
+        node = self._root
+        while node is not None:
+            prefix += node.lead
+            choice = node.draw(random)
+            prefix.append(choice)
+            self._path.append((node, choice))
+            node = node.taken.get(choice)
+        return tuple(prefix)
+
+    def give_up(self) -> None:
+        """The prefix drawn last can't be followed; it is not drawn again."""
+        self._is_seen = True
+        self._close()
+
+    def see(
+        self, choices: Sequence[Choice], branches: Sequence[tuple[int, Sequence[Choice]]]
+    ) -> None:
+        """Take in the leaf behind the prefix drawn last.
+
+        Parameters:
+            choices: its choices; they begin with that prefix.
+            branches: the steps behind the prefix with more than one option, and
+                the options, in order.
+        """
+        begin = len(self._walked())
+        nodes: list[_Node] = []
+        for step, options in branches:
+            nodes.append(_Node(tuple(choices[begin:step]), options))
+            begin = step + 1
+        size = sum([node.size for node in nodes])
+        if self._size + size > self._room:
+            self.forgotten += 1
+            return
+        self._is_seen = True
+        self.remembered += 1
+        self._size += size
+        for node, (step, _) in zip(nodes, branches, strict=True):
+            if self._path:
+                above, choice = self._path[-1]
+                above.taken[choice] = node
+            else:
+                self._root = node
+            self._path.append((node, choices[step]))
+        self._close()
+
+    def _walked(self) -> list[Choice]:
+        """The choices along the path."""
+        walked: list[Choice] = []
+        for node, choice in self._path:
+            walked += node.lead
+            walked.append(choice)
+        return walked
+
+    def _close(self) -> None:
+        """Nothing is left behind the path; let go of what is exhausted with it."""
+        closed = True
+        for node, choice in reversed(self._path):
+            if closed:
+                node.taken[choice] = None
+            node.update()
+            closed = node.open == 0
+            if closed:
+                self._size -= node.size
+        if closed:
+            self._root = None
+        self._path = []
