@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import OutcomeKind
@@ -15,7 +16,10 @@ from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level
 from bohrbug.search.bounded_dpor import BoundedReduction
+from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
+from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.strategy import Strategy
 from tests.property.test_threads_against_brute_force import (
     Program,
     brute_force,
@@ -170,3 +174,110 @@ def test_conditions() -> None:
         run_all(take, take, give, give)
 
     assert outcomes_of(test, Level.RACY)[1] == {OutcomeKind.PASSED}
+
+
+def test_timeouts_of_conditions() -> None:
+    results: set[tuple[bool, ...]] = set()
+
+    def test() -> None:
+        condition = threading.Condition()
+        got: dict[int, bool] = {}
+
+        def wait(me: int) -> None:
+            with condition:
+                got[me] = condition.wait(1.0)
+
+        def wake() -> None:
+            with condition:
+                condition.notify()
+
+        run_all(lambda: wait(0), lambda: wait(1), wake)
+        results.add((got[0], got[1]))
+
+    outcomes_of(test, Level.RACY)
+    assert results == {(False, False), (True, False), (False, True)}
+
+
+def test_a_timeout_while_the_lock_is_held_is_not_one_while_it_is_free() -> None:
+    # Woken by its timeout, a task that waits for a condition goes on at once or has to wait
+    # for the lock: what the others did before matters.
+    def test() -> None:
+        condition = threading.Condition()
+
+        def look() -> None:
+            with condition:
+                pass
+
+        def wait() -> None:
+            with condition:
+                condition.wait(1.0)
+
+        def wake_and_wait() -> None:
+            with condition:
+                condition.notify()
+            wait()
+
+        run_all(look, wait, wake_and_wait)
+
+    assert outcomes_of(test, Level.ALL)[1] == {OutcomeKind.PASSED}
+
+
+WAITS: dict[str, Callable[[threading.Condition, list[int]], object]] = {
+    "wait": lambda condition, _: condition.wait(1.0),
+    "wait for": lambda condition, given: condition.wait_for(lambda: bool(given), 1.0),
+    "wait for ever": lambda condition, given: given or condition.wait(),
+    "give": lambda condition, given: (given.append(1), condition.notify()),
+    "give to all": lambda condition, given: (given.append(1), condition.notify_all()),
+    "look": lambda _, given: len(given),
+}
+
+
+def results_of_waits(
+    program: tuple[tuple[str, ...], ...], strategy: Strategy, most: int
+) -> tuple[set[str], bool]:
+    """What the tasks see of a condition in ``most`` executions, and whether that was all."""
+    seen: list[str] = []
+
+    def test() -> None:
+        condition = threading.Condition()
+        given: list[int] = []
+        order: list[tuple[int, str, bool]] = []
+
+        def run(me: int) -> None:
+            for name in program[me]:
+                with condition:
+                    order.append((me, name, bool(WAITS[name](condition, given))))
+
+        run_all(*[lambda me=me: run(me) for me in range(len(program))])
+        seen.append(repr(order))
+
+    results: set[str] = set()
+    with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
+        for _ in range(most):
+            plan = strategy.next_plan()
+            if plan is None:
+                return results, True
+            seen.clear()
+            trace = runtime.execute(plan).trace
+            assert trace.divergence is None
+            results.add(seen[0] if seen else trace.outcome.kind.name)
+            strategy.observe(trace)
+    return results, strategy.next_plan() is None
+
+
+@few
+@given(
+    st.lists(
+        st.lists(st.sampled_from(sorted(WAITS)), min_size=1, max_size=2).map(tuple),
+        min_size=2,
+        max_size=3,
+    ).map(tuple)
+)
+def test_waits_with_timeouts_have_all_their_results(program: tuple[tuple[str, ...], ...]) -> None:
+    reduced, is_all = results_of_waits(program, OptimalReduction(), 600)
+    if not is_all:
+        return
+    sampled, _ = results_of_waits(program, RandomWalk(1), 150)
+    assert sampled <= reduced
+    every, is_all = results_of_waits(program, DepthFirst(), 300)
+    assert every == reduced if is_all else every <= reduced

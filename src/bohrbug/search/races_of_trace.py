@@ -160,6 +160,8 @@ class RaceFinder:
         self._barriers: list[int] = []
         self._early: frozenset[int] = frozenset()
         self._types: dict[ResourceId, str] = {}
+        # Steps that did more than one thing with a resource.
+        self._several: set[tuple[int, ResourceId]] = set()
 
     def name(self, task: int) -> TaskId:
         """The id of a task by its number."""
@@ -253,6 +255,8 @@ class RaceFinder:
             else:
                 touched = {resource: is_write}
                 for _, _, also, writes in effects.get(step, ()):
+                    if also in touched:
+                        self._several.add((step, also))
                     touched[also] = touched.get(also, False) or writes
                 everything = step >= total or step in late or footprint is EVERYTHING
                 if footprint is not EVERYTHING:
@@ -295,6 +299,8 @@ class RaceFinder:
                 entries[resource] = entry
         while self._barriers and self._barriers[-1] >= start:
             self._barriers.pop()
+        if self._several:
+            self._several = {each for each in self._several if each[0] < start}
 
     def _number_tasks(self, trace: Trace, start: int) -> None:
         new = set(trace.tasks[start:])
@@ -478,7 +484,13 @@ class RaceFinder:
                 possible = True
             else:
                 possible = was_open(
-                    trace, operation, step, self._type_of, writer, self._write_before
+                    trace,
+                    operation,
+                    step,
+                    self._type_of,
+                    writer,
+                    self._write_before,
+                    self._several,
                 )
             if possible is None or possible:
                 return writer, possible is None
