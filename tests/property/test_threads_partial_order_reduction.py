@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -281,3 +282,22 @@ def test_waits_with_timeouts_have_all_their_results(program: tuple[tuple[str, ..
     assert sampled <= reduced
     every, is_all = results_of_waits(program, DepthFirst(), 300)
     assert every == reduced if is_all else every <= reduced
+
+
+def test_what_follows_a_sleep_is_reduced_again() -> None:
+    values: set[int] = set()
+
+    def test() -> None:
+        counter = Counter()
+
+        def sleep_and_add() -> None:
+            time.sleep(0.1)
+            counter.add()
+
+        run_all(sleep_and_add, sleep_and_add)
+        values.add(counter.value)
+
+    executions, _ = outcomes_of(test, Level.RACY)
+    assert values == {1, 2}
+    # Every order of all steps from the first sleep on takes more than 800.
+    assert executions < 100
