@@ -141,7 +141,7 @@ def test_explored_raises_with_the_report() -> None:
         assert counter.value == times
 
     assert add.__doc__ == "Adds."
-    with pytest.raises(bohrbug.BohrbugFailure, match="It fails when task") as caught:
+    with pytest.raises(bohrbug.BohrbugFailure, match="It fails if and only if") as caught:
         add(2)
     assert caught.value.result.failed
     assert isinstance(add(1), Result)

@@ -7,8 +7,12 @@ from math import isinf, log
 from typing import Any
 
 from bohrbug.exploration.result import Failure, Result
+from bohrbug.model.cause_json import cause_to_json
 from bohrbug.model.outcome import Race
 from bohrbug.model.site import site_of
+from bohrbug.report.cause import cause_in_words
+from bohrbug.report.naming import Names
+from bohrbug.report.prediction import prediction_in_words
 from bohrbug.search.estimates import Estimate
 
 
@@ -28,8 +32,17 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
         "execution": failure.execution,
         "occurrences": failure.occurrences,
         "confirmed": failure.confirmed,
+        "cause": _cause_to_json(failure),
         "reproduction": None if path is None else str(path),
     }
+
+
+def _cause_to_json(failure: Failure) -> dict[str, Any] | None:
+    if failure.cause is None:
+        return None
+    names = Names(failure.trace)
+    sentence = cause_in_words(failure.cause, failure.trace, names)
+    return {"sentence": sentence, **cause_to_json(failure.cause)}
 
 
 def race_to_json(race: Race) -> dict[str, Any]:
@@ -38,6 +51,7 @@ def race_to_json(race: Race) -> dict[str, Any]:
     return {
         "label": race.label,
         "count": race.count,
+        "pattern": race.pattern.value,
         "places": [None if site is None else f"{site.filename}:{site.line}" for site in sites],
     }
 
@@ -76,6 +90,10 @@ def result_to_json(result: Result) -> dict[str, Any]:
         "failures": [failure_to_json(failure) for failure in result.failures],
         "untimely": [failure_to_json(failure) for failure in result.untimely],
         "races": [race_to_json(race) for race in result.races],
+        "unconfirmed": [
+            {"prediction": prediction_in_words(prediction), "executions": prediction.executions}
+            for prediction in result.unconfirmed
+        ],
         "executions": result.executions,
         "diverged": result.diverged,
         "points": result.points,

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
+from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
-from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.findings import LONG, Findings
 from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
@@ -17,11 +19,12 @@ from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Executed, Level, ThreadsRuntime
 from bohrbug.search.divisible import is_divisible
@@ -59,6 +62,8 @@ class Explorer:
             hangs and can't be ended: such as to end the process.
         keeper: keeps the exploration in a file, so that it can be resumed.
         remembered: failing schedules of earlier runs, tried first.
+        runtime: what executes the plans; by default the threads runtime, with ``function``.
+            Another one can have neither keeper nor remembered schedules nor workers.
         settle: called in each worker process with its number, before it begins: such as to
             give it an own place for what the test writes.
     """
@@ -73,6 +78,7 @@ class Explorer:
         *,
         keeper: Keeper | None = None,
         remembered: Sequence[Remembered] = (),
+        runtime: Runtime | None = None,
         settle: Callable[[int], object] | None = None,
     ) -> None:
         self.options = options
@@ -81,22 +87,39 @@ class Explorer:
         self._on_stuck = on_stuck
         self._remembered = remembered
         self._settle = settle
-        self.runtime: ThreadsRuntime = threads_subject(
-            partial(_from_a_seed, function),
-            options.settings(),
-            Level(options.level),
-            Scope(options.scope),
-            options.invariant,
+        # What only the threads runtime has serves keepers, remembered schedules and workers.
+        self.runtime: ThreadsRuntime = (
+            cast(ThreadsRuntime, runtime)
+            if runtime is not None
+            else threads_subject(
+                partial(_from_a_seed, function),
+                options.settings(),
+                Level(options.level),
+                Scope(options.scope),
+                options.invariant,
+            )
         )
         self.strategy: Strategy = strategy_named(
             options.strategy,
-            Options(options.executions, options.seed, options.bound, options.depth),
+            Options(
+                options.executions,
+                options.seed,
+                options.bound,
+                options.depth,
+                sees_all=not unseen(options),
+            ),
         )
         # What can't be saved can't be kept.
         self._keeper = keeper if is_divisible(self.strategy) else None
         self.findings = Findings(
             options, self.result, self.runtime, self._strategy_name, lambda: self._interrupted
         )
+        self._directing = Directing(
+            options, self.runtime, self.findings, self._execute, lambda: self.has_ended
+        )
+        # Whether what the accesses of the test are has been seen, as far as they ever are.
+        sees_accesses = isinstance(self.runtime, ThreadsRuntime)
+        self._primed = options.level == Level.SYNC.value or not sees_accesses
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
         self._hung = ""
@@ -144,6 +167,7 @@ class Explorer:
                 f"({outcome.message or outcome.kind.value}); explored without that from then on"
             )
         result.races = list(self.findings.races.values())
+        result.unconfirmed = self._directing.unconfirmed
         result.interrupted = self._interrupted
         result.verdict = judge(self._evidence(searched))
         return result
@@ -181,6 +205,7 @@ class Explorer:
             seen = {} if saved is None else saved.occurrences
             self.findings.restore(loaded.failures, loaded.races, seen)
             if saved is not None:
+                self._primed = True
                 self._resume(saved)
                 return True
         if not self._prime():
@@ -195,7 +220,8 @@ class Explorer:
         CHESS primes the pump so that lazy initialisation is over (section 4.2).
         """
         quiet = 0
-        for _ in range(6):
+        for number in range(6):
+            self._primed = self._primed or number > 3
             executed = self._execute(Plan())
             if executed is None or self.has_ended:
                 return True
@@ -208,9 +234,11 @@ class Explorer:
             quiet = 0 if new_points else quiet + 1
             if quiet > 1:
                 break
+        self._primed = True
         return True
 
     def _search(self) -> bool:
+        self._directing.predict_races()
         if self.options.workers == 1:
             self._search_alone()
             return True
@@ -238,7 +266,7 @@ class Explorer:
         strategy = self.strategy
         end = _now() + seconds
         made = 0
-        while not self.has_ended:
+        while self._goes_on():
             if executions is not None and (
                 _now() > end or (made >= executions and not self.runtime.is_settling)
             ):
@@ -264,6 +292,12 @@ class Explorer:
             if self.is_saving:
                 self.save()
         return True
+
+    def _goes_on(self) -> bool:
+        """Make the directed executions that are due; whether there is more to do."""
+        if self._directing.follow():
+            self._restart()
+        return not self.has_ended
 
     def _restart(self) -> None:
         self.findings.rules_changed = False
@@ -302,9 +336,9 @@ class Explorer:
         seconds = self.options.seconds
         return seconds is not None and _now() - self._started >= seconds
 
-    def _execute(self, plan: Plan) -> tuple[Trace, int] | None:
+    def _execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
         """Execute a plan and take note of everything; ``None`` if the user interrupted."""
-        executed = self.runtime.execute(plan)
+        executed = self.runtime.execute(plan, watch=watch)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
             self._interrupted = True
             return None
@@ -335,10 +369,29 @@ class Explorer:
             self.note_hang(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:
             self._learn_step_limit(len(trace))
+            self._directing.observe(trace)
         elif outcome.is_failure:
+            if not self._primed and executed.tasks > 1:
+                trace = self._seen_closer(trace)
             self.findings.note_failure(trace)
             self._keep_findings()
         return executed.new_points
+
+    def _seen_closer(self, trace: Trace) -> Trace:
+        """A failure of one of the first executions, once the accesses that matter are seen.
+
+        These executions have no preemptions, and the same schedule fails again.
+        """
+        self._primed = True
+        for _ in range(4):
+            if len(trace) > LONG or self._interrupted:
+                break
+            executed = self.runtime.execute(Plan())
+            if self.runtime.has_learned:
+                self._lessons.append(Plan())
+            if self.options.races != "ignore":
+                self.findings.note_races(executed.trace)
+        return self.findings.replay(Plan())
 
     def _note_divergence(self, count: int, words: str) -> None:
         if not self.result.diverged:
@@ -377,6 +430,8 @@ class Explorer:
 
     def _strategy_name(self) -> str:
         strategy = self.strategy
+        if self._directing.is_under_way:
+            return DIRECTED
         if not self._proposed:
             return FIRST
         return strategy.current.name if isinstance(strategy, Composite) else strategy.name

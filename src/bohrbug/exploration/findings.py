@@ -7,12 +7,17 @@ from dataclasses import fields, replace
 from typing import Any
 
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
-from bohrbug.exploration.minimise import early_timeouts, minimise
+from bohrbug.exploration.minimisation.causes import Budget, find_cause
+from bohrbug.exploration.minimisation.normal_form import normalise
+from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure, Interpreter, Result
+from bohrbug.exploration.subject import with_both_stacks
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.monitors.race_classes import pattern_of
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
 
 CONFIRMATIONS = 3
@@ -23,6 +28,9 @@ LONG = 50_000
 
 ATTEMPTS = 5
 """How often the confirmation of the same failure is tried, in different executions."""
+
+WITNESSED = 20
+"""Executions repeated to see the stacks of both accesses of new data races."""
 
 
 class Findings:
@@ -40,7 +48,7 @@ class Findings:
         self,
         options: ExploreOptions,
         result: Result,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy_name: Callable[[], str],
         is_interrupted: Callable[[], bool],
     ) -> None:
@@ -52,6 +60,7 @@ class Findings:
         self.races: dict[RaceKey, Race] = {}
         self.failures: dict[Signature, Failure] = {}
         self.unconfirmed: dict[Signature, int] = {}
+        self._witnessed = 0
         # Executions from now on follow other rules: the strategy has to begin again.
         self.rules_changed = False
 
@@ -91,7 +100,7 @@ class Findings:
 
     def note_races(self, trace: Trace) -> None:
         """Keep the data races of a trace, and add up how often each was seen."""
-        for race in trace.races:
+        for race in self._described(trace):
             key = race_key(race)
             known = self.races.get(key)
             if known is not None:
@@ -111,6 +120,20 @@ class Findings:
                     failure = self._failure(replace_outcome(trace, outcome), confirmed)
                     self.failures[key] = failure
                     self._result.failures.append(failure)
+
+    def _described(self, trace: Trace) -> list[Race]:
+        """The races of an execution; those that are new with both stacks and a pattern."""
+        fresh = {key: race for race in trace.races if (key := race_key(race)) not in self.races}
+        if not fresh:
+            return trace.races
+        described = list(fresh.values())
+        runtime = self._runtime
+        if self._witnessed < WITNESSED and not self._is_interrupted():
+            self._witnessed += 1
+            if isinstance(runtime, ThreadsRuntime):
+                described = with_both_stacks(runtime, trace, described)
+        told = {race_key(race): replace(race, pattern=pattern_of(race)) for race in described}
+        return [told.get(race_key(race), race) for race in trace.races]
 
     def count_race(self, key: RaceKey, count: int) -> None:
         """A known data race was seen in another process."""
@@ -161,7 +184,10 @@ class Findings:
         if self._options.minimise and not self._is_interrupted() and len(trace) <= LONG:
             self._minimise(failure)
         if failure.early_timeouts and self._options.timeouts == "report":
+            # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
+        elif len(trace) <= LONG:
+            self._find_cause(failure)
 
     def _put_aside(self, failure: Failure) -> None:
         """A failure that needs a timeout to fire early: go on without such timeouts.
@@ -223,7 +249,7 @@ class Findings:
 
     def _minimise(self, failure: Failure) -> None:
         signature = failure.outcome.signature()
-        smallest = minimise(failure.trace, self.replay)
+        smallest = normalise(minimise(failure.trace, self.replay), self.replay)
         plan = Plan(tuple(smallest.choices))
         if smallest is not failure.trace and self.reproduces(plan, signature):
             # From here on the strict plan counts, not the lenient one that led to it.
@@ -234,9 +260,23 @@ class Findings:
             failure.essential = tuple(smallest.preemptions())
             failure.early_timeouts = early_timeouts(smallest)
 
+    def _find_cause(self, failure: Failure) -> None:
+        options = self._options
+        if not isinstance(self._runtime, ThreadsRuntime):
+            # Only there can orderings be imposed on an execution.
+            return
+        if options.causes and not self._is_interrupted():
+            budget = Budget.of(options.causes, options.causes_seconds)
+            failure.cause = find_cause(failure.trace, self._replay_once, budget)
+
+    def _replay_once(self, plan: Plan) -> Trace:
+        return self._runtime.execute(plan, learn=False).trace
+
     def finish(self) -> None:
         """Find out on which builds of Python each failure can happen."""
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
+            return
+        if not isinstance(self._runtime, ThreadsRuntime):
             return
         for failure in self._result.failures:
             if failure.outcome.kind is OutcomeKind.RACE:

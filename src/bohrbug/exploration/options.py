@@ -37,6 +37,11 @@ class ExploreOptions:
         races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.
         keep_going: explore on after a failure.
         minimise: reduce failures to the fewest preemptions.
+        causes: executions spent on each failure to find the orderings that make the
+            test fail; 0: don't look for them.
+        causes_seconds: the same in seconds of real time.
+        predict: executions spent on deadlocks and data races that passing executions
+            give reason to expect in other schedules; 0: predict nothing.
         max_steps: steps after which an execution is a livelock.
         hang_seconds: real seconds without any progress after which the
             watchdog ends an execution; 0 switches it off.
@@ -57,6 +62,9 @@ class ExploreOptions:
     races: str = "report"
     keep_going: bool = False
     minimise: bool = True
+    causes: int = 400
+    causes_seconds: float = 3.0
+    predict: int = 50
     max_steps: int = 300_000
     hang_seconds: float = 10.0
     workers: int = 1
@@ -85,6 +93,12 @@ class ExploreOptions:
             )
         if self.bound is not None and self.bound < 0:
             raise ValueError(f"bound must not be negative, not {self.bound}")
+        if self.causes < 0:
+            raise ValueError(f"causes must not be negative, not {self.causes}")
+        if self.predict < 0:
+            raise ValueError(f"predict must not be negative, not {self.predict}")
+        if self.causes_seconds <= 0:
+            raise ValueError(f"causes_seconds must be positive, not {self.causes_seconds}")
         if self.depth is not None and self.depth < 1:
             raise ValueError(f"depth must be at least 1, not {self.depth}")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure, Interpreter
+from bohrbug.model.cause_json import cause_from_json, cause_to_json
 from bohrbug.model.serialise import plan_from_json, plan_to_json, trace_from_json, trace_to_json
 
 FORMAT = "bohrbug-reproduction"
@@ -87,6 +88,7 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
         "early_timeouts": list(failure.early_timeouts),
         "confirmed": failure.confirmed,
         "interpreter": failure.interpreter.value,
+        "cause": cause_to_json(failure.cause),
         "plan": plan_to_json(failure.plan),
         "trace": trace_to_json(failure.trace),
     }
@@ -110,6 +112,7 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
         data["confirmed"],
         Interpreter(data["interpreter"]),
         tuple(data["early_timeouts"]),
+        cause=cause_from_json(data.get("cause")),
     )
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from bohrbug.exploration.prediction import Prediction
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
+from bohrbug.model.cause import Cause
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -45,6 +47,7 @@ class Failure:
         points: the data accesses that were scheduling points, each with file
             name, function, its first line, and offset in bytes.
         reproduction: the file that replays it, once written.
+        cause: the orderings that make the test fail, if they were looked for and found.
     """
 
     outcome: Outcome
@@ -60,6 +63,7 @@ class Failure:
     occurrences: int = 1
     points: tuple[tuple[str, str, int, int], ...] = ()
     reproduction: Path | None = None
+    cause: Cause | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +77,8 @@ class Result:
         untimely: failures that need a timeout or a sleep to end although other tasks
             could still run, with ``timeouts="report"``; they do not count as failures.
         races: distinct data races seen in any execution.
+        unconfirmed: deadlocks and data races that were predicted, and did not happen in the
+            executions that were directed at them.
         executions: executions made, those of minimisation and confirmation left out.
         diverged: executions that could not follow their plan.
         points: scheduling points in the longest execution.
@@ -87,6 +93,7 @@ class Result:
     failures: list[Failure] = field(default_factory=list)
     untimely: list[Failure] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
+    unconfirmed: list[Prediction] = field(default_factory=list)
     executions: int = 0
     diverged: int = 0
     points: int = 0

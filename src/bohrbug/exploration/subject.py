@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from bohrbug.model.outcome import Held, Outcome
+from bohrbug.model.outcome import Abandoned, Frame, Held, Outcome, Race
+from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import (
     blocked_task,
     exception_outcome,
@@ -15,6 +18,7 @@ from bohrbug.monitors.outcomes import (
     stuck_outcome,
 )
 from bohrbug.monitors.races import RaceDetector
+from bohrbug.monitors.witness import Witness
 from bohrbug.runtime.threads.execution import Execution, Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
@@ -34,7 +38,8 @@ class ThreadExplainer:
         for task in waiting:
             described = blocked_task(task, lambda t: stack_of(t, execution.current))  # type: ignore[arg-type]
             holders = holders_of(execution, task)
-            blocked.append(_with_holders(described, holders))
+            abandoned = None if holders else abandoned_by(execution, task)
+            blocked.append(replace(described, holders=holders, abandoned=abandoned))
         blocked.sort(key=lambda b: b.daemon)
         outside = [f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external]
         return stuck_outcome(blocked, execution.root_is_exiting, outside)
@@ -50,12 +55,6 @@ class ThreadExplainer:
         )
 
 
-def _with_holders(described: Any, holders: tuple[str, ...]) -> Any:
-    from dataclasses import replace
-
-    return replace(described, holders=holders)
-
-
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
     """The tasks that hold what ``task`` waits for; a thread is held by itself until it ends."""
     wanted = task.waits_for
@@ -68,6 +67,16 @@ def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
     return tuple(other.id for other in execution.alive if holds(other))
 
 
+def abandoned_by(execution: Execution, task: Task) -> Abandoned | None:
+    """Who ended while holding what ``task`` waits for."""
+    wanted = task.waits_for
+    for other in reversed(execution.all_tasks):
+        for held, place in other.holding.items():
+            if other.ended and getattr(held, "_state", None) is wanted:
+                return Abandoned(other.id, site_of(place))
+    return None
+
+
 class KnownRaces:
     """Pairs of places that raced in earlier executions: their stacks are kept only once."""
 
@@ -76,17 +85,46 @@ class KnownRaces:
 
     def detector(self, execution: Execution) -> RaceDetector:
         """A race detector for one execution."""
+        return RaceDetector(*_looks(execution), self.pairs)
 
-        def stack(index: int) -> Any:
-            return stack_of(execution.all_tasks[index], execution.current)
 
-        def locks_held(index: int) -> tuple[Held, ...]:
-            return tuple(
-                Held(resource_of(lock), site_of(place))
-                for lock, place in execution.all_tasks[index].holding.items()
-            )
+def _looks(
+    execution: Execution,
+) -> tuple[Callable[[int], tuple[Frame, ...]], Callable[[int], tuple[Held, ...]]]:
+    """How to see the stack of a running task, and the locks that it holds."""
 
-        return RaceDetector(stack, locks_held, self.pairs)
+    def stack(index: int) -> tuple[Frame, ...]:
+        return stack_of(execution.all_tasks[index], execution.current)
+
+    def locks_held(index: int) -> tuple[Held, ...]:
+        return tuple(
+            Held(resource_of(lock), site_of(place))
+            for lock, place in execution.all_tasks[index].holding.items()
+        )
+
+    return stack, locks_held
+
+
+def with_both_stacks(runtime: ThreadsRuntime, trace: Trace, races: list[Race]) -> list[Race]:
+    """Races with the stacks and locks of both accesses, after one more execution.
+
+    Parameters:
+        runtime: nothing must have been learnt since the execution.
+        trace: the execution in which the races were seen.
+        races: of the trace.
+    """
+    witnesses: list[Witness] = []
+
+    def watch(execution: Execution) -> Witness:
+        def task_id(index: int) -> str:
+            return execution.all_tasks[index].id
+
+        witnesses.append(Witness(races, task_id, *_looks(execution)))
+        return witnesses[-1]
+
+    plan = Plan(tuple(trace.choices))
+    runtime.execute(plan, learn=False, watch=True, detector=watch)
+    return [witnesses[-1].completed(race) for race in races] if witnesses else races
 
 
 def threads_subject(

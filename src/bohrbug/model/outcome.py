@@ -19,6 +19,8 @@ class OutcomeKind(str, Enum):
     LIVELOCK = "livelock"
     RACE = "race"
     LEAK = "leak"
+    MISUSE = "misuse"
+    """A synchronisation object was used as its interface forbids."""
     INVARIANT = "invariant"
     STEP_LIMIT = "step limit"
     DIVERGENCE = "divergence"
@@ -40,6 +42,7 @@ _FAILURES = {
     OutcomeKind.LIVELOCK,
     OutcomeKind.RACE,
     OutcomeKind.LEAK,
+    OutcomeKind.MISUSE,
     OutcomeKind.INVARIANT,
 }
 
@@ -61,6 +64,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Abandoned:
+    """A resource whose holder has ended without releasing it: who, and where it took it."""
+
+    task: TaskId
+    acquired: Site | None
+
+
+@dataclass(frozen=True, slots=True)
 class BlockedTask:
     """A task that can't go on: what it waits for, who holds that, and where it stands.
 
@@ -72,6 +83,7 @@ class BlockedTask:
         stack: where it stands, innermost frame last.
         daemon: whether it is a daemon thread.
         since: the number of the step after which it has been waiting.
+        abandoned: who ended while holding what it waits for, if somebody did.
     """
 
     task: TaskId
@@ -81,6 +93,7 @@ class BlockedTask:
     stack: tuple[Frame, ...] = ()
     daemon: bool = False
     since: int = 0
+    abandoned: Abandoned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +106,54 @@ class Access:
     holding: tuple[Held, ...] = ()
 
 
+class RacePattern(str, Enum):
+    """What a data race looks like in the source; a hint, and no proof of harm or harmlessness."""
+
+    LOST_UPDATE = "lost update"
+    """Both read, compute and write back: the result of one is lost."""
+    LOSSY_COUNTER = "lossy counter"
+    """A number that is only ever increased by constants, as in statistics."""
+    CHECK_THEN_ACT = "check-then-act"
+    """A test whose answer is old when it is acted upon."""
+    DOUBLE_CHECKED_LOCKING = "double-checked locking"
+    """A test without the lock that is made again under the lock."""
+    IDEMPOTENT_WRITE = "idempotent write"
+    """Both write the same value."""
+    ATOMIC_CONTAINER_CALL = "atomic container calls"
+    """Two calls of a built-in container, each of which happens at once."""
+    PUBLICATION = "unsynchronised publication"
+    """One writes, the other reads without waiting for it."""
+    UNCLASSIFIED = "unclassified"
+
+    @property
+    def is_often_benign(self) -> bool:
+        """Whether races that look like this are often harmless, so that they are reported last.
+
+        As in DataCollider (Erickson et al., OSDI 2010): no race is hidden, some are de-emphasised;
+        but not double-checked locking, nor idempotent writes, which often led to a bug.
+        """
+        return self in (RacePattern.LOSSY_COUNTER, RacePattern.ATOMIC_CONTAINER_CALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Two accesses to one variable, at least one a write, unordered by happens-before."""
+    """Two accesses to one variable, at least one a write, unordered by happens-before.
+
+    Parameters:
+        resource: the variable.
+        label: how reports call it.
+        first: the earlier access, in the execution in which the race was first seen.
+        second: the later one.
+        count: how often the two places raced.
+        pattern: what it looks like.
+    """
 
     resource: ResourceId
     label: str
     first: Access
     second: Access
     count: int = 1
+    pattern: RacePattern = RacePattern.UNCLASSIFIED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,13 @@ runtime stays small.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bohrbug.model.operation import ResourceId, Site, TaskId
+
+if TYPE_CHECKING:
+    # Orderings are looked for in traces, and a trace has its plan.
+    from bohrbug.model.ordering import Ordering
 
 Choice = TaskId | int
 """One element of the choice sequence: a task to run, or the value of a data choice."""
@@ -54,6 +59,26 @@ class Segments:
     """
 
     segments: tuple[tuple[TaskId, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Keep orderings as far as that is possible.
+
+    A task that is about to do the second operation of an ordering before the
+    first was done waits, unless nothing else can run.  Among the tasks that need
+    not wait seed 0 goes on without preemptions, any other seed chooses at random.
+
+    Parameters:
+        orderings: what has to come before what.
+        seed: determines all other choices.
+        values: for each task the values of its data choices in order; beyond
+            these they are 0 for seed 0, else random.
+    """
+
+    orderings: tuple[Ordering, ...]
+    seed: int = 0
+    values: tuple[tuple[TaskId, tuple[int, ...]], ...] = ()
 
 
 Point = Site | ResourceId
@@ -182,6 +207,7 @@ Policy = (
     | UniformRandom
     | Priorities
     | Segments
+    | Ordered
     | PartialOrder
     | WeightedRandom
     | ReadsFrom

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bohrbug.model.cause_json import orderings_from_json, orderings_to_json
 from bohrbug.model.json_checks import (
     VERSION,
     FileFormatError,
     Json,
     a_bool,
     a_choice,
+    a_count,
     a_list,
     a_row,
     a_string,
@@ -26,6 +28,7 @@ from bohrbug.model.plan import (
     Constraint,
     Event,
     NonPreemptive,
+    Ordered,
     PartialOrder,
     Plan,
     Point,
@@ -52,6 +55,27 @@ def _policy_to_json(policy: Policy) -> Json:
             return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
         case Segments(segments):
             return {"name": "segments", "segments": [list(segment) for segment in segments]}
+        case Ordered(orderings, seed, values):
+            return {
+                "name": "ordered",
+                "orderings": orderings_to_json(orderings),
+                "seed": seed,
+                "values": [[task, list(made)] for task, made in values],
+            }
+        case Sleeping(asleep, first):
+            return {
+                "name": "sleeping",
+                "asleep": [
+                    [
+                        sleeper.task,
+                        list(sleeper.reads),
+                        list(sleeper.writes),
+                        sleeper.wakes_at_once,
+                    ]
+                    for sleeper in asleep
+                ],
+                "first": first,
+            }
         case PartialOrder(seed, points):
             return {"name": "partial-order", "seed": seed, "points": _points_to_json(points)}
         case WeightedRandom(seed, weights, selected, points):
@@ -75,15 +99,6 @@ def _policy_to_json(policy: Policy) -> Json:
                     for each in constraints
                 ],
                 "points": _points_to_json(points),
-            }
-        case Sleeping(asleep, first):
-            return {
-                "name": "sleeping",
-                "asleep": [
-                    [each.task, list(each.reads), list(each.writes), each.wakes_at_once]
-                    for each in asleep
-                ],
-                "first": first,
             }
 
 
@@ -132,8 +147,16 @@ def _segment(data: Json) -> tuple[str, int]:
     return task, steps
 
 
-def _sleeper(data: Json, where: str) -> Sleeper:
-    return Sleeper(*a_row(data, where, a_string, strings, strings, a_bool))
+def _values(data: Json) -> tuple[str, tuple[int, ...]]:
+    task, values = a_row(data, "values of a policy", a_string, a_list)
+    return task, tuple(a_count(value, "values of a policy") for value in values)
+
+
+def _sleeper(data: Json) -> Sleeper:
+    task, reads, writes, at_once = a_row(
+        data, "sleeper of a policy", a_string, strings, strings, a_bool
+    )
+    return Sleeper(task, reads, writes, at_once)
 
 
 def _policy_from_json(data: Json) -> Policy:
@@ -157,6 +180,20 @@ def _policy_from_json(data: Json) -> Policy:
         case "segments":
             segments = a_list(field_of(policy, "segments", where), f"{where} segments")
             return Segments(tuple(_segment(segment) for segment in segments))
+        case "ordered":
+            values = a_list(field_of(policy, "values", where), f"{where} values")
+            return Ordered(
+                orderings_from_json(field_of(policy, "orderings", where)),
+                number("seed"),
+                tuple(_values(row) for row in values),
+            )
+        case "sleeping":
+            asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
+            first = field_of(policy, "first", where)
+            return Sleeping(
+                tuple(_sleeper(sleeper) for sleeper in asleep),
+                None if first is None else a_string(first, f"{where} first"),
+            )
         case "partial-order":
             return PartialOrder(number("seed"), points("points"))
         case "weighted":
@@ -173,12 +210,6 @@ def _policy_from_json(data: Json) -> Policy:
                 number("seed"),
                 tuple(_constraint(each, f"{where} constraints") for each in constraints),
                 points("points"),
-            )
-        case "sleeping":
-            asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
-            return Sleeping(
-                tuple(_sleeper(each, f"{where} asleep") for each in asleep),
-                optional(field_of(policy, "first", where), f"{where} first", a_string),
             )
     raise FileFormatError(
         f"the policy {name!r} is not known to this Bohrbug; it may be of a newer one: upgrade"

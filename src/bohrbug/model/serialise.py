@@ -35,6 +35,7 @@ from bohrbug.model.json_checks import (
 )
 from bohrbug.model.operation import KINDS, Operation, Resource, Site
 from bohrbug.model.outcome import (
+    Abandoned,
     Access,
     BlockedTask,
     Divergence,
@@ -43,6 +44,7 @@ from bohrbug.model.outcome import (
     Outcome,
     OutcomeKind,
     Race,
+    RacePattern,
     TaskInfo,
     Uncontrolled,
 )
@@ -123,6 +125,7 @@ class _Writer:
             "first": self.access(race.first),
             "second": self.access(race.second),
             "count": race.count,
+            "pattern": race.pattern.value,
         }
 
     def blocked(self, blocked: BlockedTask) -> Json:
@@ -134,6 +137,9 @@ class _Writer:
             "stack": self.frames(blocked.stack),
             "daemon": blocked.daemon,
             "since": blocked.since,
+            "abandoned": None
+            if blocked.abandoned is None
+            else [blocked.abandoned.task, self.site(blocked.abandoned.acquired)],
         }
 
     def outcome(self, outcome: Outcome) -> Json:
@@ -155,6 +161,14 @@ class _Writer:
 
     def resource(self, resource: Resource) -> Json:
         return [resource.id, resource.type, resource.label, self.site(resource.created)]
+
+
+def _pattern(value: Json) -> RacePattern:
+    """What a race looks like; a newer Bohrbug may know more patterns than this one."""
+    try:
+        return RacePattern(value)
+    except ValueError:
+        return RacePattern.UNCLASSIFIED
 
 
 class _Reader:
@@ -210,6 +224,9 @@ class _Reader:
     def holding(self, value: Json, where: str) -> tuple[Held, ...]:
         return tuple(Held(*a_row(row, where, a_string, self.site)) for row in a_list(value, where))
 
+    def abandoned(self, value: Json, where: str) -> Abandoned:
+        return Abandoned(*a_row(value, where, a_string, self.site))
+
     def access(self, value: Json, where: str) -> Access:
         data = an_object(value, where)
         return Access(
@@ -227,6 +244,7 @@ class _Reader:
             first=self.access(field_of(data, "first", where), f"{where} first"),
             second=self.access(field_of(data, "second", where), f"{where} second"),
             count=a_count(field_of(data, "count", where), where),
+            pattern=_pattern(data.get("pattern", RacePattern.UNCLASSIFIED.value)),
         )
 
     def blocked(self, value: Json, where: str) -> BlockedTask:
@@ -239,6 +257,7 @@ class _Reader:
             stack=self.frames(field_of(data, "stack", where), where),
             daemon=a_bool(field_of(data, "daemon", where), where),
             since=an_int(field_of(data, "since", where), where),
+            abandoned=optional(data.get("abandoned"), where, self.abandoned),
         )
 
     def outcome(self, value: Json) -> Outcome:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import islice
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from bohrbug.model.operation import Operation, Site
 from bohrbug.model.plan import Point
+
+
+@runtime_checkable
+class Unresolved(Protocol):
+    """A place that another runtime will look up when somebody asks for it."""
+
+    def resolve(self) -> Site:
+        """The place in the source."""
+        ...
 
 
 @lru_cache(maxsize=65536)
@@ -24,12 +33,38 @@ def site_of(place: Any) -> Site | None:
     """The source place of an operation.
 
     Parameters:
-        place: a :class:`Site`, a ``(code, offset in bytes)`` pair, or ``None``.
+        place: a :class:`Site`, a ``(code, offset in bytes)`` pair, something
+            :class:`Unresolved`, or ``None``.
     """
     if place is None or isinstance(place, Site):
         return place
+    if not isinstance(place, tuple) and isinstance(place, Unresolved):
+        return place.resolve()
     code, offset = place
     return _site(code, max(offset, 0))
+
+
+Span = tuple[int, int, int, int]
+"""First line, last line, first column, last column; as in ``ast``, columns in bytes from 0."""
+
+
+def span_of(place: Any) -> Span | None:
+    """The stretch of source text that an operation stands for.
+
+    Parameters:
+        place: a ``(code, offset in bytes)`` pair.
+
+    Returns:
+        ``None`` for other places, and where the interpreter has no columns.
+    """
+    if place is None or isinstance(place, Site):
+        return None
+    code, offset = place
+    found = next(islice(code.co_positions(), max(offset, 0) // 2, None), None)
+    if found is None or None in found:
+        return None
+    first, last, start, end = found
+    return (first, last, start, end)
 
 
 class _Points(dict[tuple[int, int], tuple[CodeType, Site]]):

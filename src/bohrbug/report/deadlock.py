@@ -13,7 +13,7 @@ from bohrbug.model.operation import (
     ResourceId,
     TaskId,
 )
-from bohrbug.model.outcome import BlockedTask, Outcome, OutcomeKind
+from bohrbug.model.outcome import Abandoned, BlockedTask, Outcome, OutcomeKind
 from bohrbug.report.naming import EXIT, Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack, program_frames
@@ -120,7 +120,17 @@ def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
     if blocked.holders:
         who = " and ".join(f"task {task}" for task in blocked.holders)
         return f"{text}, held by {who}."
+    if blocked.abandoned is not None:
+        return f"{text}, {_abandoned_in_words(blocked.abandoned, names)}."
     return f"{text}; nobody is left who could {signal_words(blocked, type)}."
+
+
+def _abandoned_in_words(abandoned: Abandoned, names: Names) -> str:
+    who = names.task(abandoned.task)
+    if abandoned.acquired is None:
+        return f"which task {who} held when it ended"
+    taken = names.place(abandoned.acquired)
+    return f"which task {who} took at {taken} and did not release before it ended"
 
 
 def draw_cycle(paper: Paper, outcome: Outcome, names: Names) -> None:

@@ -364,13 +364,16 @@ def _list_tasks(tasks: Sequence[TaskId]) -> str:
     return " and ".join(f"task {task}" for task in tasks)
 
 
-def explain(trace: Trace, essential: Sequence[int], names: Names) -> str:
+def explain(
+    trace: Trace, essential: Sequence[int], names: Names, *, as_example: bool = False
+) -> str:
     """One sentence that says which preemptions matter.
 
     Parameters:
         trace: the minimised execution.
         essential: the steps that begin with an essential preemption.
         names: what to call things.
+        as_example: the cause was told, and this is only how it comes about in this schedule.
 
     Returns:
         A sentence such as "It fails when task 0.1 (Thread-1, deposit) is
@@ -391,7 +394,8 @@ def explain(trace: Trace, essential: Sequence[int], names: Names) -> str:
         else _preemption_clause(trace, story, names, mentioned)
         for story in told[:limit]
     ]
-    text = f"{verb} when " + "; and then ".join(clauses)
+    opening = "In the schedule below " if as_example else f"{verb} when "
+    text = opening + "; and then ".join(clauses)
     if len(told) > limit:
         text += f"; and {len(told) - limit} more preemptions, marked below"
     data = _data_choices(trace, names)

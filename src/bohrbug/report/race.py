@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.text import Text
 
-from bohrbug.model.operation import Site
-from bohrbug.model.outcome import Access, Race
+from bohrbug.model.operation import ResourceId, Site
+from bohrbug.model.outcome import Access, Race, RacePattern
 from bohrbug.model.site import site_of
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack
 from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
+
+_LOOKS_LIKE = {
+    RacePattern.LOST_UPDATE: (
+        "Looks like a lost update: both read the value, compute with it and write it back, and what"
+        " one of them wrote is lost."
+    ),
+    RacePattern.LOSSY_COUNTER: (
+        "Looks like a counter that only goes up: an increment may be lost. Harmless if it is only a"
+        " statistic, not if anything depends on the number."
+    ),
+    RacePattern.CHECK_THEN_ACT: (
+        "Looks like check-then-act: when it acts, the answer of the test may be old."
+    ),
+    RacePattern.DOUBLE_CHECKED_LOCKING: (
+        "Looks like double-checked locking: read without the lock, and again under it. It works if"
+        " what is published is complete when it is written, and not changed after."
+    ),
+    RacePattern.IDEMPOTENT_WRITE: (
+        "Both seem to write the same value. That does no harm by itself, but often shows that two"
+        " tasks do what one was meant to do."
+    ),
+    RacePattern.ATOMIC_CONTAINER_CALL: (
+        "Looks like two calls that the container does at once, so that it stays whole; which comes"
+        " first is left open."
+    ),
+    RacePattern.PUBLICATION: (
+        "One writes and the other reads without waiting for it: it may see the old value or the"
+        " new one."
+    ),
+}
+
+
+_ID = re.compile(r"(before|[\d.]+):\d+")
+"""What a resource is called that the execution knows nothing of."""
+
+
+def pattern_in_words(race: Race) -> str:
+    """What a race looks like, in a sentence or two; empty if nothing is known."""
+    return _LOOKS_LIKE.get(race.pattern, "")
 
 
 def race_sites(races: Sequence[Race]) -> list[Site]:
@@ -35,7 +75,7 @@ def _draw_access(paper: Paper, access: Access, names: Names, order: str) -> None
         text.append_text(paper.prose(f"at {names.place(site)}"))
     paper.paragraph(text, 4, 6)
     held = [
-        f"{names.short_resource(item.resource)}"
+        f"{_lock(item.resource, names)}"
         + (f" (taken at {names.place(item.acquired)})" if item.acquired is not None else "")
         for item in access.holding
     ]
@@ -48,13 +88,32 @@ def _draw_access(paper: Paper, access: Access, names: Names, order: str) -> None
         paper.put(line + paper.text(source_line(site)))
 
 
-def draw_race(paper: Paper, race: Race, names: Names) -> None:
-    """Print one race."""
+def _lock(resource: ResourceId, names: Names) -> str:
+    """The name of a lock; the execution that the names are from may not have known it."""
+    name = names.short_resource(resource)
+    return "a lock" if _ID.fullmatch(name) else name
+
+
+def draw_race(
+    paper: Paper, race: Race, names: Names, explained: set[RacePattern] | None = None
+) -> None:
+    """Print one race.
+
+    Parameters:
+        explained: patterns that need no more words than their name; grows.
+    """
     times = f", seen {race.count:,} times" if race.count > 1 else ""
     both = race.first.operation.kind.is_write and race.second.operation.kind.is_write
     words = "two writes" if both else "a read and a write"
     title = paper.text("  Race", WARNED) + paper.text(f" on {race.label}", HEADING)
     paper.put(title + paper.text(f"  ({words}{times})", QUIET))
+    looks = pattern_in_words(race)
+    if explained is not None:
+        if race.pattern in explained:
+            looks = looks.partition(":")[0].partition(".")[0] + "." if looks else ""
+        explained.add(race.pattern)
+    if looks:
+        paper.paragraph(paper.prose(looks), 4)
     _draw_access(paper, race.first, names, "one")
     _draw_access(paper, race.second, names, "the other")
     common = {held.resource for held in race.first.holding} & {

@@ -15,14 +15,16 @@ from rich.text import Text
 
 from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.operation import Site
-from bohrbug.model.outcome import OutcomeKind, Race
+from bohrbug.model.outcome import OutcomeKind, Race, RacePattern
 from bohrbug.model.trace import Trace
+from bohrbug.report.cause import cause_in_words, evidence_in_words
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
 from bohrbug.report.explanation import TaskSteps, explain
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.livelock import draw_repeating
 from bohrbug.report.naming import Names, task_order
+from bohrbug.report.prediction import draw_unconfirmed
 from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path
@@ -200,7 +202,15 @@ def render_failure(
     _draw_head(paper, failure, names, test, executions, seconds)
     if len(trace):
         paper.gap()
-        paper.paragraph(paper.prose(explain(trace, failure.essential, names)))
+        if failure.cause is not None:
+            paper.paragraph(paper.prose(cause_in_words(failure.cause, trace, names)))
+            evidence = evidence_in_words(failure.cause)
+            if evidence:
+                paper.paragraph(paper.text(evidence, QUIET))
+            paper.gap()
+        told = failure.cause is not None
+        sentence = explain(trace, failure.essential, names, as_example=told)
+        paper.paragraph(paper.prose(sentence))
         schedule = schedule_of(trace, failure.essential, names, full=full)
         paper.heading("Schedule")
         draw_schedule(paper, schedule, names)
@@ -287,7 +297,7 @@ def render_races(
     trace: Trace | None = None,
     limit: int | None = _MOST_RACES,
 ) -> None:
-    """Print data races, the most frequent first.
+    """Print data races, the most frequent first; those that look benign come last.
 
     Parameters:
         races: what to print.
@@ -303,12 +313,13 @@ def render_races(
     )
     paper = Paper(console, tasks)
     paper.heading(f"Data races: {len(races):,}")
-    ordered = sorted(races, key=lambda race: -race.count)
+    ordered = sorted(races, key=lambda race: (race.pattern.is_often_benign, -race.count))
     shown = ordered if limit is None else ordered[:limit]
+    explained: set[RacePattern] = set()
     for number, race in enumerate(shown):
         if number:
             paper.gap()
-        draw_race(paper, race, names)
+        draw_race(paper, race, names, explained)
     if len(shown) < len(ordered):
         labels = [race.label for race in ordered[len(shown) :]]
         more = ", ".join(dict.fromkeys(labels))
@@ -356,4 +367,6 @@ def render_result(
         render_races(result.races, console, trace=trace, limit=None)
     if result.failures or result.untimely or (result.races and verbose):
         paper.gap()
-    draw_verdict(paper, result)
+    if draw_unconfirmed(paper, result, verbose=verbose):
+        paper.gap()
+    draw_verdict(paper, result, verbose=verbose)

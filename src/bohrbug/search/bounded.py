@@ -187,14 +187,31 @@ class BoundedSearch:
         end = last_branching_step(trace, self._limit)
         if start >= end:
             return
+        # Looked at once per execution: the limit may be passed by the steps of one.
+        recording = len(self._visited) < self._cache_limit
+        branches, later = self._branches(trace, start, end, recording)
+        if branches:
+            self._subtrees.extend(trace.choices, branches)
+        for cost in sorted(later):
+            self._put_off(trace.choices, later[cost], self._cost + cost)
+
+    def _branches(
+        self, trace: Trace, start: int, end: int, recording: bool
+    ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
+        """What can be taken now, and what has to wait, by what it costs.
+
+        Parameters:
+            trace: an execution.
+            start: the first step that was not in the prefix.
+            end: the step before which branches are looked for.
+            recording: whether edges are put into the cache.
+        """
         choices = trace.choices
         all_enabled = trace.enabled
         all_timed = trace.timed
         arities = trace.arities
         caching = self._caching
         visited = self._visited
-        # Looked at once per execution: the limit may be passed by the steps of one.
-        recording = len(visited) < self._cache_limit
         states = self._states(trace, end) if caching else []
         branches: list[tuple[int, list[Choice]]] = []
         later: dict[int, list[tuple[int, Choice, int]]] = {}
@@ -228,10 +245,7 @@ class BoundedSearch:
                 # left.  Not so the other options here: they may have cost more where the
                 # edge was taken before, after another task; so the test comes last.
                 break
-        if branches:
-            self._subtrees.extend(choices, branches)
-        for cost in sorted(later):
-            self._put_off(choices, later[cost], self._cost + cost)
+        return branches, later
 
     def _states(self, trace: Trace, end: int) -> list[int]:
         """What the state before each step is known by in the cache."""

@@ -32,10 +32,10 @@ class BoundedReduction:
     all tasks if that one can't run there.  Leaving out what is beyond the bound would lose
     more than that: the same result may be had with fewer preemptions by switching earlier.
     So each race adds a *conservative* branch too, where the task of the first step began
-    to run.  So does a race that can't be reversed, such as that of a release with the
-    acquisition that waits for it: a task that is switched to before the release, and then
-    blocks, costs nothing on the way back.  There are no sleep sets and no wakeup trees, which
-    are not sound within a bound; one happens-before graph may be executed several times.
+    to run.  And so does a pair that can't be reversed, such as a release and the acquisition
+    that waits for it: switching to a task that then blocks costs nothing on the way back.
+    There are no sleep sets and no wakeup trees, which are not sound within a bound; so one
+    happens-before graph may be executed several times.
 
     What is a preemption is defined by :meth:`bohrbug.model.trace.Trace.is_preemption`.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bohrbug.model.plan import (
     NonPreemptive,
+    Ordered,
     PartialOrder,
     Policy,
     Priorities,
@@ -22,6 +23,7 @@ from bohrbug.runtime.policies.basic import (
     UniformRandomDecider,
 )
 from bohrbug.runtime.policies.decider import Decider, TaskView, earliest, next_in_turn
+from bohrbug.runtime.policies.ordered import OrderedDecider
 from bohrbug.runtime.policies.partial_order import PartialOrderDecider
 from bohrbug.runtime.policies.reads_from import ReadsFromDecider
 from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
@@ -46,6 +48,8 @@ def decider_for(policy: Policy, effects: Sequence[Effect] = ()) -> Decider:
             return PriorityDecider(policy)
         case Segments():
             return SegmentsDecider(policy)
+        case Ordered():
+            return OrderedDecider(policy)
         case PartialOrder(seed, points):
             return PartialOrderDecider(seed, points)
         case WeightedRandom():

@@ -8,7 +8,7 @@ import marshal
 import zlib
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from types import CodeType
 from typing import Any, Protocol, Self
@@ -18,6 +18,7 @@ from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.plan import NonPreemptive, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Executed as Executed
 from bohrbug.runtime.threads import futures, thread_functions, thread_state
 from bohrbug.runtime.threads.execution import Execution, Explainer, Settings
 from bohrbug.runtime.threads.installation import installation
@@ -191,26 +192,6 @@ class _SpinSink:
         self._usual.breaker()
 
 
-@dataclass(slots=True)
-class Executed:
-    """What :meth:`ThreadsRuntime.execute` tells besides the trace.
-
-    Parameters:
-        trace: of the execution.
-        new_points: places that became scheduling points through it; executions
-            from now on have more steps than before.
-        tasks: how many tasks there were.
-        beyond_gil: see :attr:`Execution.beyond_gil`.
-        nudged: see :meth:`Execution.yield_in_spin`.
-    """
-
-    trace: Trace
-    new_points: int
-    tasks: int
-    beyond_gil: tuple[int, ...] = ()
-    nudged: bool = False
-
-
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
 
@@ -270,6 +251,8 @@ class ThreadsRuntime:
         self._rewriter = Rewriter(scope, breakers=settings.gil)
         self._codes: list[CodeType] = []
         self._types = Types(_is_synchronisation)
+        # Objects whose names were used as a whole, see Execution._namespace_of.
+        self._namespaces: set[object] = set()
         self._names = OlderObjects()
         self._thread_names = thread_functions.ThreadNames()
         self._pool = CarrierPool()
@@ -315,7 +298,12 @@ class ThreadsRuntime:
     # -- executing ---------------------------------------------------------------
 
     def execute(
-        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
+        self,
+        plan: Plan,
+        learn: bool = True,
+        watch: bool = False,
+        discover: bool = False,
+        detector: Callable[[Execution], RaceDetector] | None = None,
     ) -> Executed:
         """Execute a plan.
 
@@ -325,6 +313,8 @@ class ThreadsRuntime:
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
             discover: look for functions that run, if ``learn`` is true.
+            detector: makes what watches the accesses of this execution, in place of the
+                detector of data races; only together with ``watch``.
         """
         sampled = 1
         if learn:
@@ -346,9 +336,16 @@ class ThreadsRuntime:
         quiet = self._quiet_executions
         # CHESS, section 3.5: races are looked for "on the first few runs".
         watch = watch or (learn and (quiet <= WATCHED_AT_FIRST or sampled % WATCHED_LATER == 0))
-        return self._run(plan, self.settings, learn, watch)
+        return self._run(plan, self.settings, learn, watch, detector)
 
-    def _run(self, plan: Plan, settings: Settings, learn: bool, watch: bool = False) -> Executed:
+    def _run(
+        self,
+        plan: Plan,
+        settings: Settings,
+        learn: bool,
+        watch: bool = False,
+        make_detector: Callable[[Execution], RaceDetector] | None = None,
+    ) -> Executed:
         execution = Execution(
             plan,
             settings,
@@ -359,6 +356,8 @@ class ThreadsRuntime:
             end_hooks=(futures.let_workers_end,),
             swap=thread_state.swap_running_loop,
         )
+        execution.namespaces = self._namespaces
+        namespaces = len(self._namespaces)
         self.execution = execution
         executors = installation.executors
         executors.begin()
@@ -371,7 +370,7 @@ class ThreadsRuntime:
             self._rewrite_all_or_points(watched)
             sink: _Sink | _PointSink
             if watched and (learn or watch):
-                detector = self._make_detector(execution)
+                detector = (make_detector or self._make_detector)(execution)
                 execution.detector = detector
                 sink = _Sink(execution, detector, variables, self.points)
             else:
@@ -404,6 +403,8 @@ class ThreadsRuntime:
             # They count from the next execution on: this one can only be replayed without them.
             self._new_points = [place for place in places if place not in self.points]
             new_points = len(self._new_points)
+        # Operations conflict now that did not before.
+        new_points += len(self._namespaces) - namespaces
         if variables is not None:
             variables.clear()
         execution.let_go()

@@ -1,0 +1,84 @@
+"""Executions directed at what passing executions give reason to fear, within an exploration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.prediction import Prediction, Predictor
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+
+DIRECTED = "prediction"
+"""Stands for the strategy where a directed execution has failed."""
+
+
+class Directing:
+    """Makes predictions from executions of this process, and follows them.
+
+    Parameters:
+        options: of the exploration.
+        runtime: executes the test.
+        findings: the races that are known need no prediction.
+        execute: executes a plan as the exploration does, watching all accesses if its second
+            argument is true: the trace and how many scheduling points are new, or ``None`` if
+            the user interrupted.
+        has_ended: whether the exploration has to end.
+    """
+
+    def __init__(
+        self,
+        options: ExploreOptions,
+        runtime: ThreadsRuntime,
+        findings: Findings,
+        execute: Callable[[Plan, bool], tuple[Trace, int] | None],
+        has_ended: Callable[[], bool],
+    ) -> None:
+        self._runtime = runtime
+        self._findings = findings
+        self._execute = execute
+        self._has_ended = has_ended
+        # Only there can orderings be imposed on an execution.
+        can_direct = isinstance(runtime, ThreadsRuntime)
+        sees_accesses = options.level != Level.SYNC.value and options.races != "ignore"
+        self._looks_for_races = can_direct and sees_accesses
+        self._predictor = Predictor(options.predict if can_direct else 0)
+        self.is_under_way = False
+
+    @property
+    def unconfirmed(self) -> list[Prediction]:
+        """The predictions that were tried and did not happen."""
+        return self._predictor.unconfirmed
+
+    def observe(self, trace: Trace) -> None:
+        """Look at a passing execution."""
+        self._predictor.observe(trace)
+
+    def predict_races(self) -> None:
+        """Look at one passing execution for races that another schedule may have."""
+        if self._has_ended() or not self._looks_for_races:
+            return
+
+        def execute(plan: Plan, detector: Any) -> Trace:
+            return self._runtime.execute(plan, learn=False, watch=True, detector=detector).trace
+
+        known = list(self._findings.races.values())
+        self._predictor.observe_accesses(Plan(), execute, known)
+
+    def follow(self) -> int:
+        """Make the directed executions that are due; the number of new scheduling points."""
+        found = 0
+        self.is_under_way = True
+        try:
+            while not self._has_ended() and (attempt := self._predictor.next_attempt()) is not None:
+                executed = self._execute(attempt.plan, True)
+                if executed is None:
+                    break
+                self._predictor.judge(attempt, executed[0])
+                found += executed[1]
+        finally:
+            self.is_under_way = False
+        return found

@@ -1,0 +1,184 @@
+"""Orderings that may be part of a cause: pairs of conflicting operations of two tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bohrbug.model.operation import (
+    BEGIN,
+    CHOOSE,
+    END,
+    JOIN,
+    RELEASE,
+    SPAWN,
+    WAIT,
+    WAKE,
+    ResourceId,
+    TaskId,
+)
+from bohrbug.model.ordering import (
+    Event,
+    History,
+    Ordering,
+    Places,
+    events_of,
+    history_of,
+    pending_events,
+)
+from bohrbug.model.trace import Trace
+
+NEIGHBOURS = 3
+"""Conflicting operations of each other task that are paired with an operation: the last ones."""
+
+_LIFE = {SPAWN, BEGIN, END, JOIN}
+
+Rank = tuple[int, int, int, int]
+"""How well a pair serves an explanation, the smallest best."""
+
+
+def _touched(trace: Trace) -> list[list[tuple[ResourceId, bool]]]:
+    """For each step what it acts on, and whether it changes that.
+
+    A wait gives its lock back and takes it again when it ends; the second half is
+    added here, because a trace has no effect for it.
+    """
+    touched = [[(o.resource, o.kind.is_write)] for o in trace.operations]
+    lock_of: dict[TaskId, ResourceId] = {}
+    for step, task, resource, is_write in trace.effects:
+        if 0 <= step < len(touched):
+            touched[step].append((resource, is_write))
+            if trace.operations[step].kind is WAIT:
+                lock_of[task] = resource
+    for step, operation in enumerate(trace.operations):
+        if operation.kind is WAKE and trace.tasks[step] in lock_of:
+            touched[step].append((lock_of[trace.tasks[step]], True))
+    return touched
+
+
+def conflicting_pairs(trace: Trace, places: Places) -> Iterator[tuple[Event, Event]]:
+    """Pairs of conflicting operations of two tasks in the order in which they happened.
+
+    Each is paired with the last :data:`NEIGHBOURS` before it of each other task.  What tasks
+    were about to do when the execution ended comes after all that was done.
+
+    Parameters:
+        trace: the execution.
+        places: what is known of sites already.
+    """
+    events = events_of(trace, places)
+    recent: dict[ResourceId, dict[TaskId, list[tuple[Event, bool]]]] = {}
+
+    def before(event: Event, resource: ResourceId, is_write: bool) -> Iterator[Event]:
+        for task, others in recent.get(resource, {}).items():
+            if task == event.task:
+                continue
+            conflicting = [other for other, wrote in others if wrote or is_write]
+            yield from conflicting[-NEIGHBOURS:]
+
+    touched = _touched(trace)
+    for step, event in enumerate(events):
+        if event is None or trace.operations[step].kind is CHOOSE:
+            continue
+        for resource, is_write in touched[step]:
+            for other in before(event, resource, is_write):
+                yield other, event
+        for resource, is_write in touched[step]:
+            own = recent.setdefault(resource, {}).setdefault(event.task, [])
+            own.append((event, is_write))
+            if len(own) > 4 * NEIGHBOURS:
+                del own[: -2 * NEIGHBOURS]
+    for event in pending_events(trace, places).values():
+        for other in before(event, event.resource, event.kind.is_write):
+            yield other, event
+
+
+def rank_of(ordering: Ordering, history: History, length: int) -> Rank:
+    """How well an ordering serves an explanation.
+
+    Life and death of tasks say least, data says most, the release of a lock says less than
+    its acquire; of two pairs the one whose operations are nearer to each other.
+
+    Parameters:
+        ordering: the pair.
+        history: of the failing execution.
+        length: its number of steps.
+    """
+    kinds = (ordering.first.kind, ordering.second.kind)
+    first = history.step_of(ordering.first)
+    second = history.step_of(ordering.second)
+    here = length if second is None else second
+    distance = here - (length if first is None else first)
+    return (
+        sum(kind in _LIFE for kind in kinds),
+        sum(kind is RELEASE for kind in kinds),
+        sum(not kind.is_data for kind in kinds),
+        distance,
+    )
+
+
+class Candidates:
+    """Orderings that the failing execution met, the best ones first found kept.
+
+    Parameters:
+        trace: the failing execution.
+        places: what is known of sites already.
+        limit: how many are kept at most.
+    """
+
+    def __init__(self, trace: Trace, places: Places, limit: int = 2_000) -> None:
+        self._history = history_of(trace, places)
+        self._length = len(trace)
+        self._places = places
+        self._limit = limit
+        self.ranks: dict[Ordering, Rank] = {}
+        # The events of the failing execution, with resources as they are called there.
+        own = [event for event in events_of(trace, places) if event is not None]
+        self._own = {event: event for event in (*own, *pending_events(trace, places).values())}
+        self._fired = {(e.task, e.kind, e.where): e for e in own if e.fired}
+        self.of_failing = tuple(
+            self._take([Ordering(*pair) for pair in conflicting_pairs(trace, places)])
+        )
+
+    def _take(self, orderings: list[Ordering]) -> list[Ordering]:
+        fresh = {
+            ordering: rank_of(ordering, self._history, self._length)
+            for ordering in orderings
+            if ordering not in self.ranks and self._history.meets(ordering)
+        }
+        room = max(self._limit - len(self.ranks), 0)
+        kept = sorted(fresh, key=fresh.__getitem__)[:room]
+        self.ranks.update((ordering, fresh[ordering]) for ordering in kept)
+        return kept
+
+    def learn(self, trace: Trace) -> list[Ordering]:
+        """Take in what an execution did the other way round than the failing one.
+
+        Parameters:
+            trace: an execution that did not fail.
+
+        Returns:
+            The orderings that are new.
+        """
+        pairs = list(conflicting_pairs(trace, self._places))
+        turned = [self._turned(*pair) for pair in pairs]
+        # What was done here may have been given up there, as its timeout fired.
+        turned += [
+            Ordering(fired, first)
+            for first, second in pairs
+            if (fired := self._fired.get((second.task, second.kind, second.where))) is not None
+        ]
+        return self._take(turned)
+
+    def _turned(self, first: Event, second: Event) -> Ordering:
+        """The other way round, with the failing execution's names of the resources.
+
+        What a variable is called depends on the execution.
+        """
+        one, other = self._own.get(second), self._own.get(first)
+        if first.resource == second.resource:
+            if one is None and other is not None:
+                one = replace(second, resource=other.resource)
+            elif other is None and one is not None:
+                other = replace(first, resource=one.resource)
+        return Ordering(one or second, other or first)

@@ -1,0 +1,281 @@
+"""What makes a test fail: the smallest set of orderings, checked by executions on both sides.
+
+The question is Hermit's and Lotto's (a failure explained by the order of few events), the
+answer is learnt from examples: executions are made, a smallest set of orderings is
+looked for that all failing ones met and no passing one did, and then executions
+are made that try to refute it: some in which the orderings are imposed and everything
+else is random, some in which one of them is turned round and the others are
+kept, some that are like the failing one in part, some without any of this.
+Whatever refutes the set is one more example, and the next set is looked for.
+What survives is reported with the number of executions on either side.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+
+from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
+from bohrbug.exploration.minimisation.examples import (
+    SAME,
+    Examples,
+    Renaming,
+    Table,
+    alike_tasks,
+    renamed_task,
+    renamings,
+)
+from bohrbug.exploration.minimisation.preemptions import Execute, segments_of
+from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.operation import TaskId
+from bohrbug.model.ordering import Ordering, history_of, in_order
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import NonPreemptive, Ordered, Plan, Segments
+from bohrbug.model.trace import Trace
+from bohrbug.search.preemption_bounding import PreemptionBounding
+
+LARGEST = 3
+"""Orderings in one cause: a sentence with more of them explains nothing."""
+
+SYSTEMATIC_SHARE = 0.35
+"""Share of the budget for executions with few preemptions; small tests are exhausted by it."""
+
+LIKENESSES = (0.95, 0.8, 0.6, 0.4)
+"""Shares of the failing execution's orderings that are kept to get executions like it."""
+
+SEEDS = 10
+"""Executions of each sort with which a set of orderings is tested, and ..."""
+
+FEWEST = 3
+"""... the fewest different ones on each side for a claim that does not cover all there are."""
+
+_now = time.perf_counter
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may be spent.
+
+    Parameters:
+        executions: how many are left.
+        until: the time on :func:`time.perf_counter` when it is over.
+    """
+
+    executions: int
+    until: float
+
+    @classmethod
+    def of(cls, executions: int, seconds: float) -> Budget:
+        """A budget that begins now."""
+        return cls(executions, _now() + seconds)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.executions <= 0 or _now() >= self.until
+
+
+class _Spent(Exception):
+    """There may be no more executions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A set of orderings, and what it is taken for."""
+
+    strength: Strength
+    orderings: tuple[Ordering, ...]
+
+
+def resources_in(orderings: tuple[Ordering, ...]) -> int:
+    """How many different resources some orderings speak of; the fewer, the easier to read."""
+    return len({event.resource for o in orderings for event in (o.first, o.second)})
+
+
+class _Learner:
+    """Makes executions, claims and attempts to refute them."""
+
+    def __init__(self, failing: Trace, execute: Execute, budget: Budget) -> None:
+        self._failing = failing
+        self._execute = execute
+        self._budget = budget
+        self._history = history_of(failing)
+        self._examples = Examples(failing)
+        self._random = Random(0)
+        self._seed = 0
+        self.complete = False
+
+    # -- executions ----------------------------------------------------------------
+
+    def _run(self, plan: Plan) -> Trace:
+        if self._budget.is_spent:
+            raise _Spent
+        self._budget.executions -= 1
+        trace = self._execute(plan)
+        if trace.outcome.kind is OutcomeKind.INTERRUPTED:
+            self._budget.executions = 0
+            raise _Spent
+        self._examples.add(trace)
+        return trace
+
+    def look_around(self, ways: list[Renaming]) -> None:
+        """The first examples: few preemptions, other tasks in the same places, and alike ones."""
+        failing = self._failing
+        for step in failing.preemptions()[:10]:
+            self._run(Plan(tuple(failing.choices[:step]), NonPreemptive()))
+        for way in ways[1:]:
+            segments = tuple((renamed_task(task, way), n) for task, n in segments_of(failing))
+            self._run(Plan(policy=Segments(segments)))
+        strategy = PreemptionBounding(None)
+        for _ in range(int(self._budget.executions * SYSTEMATIC_SHARE)):
+            plan = strategy.next_plan()
+            if plan is None:
+                self.complete = strategy.complete
+                return
+            strategy.observe(self._run(plan))
+        for plan in self._alike(2):
+            self._run(plan)
+
+    def _alike(self, rounds: int) -> Iterator[Plan]:
+        """Executions that are like the failing one in part."""
+        orderings = list(self._examples.candidates.of_failing)
+        for _ in range(rounds):
+            for share in LIKENESSES:
+                self._seed += 1
+                kept = tuple(o for o in orderings if self._random.random() < share)
+                yield Plan(policy=Ordered(kept, self._seed, self._examples.values))
+
+    def _tests(self, claim: _Claim) -> Iterator[Plan]:
+        """Executions that may refute a claim."""
+        values = self._examples.values
+        orderings = claim.orderings
+        for seed in range(SEEDS):
+            if orderings:
+                yield Plan(policy=Ordered(orderings, seed, values))
+            # Nearly met: one of them turned round.  Whatever fails then, fails without it.
+            for turned in orderings:
+                rest = tuple(o for o in orderings if o != turned)
+                yield Plan(policy=Ordered((*rest, turned.reversed()), seed, values))
+            yield Plan(policy=Ordered((), seed, values))
+            yield from self._alike(1)
+
+    # -- claims --------------------------------------------------------------------
+
+    def claim(self, table: Table) -> _Claim | None:
+        """The strongest claim that all examples agree with."""
+        table.update()
+        passed, failed, columns = table.passed, table.failed, table.columns
+        if not passed:
+            return _Claim(Strength.ALWAYS, ())
+        ranked = list(table.ranked())
+        # What an ordering rules out: the passing examples that did not meet it.
+        in_all = {o: ~columns[o] & passed for o in ranked if not failed & ~columns[o]}
+        chosen = smallest_cover(in_all, passed, LARGEST, resources_in)
+        if chosen is not None:
+            return self._sorted(Strength.EXACT, chosen)
+        # The orderings of most failing executions first.
+        ranked.sort(key=lambda o: -(columns[o] & failed).bit_count())
+        in_one = {o: ~columns[o] & passed for o in ranked if columns[o] & 1}
+        chosen = smallest_cover(in_one, passed, LARGEST, resources_in)
+        if chosen is not None:
+            claim = self._sorted(Strength.EXACT, chosen)
+            # With renamings, the rows of failing examples are not all that they met.
+            if self.refuted(claim, table, 0):
+                claim = self._sorted(Strength.SUFFICIENT, chosen)
+            return claim
+        some, covered = greedy_cover(in_all, passed, LARGEST)
+        return self._sorted(Strength.NECESSARY, some) if covered else None
+
+    def _sorted(self, strength: Strength, orderings: list[Ordering]) -> _Claim:
+        return _Claim(strength, in_order(orderings, self._history))
+
+    def refuted(self, claim: _Claim, table: Table, start: int) -> bool:
+        """Whether an example from number ``start`` on speaks against a claim."""
+        for example in self._examples.all[start:]:
+            met = table.meets(example, claim.orderings)
+            if met and not example.failed and claim.strength is not Strength.NECESSARY:
+                return True
+            if example.failed and not met and claim.strength is not Strength.SUFFICIENT:
+                return True
+        return False
+
+    def learn(self, ways: list[Renaming]) -> tuple[_Claim | None, Table]:
+        """Claim, try to refute, and claim again, until a claim survives or the budget is spent.
+
+        Returns:
+            The last claim, which all examples agree with, and the table it was read off.
+        """
+        table = Table(self._examples, ways)
+        claim = self.claim(table)
+        survived = self.complete
+        while claim is not None and not survived and not self._budget.is_spent:
+            survived = True
+            for plan in self._tests(claim):
+                known = len(self._examples.all)
+                try:
+                    self._run(plan)
+                except _Spent:
+                    break
+                if self.refuted(claim, table, known):
+                    survived = False
+                    claim = self.claim(table)
+                    break
+        return claim, table
+
+    def cause(self, claim: _Claim, table: Table, alike: list[tuple[TaskId, ...]]) -> Cause | None:
+        """A claim with the figures that it rests on; ``None`` if they are too small."""
+        met = [e.failed for e in self._examples.all if table.meets(e, claim.orderings)]
+        failed = sum(e.failed for e in self._examples.all)
+        unmet = len(self._examples.all) - len(met)
+        always = claim.strength is Strength.ALWAYS
+        fewest = len(met) if always else min(len(met), unmet)
+        if not self.complete and fewest < FEWEST:
+            return None
+        mentioned = {e.task for o in claim.orderings for e in (o.first, o.second)}
+        groups = tuple(group for group in alike if mentioned & set(group))
+        return Cause(
+            claim.strength,
+            claim.orderings,
+            len(met),
+            sum(met),
+            unmet,
+            failed - sum(met),
+            self.complete,
+            groups if len(table.renamings) > 1 else (),
+        )
+
+
+def find_cause(failing: Trace, execute: Execute, budget: Budget) -> Cause | None:
+    """The orderings that make a test fail as an execution of it did.
+
+    If no set of orderings is met by exactly the failing executions, tasks that run
+    the same function are taken to be interchangeable, and it is tried again.
+
+    Parameters:
+        failing: the execution.
+        execute: executes a plan.
+        budget: what may be spent; what is left of it is updated.
+
+    Returns:
+        The smallest set of orderings that was found, with what is claimed of it; or
+        ``None`` if no claim with up to :data:`LARGEST` orderings agrees with all executions, or
+        too few were made.
+    """
+    learner = _Learner(failing, execute, budget)
+    ways = renamings(failing)
+    with suppress(_Spent):
+        learner.look_around(ways)
+    claim, table = learner.learn([SAME])
+    if len(ways) > 1 and (
+        claim is None or claim.strength in (Strength.SUFFICIENT, Strength.NECESSARY)
+    ):
+        other, with_renamings = learner.learn(ways)
+        if other is not None and (claim is None or other.strength is Strength.EXACT):
+            claim, table = other, with_renamings
+        elif claim is not None:
+            # What came to light meanwhile may speak against it.
+            claim = learner.claim(table)
+    return None if claim is None else learner.cause(claim, table, alike_tasks(failing))

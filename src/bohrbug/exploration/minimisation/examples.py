@@ -1,0 +1,203 @@
+"""Executions as examples: which orderings each of them met, and whether it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations, product
+from math import factorial, prod
+
+from bohrbug.exploration.minimisation.candidates import Candidates
+from bohrbug.model.operation import TaskId
+from bohrbug.model.ordering import Event, History, Ordering, Places, data_choices, history_of
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.trace import Trace
+
+MOST_RENAMINGS = 24
+"""Ways to exchange tasks with each other that are looked at: all orders of four tasks."""
+
+Renaming = Mapping[TaskId, TaskId]
+"""Which task takes the place of which; tasks that are not in it keep theirs."""
+
+SAME: Renaming = {}
+"""Every task keeps its place."""
+
+_NO_EXAMPLE = frozenset({OutcomeKind.INTERRUPTED, OutcomeKind.HANG, OutcomeKind.STEP_LIMIT})
+
+
+def alike_tasks(trace: Trace) -> list[tuple[TaskId, ...]]:
+    """The groups of tasks that one task started to run the same function."""
+    groups: dict[tuple[str, str], list[TaskId]] = {}
+    for task, info in trace.task_infos.items():
+        parent, _, _ = task.rpartition(".")
+        if parent and info.target:
+            groups.setdefault((parent, info.target), []).append(task)
+    return [tuple(tasks) for tasks in groups.values() if len(tasks) > 1]
+
+
+def renamings(trace: Trace) -> list[Renaming]:
+    """All ways to exchange tasks that run the same function; the first one changes nothing.
+
+    Only the first one if there are more than :data:`MOST_RENAMINGS`.
+    """
+    groups = alike_tasks(trace)
+    if prod(factorial(len(group)) for group in groups) > MOST_RENAMINGS:
+        return [SAME]
+    ways = (permutations(group) for group in groups)
+    return [
+        {
+            old: new
+            for group, order in zip(groups, orders, strict=True)
+            for old, new in zip(group, order, strict=True)
+        }
+        for orders in product(*ways)
+    ]
+
+
+def renamed_task(task: TaskId, renaming: Renaming) -> TaskId:
+    """The task that takes a task's place; its descendants go with it."""
+    ancestor = task
+    while ancestor:
+        if ancestor in renaming:
+            return renaming[ancestor] + task[len(ancestor) :]
+        ancestor = ancestor.rpartition(".")[0]
+    return task
+
+
+def renamed(ordering: Ordering, renaming: Renaming) -> Ordering:
+    """An ordering of the tasks that take the places of those in ``ordering``."""
+
+    def event(old: Event) -> Event:
+        return replace(old, task=renamed_task(old.task, renaming))
+
+    if not renaming:
+        return ordering
+    return Ordering(event(ordering.first), event(ordering.second))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An execution: when its events happened, and whether it failed as the explained one did."""
+
+    history: History
+    failed: bool
+
+
+class Examples:
+    """Executions made so far, each schedule once.
+
+    Only those count whose data choices are those of the failing execution, as
+    far as both go, and which ended of themselves.
+
+    Parameters:
+        failing: the execution to explain; the first example.
+    """
+
+    def __init__(self, failing: Trace) -> None:
+        self._signature = failing.outcome.signature()
+        self.values = data_choices(failing)
+        self._values = dict(self.values)
+        self._known: set[int] = set()
+        self.places = Places()
+        self.candidates = Candidates(failing, self.places)
+        self.all: list[Example] = []
+        self.add(failing)
+
+    def add(self, trace: Trace) -> bool:
+        """Take an execution in; false if it is known, or no example."""
+        if (
+            trace.outcome.kind in _NO_EXAMPLE
+            or trace.divergence is not None
+            or not self._agrees(trace)
+        ):
+            return False
+        schedule = hash(tuple(trace.choices))
+        if schedule in self._known:
+            return False
+        self._known.add(schedule)
+        failed = trace.outcome.signature() == self._signature
+        self.all.append(Example(history_of(trace, self.places), failed))
+        if not failed:
+            self.candidates.learn(trace)
+        return True
+
+    def _agrees(self, trace: Trace) -> bool:
+        return not trace.arities or all(
+            mine == theirs
+            for task, made in data_choices(trace)
+            for mine, theirs in zip(made, self._values.get(task, made), strict=False)
+        )
+
+
+class Table:
+    """Which candidates the examples met: a row for each example, as bits of the columns.
+
+    With several renamings an example that passed has a row for each of
+    them, because the orderings must not be met by any choice of tasks; one that
+    failed has the row for the renaming with which it is most like the explained one.
+
+    Parameters:
+        examples: the examples; more may be added to them later.
+        renamings: ways to exchange tasks.
+    """
+
+    def __init__(self, examples: Examples, renamings: list[Renaming]) -> None:
+        self._examples = examples
+        self.renamings = renamings
+        self._rows = 0
+        self._taken = 0
+        self.failed = 0
+        """The rows that failed, as bits."""
+        self.columns: dict[Ordering, int] = {}
+        """For each candidate the rows that met it, as bits."""
+        self._renamed: dict[Ordering, list[Ordering]] = {}
+        self._histories: list[tuple[History, int]] = []
+        self.update()
+
+    @property
+    def passed(self) -> int:
+        """The rows that did not fail, as bits."""
+        return ((1 << self._rows) - 1) & ~self.failed
+
+    def update(self) -> None:
+        """Take in candidates and examples that are new."""
+        for ordering in self._examples.candidates.ranks:
+            if ordering not in self.columns:
+                ways = [renamed(ordering, renaming) for renaming in self.renamings]
+                self._renamed[ordering] = ways
+                bits = 0
+                for row, (history, way) in enumerate(self._histories):
+                    if history.meets(ways[way]):
+                        bits |= 1 << row
+                self.columns[ordering] = bits
+        for example in self._examples.all[self._taken :]:
+            self._take(example)
+        self._taken = len(self._examples.all)
+
+    def _take(self, example: Example) -> None:
+        history = example.history
+        ways = range(len(self.renamings))
+        met = [
+            [ordering for ordering, ways_of in self._renamed.items() if history.meets(ways_of[way])]
+            for way in ways
+        ]
+        chosen = [max(ways, key=lambda way: len(met[way]))] if example.failed else list(ways)
+        for way in chosen:
+            bit = 1 << self._rows
+            self._rows += 1
+            self._histories.append((history, way))
+            if example.failed:
+                self.failed |= bit
+            for ordering in met[way]:
+                self.columns[ordering] |= bit
+
+    def ranked(self) -> Iterator[Ordering]:
+        """All candidates, those first that serve an explanation best."""
+        return iter(sorted(self.columns, key=self._examples.candidates.ranks.__getitem__))
+
+    def meets(self, example: Example, orderings: tuple[Ordering, ...]) -> bool:
+        """Whether an example met all of some orderings, whichever tasks take which place."""
+        return any(
+            all(example.history.meets(renamed(ordering, renaming)) for ordering in orderings)
+            for renaming in self.renamings
+        )

@@ -1,0 +1,159 @@
+"""From what passing executions give reason to fear to executions that show whether it happens.
+
+A deadlock or data race that another schedule may have (:mod:`bohrbug.monitors.lock_order`,
+:mod:`bohrbug.monitors.weak_order`) is tried a few times in executions that keep the
+orderings it needs.  If it happens it is a finding like any other; if not, it is
+listed as unconfirmed, and nobody has to believe it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bohrbug.model.operation import ACQUIRE
+from bohrbug.model.ordering import Places
+from bohrbug.model.outcome import OutcomeKind, Race
+from bohrbug.model.plan import Ordered, Plan
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of
+from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
+
+TRIES = 5
+"""Directed executions of each prediction."""
+
+LOOKED_AT = 30
+"""Passing executions that are looked at for lock orders, and after these ..."""
+
+LATER = 25
+"""... each so many-th one."""
+
+
+@dataclass(slots=True)
+class Prediction:
+    """What may happen in another schedule, and whether it did.
+
+    Parameters:
+        what: the lock cycle or the race.
+        executions: directed executions made.
+        confirmed: it happened.
+    """
+
+    what: LockCycle | PossibleRace
+    executions: int = 0
+    confirmed: bool = False
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A directed execution to make: its plan, and the prediction that it is to confirm."""
+
+    plan: Plan
+    prediction: Prediction
+
+
+class _Watched(WeakDetector):
+    """A detector that remembers whom it watched."""
+
+    def __init__(self, execution: object) -> None:
+        self.execution = execution
+        tasks = execution.all_tasks  # type: ignore[attr-defined]
+        super().__init__(
+            lambda index: frozenset(map(id, tasks[index].holding)),
+            lambda: execution.steps,  # type: ignore[attr-defined]
+        )
+
+
+@dataclass(slots=True)
+class Predictor:
+    """Collects predictions and says how to check them.
+
+    Parameters:
+        budget: directed executions at most; 0 switches prediction off.
+    """
+
+    budget: int
+    predictions: list[Prediction] = field(default_factory=list)
+    _known: set[object] = field(default_factory=set)
+    _queue: deque[Attempt] = field(default_factory=deque)
+    _places: Places = field(default_factory=Places)
+    _passed: int = 0
+
+    @property
+    def unconfirmed(self) -> list[Prediction]:
+        """The predictions that were tried and did not happen."""
+        return [p for p in self.predictions if p.executions and not p.confirmed]
+
+    def observe(self, trace: Trace) -> None:
+        """Look at a passing execution."""
+        self._passed += 1
+        if not self.budget or (self._passed > LOOKED_AT and self._passed % LATER):
+            return
+        for cycle in lock_cycles(nestings_of(trace, self._places)):
+            self._add(cycle)
+
+    def observe_accesses(
+        self,
+        plan: Plan,
+        execute: Callable[[Plan, Callable[[object], object]], Trace],
+        races: list[Race],
+    ) -> None:
+        """Execute a plan once more, with the weak order watching, if it takes locks at all.
+
+        Parameters:
+            plan: of an execution that passed.
+            execute: executes a plan, watched by what a function makes of the execution.
+            races: the races that are known: these need no prediction.
+        """
+        if not self.budget:
+            return
+        made: list[_Watched] = []
+
+        def detector(execution: object) -> _Watched:
+            made.append(_Watched(execution))
+            return made[-1]
+
+        trace = execute(plan, detector)
+        if not made or not any(o.kind is ACQUIRE for o in trace.operations):
+            return
+        tasks = made[0].execution.all_tasks  # type: ignore[attr-defined]
+        self._known.update(map(_places_of, races))
+        for race in made[0].possible_races(trace, lambda index: tasks[index].id, self._places):
+            self._add(race)
+
+    def _add(self, what: LockCycle | PossibleRace) -> None:
+        if what.key in self._known:
+            return
+        self._known.add(what.key)
+        prediction = Prediction(what)
+        self.predictions.append(prediction)
+        for seed in range(TRIES):
+            plan = Plan(policy=Ordered(what.orderings, seed))
+            self._queue.append(Attempt(plan, prediction))
+
+    def next_attempt(self) -> Attempt | None:
+        """The next directed execution to make, or ``None``."""
+        while self._queue and self.budget > 0:
+            attempt = self._queue.popleft()
+            if not attempt.prediction.confirmed:
+                self.budget -= 1
+                return attempt
+        return None
+
+    def judge(self, attempt: Attempt, trace: Trace) -> None:
+        """Take in what a directed execution did."""
+        prediction = attempt.prediction
+        prediction.executions += 1
+        what = prediction.what
+        if isinstance(what, LockCycle):
+            waiting = {blocked.task for blocked in trace.outcome.blocked}
+            kinds = (OutcomeKind.DEADLOCK, OutcomeKind.LEAK)
+            prediction.confirmed = trace.outcome.kind in kinds and what.tasks <= waiting
+        else:
+            prediction.confirmed = any(_places_of(race) == what.key for race in trace.races)
+
+
+def _places_of(race: Race) -> frozenset[object]:
+    return frozenset(site_of(a.operation.place) for a in (race.first, race.second))

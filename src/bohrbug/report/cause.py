@@ -1,0 +1,148 @@
+"""The sentence that heads a report: the orderings that make the test fail."""
+
+from __future__ import annotations
+
+from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.operation import BEGIN, END, SLEEP, ResourceId, TaskId
+from bohrbug.model.ordering import Event, Ordering, history_of
+from bohrbug.model.trace import Trace
+from bohrbug.report.explanation import verb_of
+from bohrbug.report.naming import Names
+from bohrbug.report.wording import plural
+
+_WORDS = {
+    Strength.EXACT: "if and only if",
+    Strength.SUFFICIENT: "whenever",
+    Strength.NECESSARY: "only if",
+}
+
+
+def _ordinal(number: int) -> str:
+    if 10 <= number % 100 <= 20:
+        return f"{number}th"
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }".replace(" ", "")
+
+
+class _Speaker:
+    """Calls events by names that tell them apart, and tasks by all their names only once."""
+
+    def __init__(self, names: Names, several: set[object]) -> None:
+        self._names = names
+        self._several = several
+        self._seen: set[TaskId] = set()
+        self._told: set[ResourceId] = set()
+
+    def _task(self, task: TaskId) -> str:
+        if task in self._seen:
+            return f"task {task}"
+        self._seen.add(task)
+        return f"task {self._names.task(task)}"
+
+    def event(self, event: Event) -> str:
+        """Such as ``the read of Account.balance (bank.py:12) in task 0.1 (Thread-1, deposit)``."""
+        task = self._task(event.task)
+        if event.kind in (BEGIN, END):
+            return f"the {'beginning' if event.kind is BEGIN else 'end'} of {task}"
+        # A resource is named once; after that the kind and the place say which it is.
+        noun = self._names.noun(event.operation, named=event.resource not in self._told)
+        self._told.add(event.resource)
+        if event.fired:
+            noun = noun if event.kind is SLEEP else f"timeout of the {noun}"
+            if event.kind is SLEEP:
+                noun = f"end of the {noun}"
+        number = ""
+        if event.occurrence > 1 or event.what in self._several:
+            number = f"{_ordinal(event.occurrence)} "
+        return f"the {number}{noun} in {task}"
+
+
+def _chained(orderings: tuple[Ordering, ...]) -> list[list[Event]]:
+    """Orderings as chains of events, each before the next: ``a < b`` and ``b < c`` are one."""
+    chains: list[list[Event]] = []
+    for ordering in orderings:
+        for chain in chains:
+            if chain[-1] == ordering.first:
+                chain.append(ordering.second)
+                break
+            if chain[0] == ordering.second:
+                chain.insert(0, ordering.first)
+                break
+        else:
+            chains.append([ordering.first, ordering.second])
+    return chains
+
+
+def cause_in_words(cause: Cause, trace: Trace, names: Names) -> str:
+    """The cause of a failure as a sentence.
+
+    Parameters:
+        cause: what was found.
+        trace: the failing execution.
+        names: what to call things.
+
+    Returns:
+        Such as "It fails if and only if the read of Account.balance (bank.py:12) in task 0.1
+        (Thread-1, deposit) comes before the write of Account.balance (bank.py:13) in task 0.2
+        (Thread-2, deposit), and the read of ... in task 0.2 before the write of ... in task 0.1."
+    """
+    verb = verb_of(trace.outcome.kind)
+    if cause.strength is Strength.ALWAYS:
+        return f"{verb} under every schedule tried ({_different(cause.met)})."
+    events = [event for o in cause.orderings for event in (o.first, o.second)]
+    speaker = _Speaker(names, _repeated(trace, events))
+    clauses = []
+    for number, chain in enumerate(_chained(cause.orderings)):
+        comes = "comes " if not number else ""
+        text = f"{speaker.event(chain[0])} {comes}before {speaker.event(chain[1])}"
+        for event in chain[2:]:
+            text += f", and that before {speaker.event(event)}"
+        clauses.append(text)
+    told = ", and ".join(clauses)
+    if len(trace.arities) and any(arity > 1 for arity in trace.arities.values()):
+        told += " (with the same data choices)"
+    if cause.alike:
+        told += f"; or the same {' and '.join(map(_exchanged, cause.alike))}"
+    return f"{verb} {_WORDS[cause.strength]} {told}."
+
+
+def _exchanged(tasks: tuple[TaskId, ...]) -> str:
+    listed = f"{', '.join(tasks[:-1])} and {tasks[-1]}"
+    if len(tasks) == 2:
+        return f"with tasks {listed} exchanged (they run the same function)"
+    return f"with others of the tasks {listed} (they run the same function)"
+
+
+def _repeated(trace: Trace, events: list[Event]) -> set[object]:
+    """What happens more than once in the failing execution, so that a number is needed."""
+    history = history_of(trace)
+    return {event.what for event in events if len(history.steps.get(event.what, ())) > 1}
+
+
+def _different(count: int) -> str:
+    return f"{plural(count, 'execution')} with different schedules"
+
+
+def evidence_in_words(cause: Cause) -> str:
+    """What a cause rests on, in figures; empty where the sentence says it all."""
+    if cause.strength is Strength.ALWAYS:
+        return ""
+    if cause.strength is Strength.EXACT:
+        scope = (
+            "all schedules (up to the order of independent operations)"
+            if cause.complete
+            else "different schedules"
+        )
+        return (
+            f"Checked on {scope}: all {cause.met:,} in which this is so fail in this way, "
+            f"none of the {cause.unmet:,} others does."
+        )
+    if cause.strength is Strength.SUFFICIENT:
+        text = f"Checked: all {plural(cause.met, 'different schedule')} in which this is so "
+        text += "fail in this way"
+        if cause.unmet_failed:
+            return f"{text}; {cause.unmet_failed:,} of {cause.unmet:,} others do too."
+        return f"{text}; none of {cause.unmet:,} others does."
+    return (
+        f"Checked: none of {plural(cause.unmet, 'different schedule')} in which this is not so "
+        f"fails in this way, {cause.met_failed:,} of {cause.met:,} others do."
+    )

@@ -1,0 +1,229 @@
+"""Minimisation: covers, normal form, candidates, causes."""
+
+from __future__ import annotations
+
+import pytest
+
+from bohrbug.exploration.minimisation.causes import Budget, find_cause
+from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
+from bohrbug.exploration.minimisation.examples import (
+    alike_tasks,
+    renamed,
+    renamed_task,
+    renamings,
+)
+from bohrbug.exploration.minimisation.normal_form import normalise
+from bohrbug.model.cause import Strength
+from bohrbug.model.operation import READ, WRITE
+from bohrbug.model.ordering import Event, Ordering
+from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from tests.simulated import Instruction, Program, execute
+
+
+def test_the_smallest_cover() -> None:
+    sets = {"a": 0b0011, "b": 0b0110, "c": 0b1100, "d": 0b1000}
+    assert smallest_cover(sets, 0b1111, 3) == ["a", "c"]
+    assert smallest_cover(sets, 0, 3) == []
+    assert smallest_cover(sets, 0b10000, 3) is None
+    assert smallest_cover(sets, 0b1111, 1) is None
+
+
+def test_of_equally_small_covers_the_one_that_costs_less() -> None:
+    sets = {"a": 0b01, "b": 0b10, "c": 0b10}
+    assert smallest_cover(sets, 0b11, 3) == ["a", "b"]
+    crosswise = {"a": 0b0011, "b": 0b1100, "c": 0b0101, "d": 0b1010}
+    assert smallest_cover(crosswise, 0b1111, 3) == ["a", "b"]
+    assert smallest_cover(crosswise, 0b1111, 3, lambda names: int("a" in names)) == ["c", "d"]
+
+
+def test_a_large_cover_is_found_greedily_and_holds_nothing_needless() -> None:
+    sets = {str(bit): 1 << bit for bit in range(5)} | {"two": 0b00011}
+    chosen = smallest_cover(sets, 0b11111, 4)
+    assert chosen is not None
+    assert sorted(chosen) == ["2", "3", "4", "two"]
+    assert greedy_cover({"a": 0b01}, 0b11, 3) == (["a"], 0b01)
+
+
+def test_normal_form_runs_each_task_in_one_go_where_that_changes_nothing() -> None:
+    program = Program(
+        (
+            ("0", (Instruction("write", "x", 1), Instruction("write", "x", 1))),
+            ("0.1", (Instruction("write", "y", 1), Instruction("write", "y", 1))),
+        )
+    )
+
+    def run(plan: Plan) -> Trace:
+        trace, _ = execute(program, plan)
+        trace.outcome = Outcome(OutcomeKind.ASSERTION)
+        return trace
+
+    mixed = run(Plan(("0", "0.1", "0", "0.1")))
+    assert normalise(mixed, run).tasks == ["0", "0", "0.1", "0.1"]
+
+
+def test_a_normal_form_that_is_not_confirmed_is_not_taken() -> None:
+    program = Program(
+        (
+            ("0", (Instruction("write", "x", 1), Instruction("write", "x", 1))),
+            ("0.1", (Instruction("write", "y", 1),)),
+        )
+    )
+    mixed, _ = execute(program, Plan(("0", "0.1", "0")))
+    mixed.outcome = Outcome(OutcomeKind.ASSERTION)
+
+    def run(plan: Plan) -> Trace:
+        # Something that no operation tells makes it pass.
+        return execute(program, plan)[0]
+
+    assert normalise(mixed, run) is mixed
+
+
+# -- causes ----------------------------------------------------------------------
+
+
+def lost_updates(tasks: int) -> Program:
+    add = (Instruction("read", "x"), Instruction("write", "x", 1))
+    return Program(tuple(("0" if not n else f"0.{n}", add) for n in range(tasks)))
+
+
+class Run:
+    """Executes a program; it fails if an update was lost."""
+
+    def __init__(self, program: Program, expected: int, alike: bool = False) -> None:
+        self.program, self.expected, self.alike = program, expected, alike
+        self.count = 0
+
+    def __call__(self, plan: Plan) -> Trace:
+        self.count += 1
+        trace, (_, variables, _) = execute(self.program, plan)
+        if dict(variables).get("x", 0) != self.expected:
+            trace.outcome = Outcome(OutcomeKind.ASSERTION)
+        if self.alike:
+            for task in dict.fromkeys(trace.tasks):
+                trace.task_infos[task] = TaskInfo(task, target="add")
+        return trace
+
+
+def event(kind: str, task: str) -> Event:
+    return Event(task, READ if kind == "read" else WRITE, "0:x", None)
+
+
+def test_the_cause_of_a_lost_update() -> None:
+    run = Run(lost_updates(2), 2)
+    cause = find_cause(run(Plan(("0", "0.1"))), run, Budget.of(200, 1e9))
+    assert cause is not None
+    assert cause.strength is Strength.EXACT
+    assert set(cause.orderings) == {
+        Ordering(event("read", "0"), event("write", "0.1")),
+        Ordering(event("read", "0.1"), event("write", "0")),
+    }
+    assert cause.complete
+    assert cause.unmet_failed == 0 < cause.unmet
+    assert cause.met_failed == cause.met > 0
+
+
+def test_with_three_tasks_any_two_of_them_will_do() -> None:
+    program = Program(
+        (
+            ("0", (Instruction("read", "y"),)),
+            *(
+                (f"0.{n}", (Instruction("read", "x"), Instruction("write", "x", 1)))
+                for n in (1, 2, 3)
+            ),
+        )
+    )
+    run = Run(program, 3, alike=True)
+    cause = find_cause(run(Plan(("0", "0.1", "0.2", "0.1", "0.2"))), run, Budget.of(20_000, 1e9))
+    assert cause is not None
+    assert cause.strength is Strength.EXACT
+    assert cause.alike == (("0.1", "0.2", "0.3"),)
+    assert len(cause.orderings) == 2
+    # Told apart, only one half is true.
+    apart = Run(program, 3)
+    cause = find_cause(
+        apart(Plan(("0", "0.1", "0.2", "0.1", "0.2"))), apart, Budget.of(20_000, 1e9)
+    )
+    assert cause is not None
+    assert cause.strength is Strength.SUFFICIENT
+    assert cause.unmet_failed > 0
+
+
+def test_a_failure_whatever_the_schedule() -> None:
+    run = Run(lost_updates(2), 17)
+    cause = find_cause(run(Plan()), run, Budget.of(100, 1e9))
+    assert cause is not None
+    assert cause.strength is Strength.ALWAYS
+    assert cause.orderings == ()
+
+
+def test_the_budget_in_executions_is_kept_and_too_few_give_no_claim() -> None:
+    run = Run(lost_updates(4), 4)
+    failing = run(Plan(("0", "0.1")))
+    run.count = 0
+    find_cause(failing, run, Budget.of(30, 1e9))
+    assert run.count <= 30
+    assert find_cause(failing, run, Budget.of(1, 1e9)) is None
+
+
+def test_the_budget_in_seconds_is_kept() -> None:
+    run = Run(lost_updates(3), 3)
+    failing = run(Plan(("0", "0.1")))
+    run.count = 0
+    assert find_cause(failing, run, Budget.of(1_000, 0.0)) is None
+    assert run.count == 0
+
+
+def test_an_interrupt_ends_it() -> None:
+    run = Run(lost_updates(3), 3)
+    failing = run(Plan(("0", "0.1")))
+    count = 0
+
+    def interrupted(_: Plan) -> Trace:
+        nonlocal count
+        count += 1
+        trace = Trace()
+        trace.outcome = Outcome(OutcomeKind.INTERRUPTED)
+        return trace
+
+    assert find_cause(failing, interrupted, Budget.of(1_000, 1e9)) is None
+    assert count == 1
+
+
+# -- tasks that can be exchanged ---------------------------------------------------
+
+
+def infos(*tasks: tuple[str, str]) -> Trace:
+    trace = Trace()
+    for task, target in tasks:
+        trace.task_infos[task] = TaskInfo(task, target=target)
+    return trace
+
+
+def test_tasks_of_one_parent_that_run_the_same_function_are_alike() -> None:
+    trace = infos(("0", "test"), ("0.1", "f"), ("0.2", "g"), ("0.3", "f"), ("0.1.1", "f"))
+    assert alike_tasks(trace) == [("0.1", "0.3")]
+    assert renamings(trace) == [{"0.1": "0.1", "0.3": "0.3"}, {"0.1": "0.3", "0.3": "0.1"}]
+    assert alike_tasks(infos(("0", "t"), ("0.1", ""), ("0.2", ""))) == []
+
+
+def test_too_many_ways_to_exchange_tasks_are_none() -> None:
+    trace = infos(("0", "test"), *((f"0.{n}", "f") for n in range(1, 6)))
+    assert renamings(trace) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("task", "place"),
+    [("0.1", "0.2"), ("0.1.4", "0.2.4"), ("0.2.1.1", "0.1.1.1"), ("0.12", "0.12"), ("0", "0")],
+)
+def test_the_descendants_of_a_task_go_with_it(task: str, place: str) -> None:
+    assert renamed_task(task, {"0.1": "0.2", "0.2": "0.1"}) == place
+
+
+def test_an_ordering_of_other_tasks() -> None:
+    ordering = Ordering(event("read", "0.1"), event("write", "0.2"))
+    assert renamed(ordering, {"0.1": "0.2", "0.2": "0.1"}) == Ordering(
+        event("read", "0.2"), event("write", "0.1")
+    )
+    assert renamed(ordering, {}) is ordering

@@ -1,0 +1,276 @@
+"""Deadlocks and races predicted from passing executions, then confirmed or not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.prediction import Predictor
+from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.model.operation import Resource
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of
+from bohrbug.monitors.weak_order import PossibleRace
+from bohrbug.report.prediction import prediction_in_words
+from tests.simulated import Instruction, Program, execute
+
+Task = list[tuple[str, str]]
+
+
+def passing(*tasks: Task, spawned: tuple[str, ...] = ()) -> Trace:
+    """One execution without preemptions; each task is a list of instructions and objects."""
+    program = Program(
+        tuple(
+            ("0" if not n else f"0.{n}", tuple(Instruction(*step) for step in task))
+            for n, task in enumerate(tasks)
+        ),
+        spawned=frozenset(spawned),
+    )
+    trace, final = execute(program, Plan())
+    assert final[0] == "done"
+    locks = {operation.resource for operation in trace.operations}
+    trace.resources.update((lock, Resource(lock, "Lock", lock)) for lock in locks)
+    return trace
+
+
+def nested(*locks: str) -> Task:
+    return [*(("acquire", lock) for lock in locks), *(("release", lock) for lock in locks)]
+
+
+def cycles(trace: Trace) -> list[LockCycle]:
+    return list(lock_cycles(nestings_of(trace)))
+
+
+def test_two_orders_of_two_locks_are_a_cycle() -> None:
+    (cycle,) = cycles(passing(nested("a", "b"), nested("b", "a")))
+    assert cycle.tasks == {"0", "0.1"}
+    assert {(n.held.id, n.wanted.id) for n in cycle.nestings} == {("0:a", "0:b"), ("0:b", "0:a")}
+
+
+def test_three_tasks_in_a_ring() -> None:
+    ring = passing(nested("a", "b"), nested("b", "c"), nested("c", "a"))
+    (cycle,) = cycles(ring)
+    assert len(cycle.nestings) == 3
+    assert len(cycle.orderings) == 3
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        (nested("a", "b"), nested("a", "b")),
+        (nested("a", "b"), nested("c", "a")),
+        # Of one task alone.
+        ([*nested("a", "b"), *nested("b", "a")], nested("c")),
+        # A gate lock keeps them apart.
+        (nested("g", "a", "b"), nested("g", "b", "a")),
+    ],
+    ids=["same order", "no cycle", "one task", "gate lock"],
+)
+def test_what_is_no_cycle(tasks: tuple[Task, ...]) -> None:
+    assert cycles(passing(*tasks)) == []
+
+
+def test_tasks_that_never_run_at_the_same_time_make_no_cycle() -> None:
+    joined = [("spawn", "0.1"), ("join", "0.1"), *nested("b", "a")]
+    assert cycles(passing(joined, [*nested("a", "b"), ("end", "")], spawned=("0.1",))) == []
+    before = [*nested("b", "a"), ("spawn", "0.1")]
+    begins = [("begin", ""), *nested("a", "b")]
+    assert cycles(passing(before, begins, spawned=("0.1",))) == []
+    # In between they do.
+    between = [("spawn", "0.1"), *nested("b", "a")]
+    assert len(cycles(passing(between, begins, spawned=("0.1",)))) == 1
+
+
+def test_what_a_semaphore_lets_through_is_not_held() -> None:
+    trace = passing(nested("a", "b"), nested("b", "a"))
+    trace.resources["0:a"] = Resource("0:a", "Semaphore", "a")
+    assert cycles(trace) == []
+
+
+def test_a_try_that_succeeds_holds_the_lock_but_never_waits_for_one() -> None:
+    tried = [("try", "a"), ("acquire", "b"), ("release", "b"), ("release", "a")]
+    assert len(cycles(passing(tried, nested("b", "a")))) == 1
+    never_waits = [("acquire", "a"), ("try", "b"), ("release", "b"), ("release", "a")]
+    assert cycles(passing(never_waits, nested("b", "a"))) == []
+
+
+def test_the_search_for_cycles_is_bounded() -> None:
+    locks = [f"l{n}" for n in range(12)]
+    tasks = [nested(a, b) for a in locks for b in locks if a != b]
+    found = cycles(passing(*tasks[:60]))
+    assert len(found) < 20_000
+
+
+# -- whole explorations --------------------------------------------------------------
+
+
+def in_threads(*functions: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def explore(test: Callable[[], object], **options: object) -> Result:
+    return bohrbug.explore(test, **{"executions": 40, **options})  # type: ignore[arg-type]
+
+
+def opposite_orders() -> None:
+    first, second, other = threading.Lock(), threading.Lock(), threading.Lock()
+
+    def one() -> None:
+        for _ in range(6):
+            with other:
+                pass
+        with first, second:
+            pass
+
+    def two() -> None:
+        with second:
+            for _ in range(6):
+                with other:
+                    pass
+            with first:
+                pass
+
+    def noise() -> None:
+        for _ in range(6):
+            with other:
+                pass
+
+    in_threads(one, two, noise)
+
+
+def test_a_predicted_deadlock_is_confirmed_at_once() -> None:
+    result = explore(opposite_orders)
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert failure.strategy == "prediction"
+    assert failure.confirmed == 3
+    assert result.executions < 10
+    assert result.unconfirmed == []
+
+
+def test_prediction_can_be_switched_off() -> None:
+    result = explore(opposite_orders, predict=0, executions=10, strategy="ipb")
+    assert not result.failures
+    assert result.unconfirmed == []
+
+
+def ordered_by_an_event() -> None:
+    first, second, done = threading.Lock(), threading.Lock(), threading.Event()
+
+    def one() -> None:
+        with first, second:
+            pass
+        done.set()
+
+    def two() -> None:
+        done.wait()
+        with second, first:
+            pass
+
+    in_threads(one, two)
+
+
+def test_what_can_not_be_confirmed_is_no_failure() -> None:
+    result = explore(ordered_by_an_event, executions=10)
+    assert not result.failures
+    (prediction,) = result.unconfirmed
+    assert isinstance(prediction.what, LockCycle)
+    words = prediction_in_words(prediction)
+    assert words.startswith("deadlock: task 0.1 takes Lock ")
+    assert words.endswith("; could not be confirmed in 5 executions")
+
+
+def test_it_is_refuted_once_all_schedules_were_executed() -> None:
+    import io
+
+    from rich.console import Console
+
+    from bohrbug.report.text import render_result
+
+    texts = []
+    for strategy in ("random", "ipb"):
+        result = explore(ordered_by_an_event, strategy=strategy, bound=None, executions=300)
+        console = Console(file=io.StringIO(), width=200)
+        render_result(result, console)
+        texts.append((result.verdict.kind, console.file.getvalue()))  # type: ignore[attr-defined]
+    assert texts[0][0] is VerdictKind.NO_FAILURE_FOUND
+    assert "Predicted, not confirmed" in texts[0][1]
+    assert texts[1][0] is VerdictKind.HOLDS
+    assert "Predicted" not in texts[1][1]
+
+
+class Box:
+    def __init__(self) -> None:
+        self.x = 0
+        self.ready = False
+
+
+def hidden_by_a_lock() -> None:
+    box, lock = Box(), threading.Lock()
+
+    def one() -> None:
+        box.x = 1
+        with lock:
+            pass
+
+    def two() -> None:
+        with lock:
+            pass
+        box.x = 2
+
+    in_threads(one, two)
+
+
+def test_a_race_that_a_lock_hides_is_predicted_and_then_seen() -> None:
+    # Two executions without preemptions, in both of which the lock is handed over.
+    result = explore(hidden_by_a_lock, executions=4)
+    assert [race.label for race in result.races] == ["Box.x"]
+    assert explore(hidden_by_a_lock, executions=4, predict=0).races == []
+
+
+def handed_over() -> None:
+    box, lock = Box(), threading.Lock()
+
+    def one() -> None:
+        box.x = 1
+        with lock:
+            box.ready = True
+
+    def two() -> None:
+        with lock:
+            ready = box.ready
+        if ready:
+            box.x = 2
+
+    in_threads(one, two)
+
+
+def test_a_race_that_the_lock_keeps_from_happening_is_not_confirmed() -> None:
+    result = explore(handed_over, executions=9)
+    assert result.races == []
+    (prediction,) = result.unconfirmed
+    assert isinstance(prediction.what, PossibleRace)
+    words = prediction_in_words(prediction)
+    assert words.startswith("data race on Box.x: a write at ")
+    assert "with no common lock" in words
+
+
+def test_the_budget_of_directed_executions_is_kept() -> None:
+    predictor = Predictor(3)
+    predictor.observe(passing(nested("a", "b"), nested("b", "a")))
+    attempts = []
+    while (attempt := predictor.next_attempt()) is not None:
+        attempts.append(attempt)
+    assert len(attempts) == 3
+    # The same again is nothing new.
+    predictor.observe(passing(nested("a", "b"), nested("b", "a")))
+    assert len(predictor.predictions) == 1

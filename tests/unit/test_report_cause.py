@@ -1,0 +1,251 @@
+"""The sentence that heads a report, and what else is told of causes."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.reproduction import Reproduction, read_reproduction
+from bohrbug.exploration.result import Failure
+from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.operation import SLEEP, WAIT, Site
+from bohrbug.model.ordering import Event, Ordering, events_of
+from bohrbug.model.outcome import Abandoned
+from bohrbug.report.cause import cause_in_words, evidence_in_words
+from bohrbug.report.naming import Names
+from bohrbug.report.text import failure_text
+from tests.unit.report_samples import GOLD, lock_cycle, lost_notify, lost_update
+
+
+@pytest.fixture(autouse=True)
+def _in_gold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(GOLD)
+
+
+def cause_of_lost_update(failure: Failure, **changes: object) -> Cause:
+    """Both reads before the other's write."""
+    events = [event for event in events_of(failure.trace) if event is not None]
+
+    def find(kind: str, task: str) -> Event:
+        return next(e for e in events if e.kind.name == kind and e.task == task)
+
+    orderings = (
+        Ordering(find("read", "0.1"), find("write", "0.2")),
+        Ordering(find("read", "0.2"), find("write", "0.1")),
+    )
+    cause = Cause(Strength.EXACT, orderings, 18, 18, 31, 0)
+    return replace(cause, **changes)  # type: ignore[arg-type]
+
+
+def words(cause: Cause, failure: Failure) -> str:
+    return cause_in_words(cause, failure.trace, Names(failure.trace))
+
+
+def test_if_and_only_if() -> None:
+    failure = lost_update()
+    cause = cause_of_lost_update(failure)
+    assert words(cause, failure) == (
+        "It fails if and only if the read of Account.balance (bank.py:12) in task 0.1 (Thread-1, "
+        "Account.deposit) comes before the write (bank.py:13) in task 0.2 (Thread-2, "
+        "Account.deposit), and the read (bank.py:12) in task 0.2 before the write (bank.py:13) in "
+        "task 0.1."
+    )
+    assert evidence_in_words(cause) == (
+        "Checked on different schedules: all 18 in which this is so fail in this way, none of the "
+        "31 others does."
+    )
+    assert evidence_in_words(replace(cause, complete=True)).startswith(
+        "Checked on all schedules (up to the order of independent operations): all 18 "
+    )
+
+
+def test_whenever_and_only_if_say_what_is_left_open() -> None:
+    failure = lost_update()
+    whenever = cause_of_lost_update(failure, strength=Strength.SUFFICIENT, unmet_failed=4)
+    assert words(whenever, failure).startswith("It fails whenever the read of Account.balance ")
+    assert evidence_in_words(whenever) == (
+        "Checked: all 18 different schedules in which this is so fail in this way; 4 of 31 others "
+        "do too."
+    )
+    only = cause_of_lost_update(failure, strength=Strength.NECESSARY, met_failed=7)
+    assert words(only, failure).startswith("It fails only if the read of Account.balance ")
+    assert evidence_in_words(only) == (
+        "Checked: none of 31 different schedules in which this is not so fails in this way, 7 of "
+        "18 others do."
+    )
+
+
+def test_whatever_the_schedule() -> None:
+    failure = lost_update()
+    cause = Cause(Strength.ALWAYS, (), 24, 24, 0, 0)
+    assert words(cause, failure) == (
+        "It fails under every schedule tried (24 executions with different schedules)."
+    )
+    assert evidence_in_words(cause) == ""
+
+
+def test_tasks_that_can_be_exchanged() -> None:
+    failure = lost_update()
+    two = cause_of_lost_update(failure, alike=(("0.1", "0.2"),))
+    assert words(two, failure).endswith(
+        "in task 0.1; or the same with tasks 0.1 and 0.2 exchanged (they run the same function)."
+    )
+    three = cause_of_lost_update(failure, alike=(("0.1", "0.2", "0.3"),))
+    assert words(three, failure).endswith(
+        "; or the same with others of the tasks 0.1, 0.2 and 0.3 (they run the same function)."
+    )
+
+
+def test_orderings_that_follow_each_other_are_told_as_one() -> None:
+    failure = lost_update()
+    (first, second) = cause_of_lost_update(failure).orderings
+    chain = Cause(Strength.EXACT, (first, Ordering(first.second, second.second)), 5, 5, 5, 0)
+    assert words(chain, failure) == (
+        "It fails if and only if the read of Account.balance (bank.py:12) in task 0.1 (Thread-1, "
+        "Account.deposit) comes before the write (bank.py:13) in task 0.2 (Thread-2, "
+        "Account.deposit), and that before the write (bank.py:13) in task 0.1."
+    )
+
+
+def test_what_happens_more_than_once_has_a_number() -> None:
+    failure = lost_update()
+    (first, _) = cause_of_lost_update(failure).orderings
+    third = Ordering(replace(first.first, occurrence=3), first.second)
+    assert "the 3rd read of Account.balance" in words(
+        Cause(Strength.EXACT, (third,), 5, 5, 5, 0), failure
+    )
+
+
+def test_timeouts_that_fire_and_sleeps_that_end() -> None:
+    failure = lost_update()
+    (first, _) = cause_of_lost_update(failure).orderings
+    site = Site(str(GOLD / "bank.py"), 12, "deposit", 9)
+    fires = Event("0.2", WAIT, "0:3", site, fired=True)
+    wakes = Event("0.2", SLEEP, "clock", site, fired=True)
+    text = words(Cause(Strength.EXACT, (Ordering(fires, first.first),), 5, 5, 5, 0), failure)
+    assert "the timeout of the wait on 0:3 (bank.py:12) in task 0.2" in text
+    text = words(Cause(Strength.EXACT, (Ordering(wakes, first.first),), 5, 5, 5, 0), failure)
+    assert "the end of the sleep (bank.py:12) in task 0.2" in text
+
+
+def test_the_sentence_heads_the_report_and_the_schedule_is_an_example() -> None:
+    failure = lost_update()
+    failure.cause = cause_of_lost_update(failure)
+    text = failure_text(failure, width=1000)
+    cause = text.index("It fails if and only if the read of Account.balance")
+    checked = text.index("Checked on different schedules")
+    example = text.index("In the schedule below task 0.1")
+    assert cause < checked < example < text.index("Schedule\n")
+    failure.cause = None
+    assert "It fails when task 0.1" in failure_text(failure, width=1000)
+
+
+@pytest.mark.parametrize("make", [lost_update, lock_cycle, lost_notify])
+def test_reproductions_keep_the_cause(make: object, tmp_path: Path) -> None:
+    failure = make()  # type: ignore[operator]
+    failure.cause = cause_of_lost_update(lost_update(), complete=True, alike=(("0.1", "0.2"),))
+    path = Reproduction({"kind": "script"}, "t", ExploreOptions(), [], failure).write(tmp_path)
+    assert read_reproduction(path).failure.cause == failure.cause
+
+
+def test_a_reproduction_without_a_cause_is_read(tmp_path: Path) -> None:
+    failure = lost_update()
+    path = Reproduction({"kind": "script"}, "t", ExploreOptions(), [], failure).write(tmp_path)
+    import json
+
+    data = json.loads(path.read_text())
+    del data["cause"]
+    path.write_text(json.dumps(data))
+    assert read_reproduction(path).failure.cause is None
+
+
+# -- whole explorations ----------------------------------------------------------
+
+
+class Account:
+    def __init__(self) -> None:
+        self.balance = 0
+
+    def deposit(self) -> None:
+        old = self.balance
+        self.balance = old + 1
+
+
+def lost() -> None:
+    account = Account()
+    threads = [threading.Thread(target=account.deposit) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert account.balance == 2
+
+
+def test_an_exploration_finds_the_cause() -> None:
+    (failure,) = bohrbug.explore(lost).failures
+    cause = failure.cause
+    assert cause is not None
+    assert cause.strength is Strength.EXACT
+    assert cause.complete
+    kinds = [
+        (o.first.task, o.first.kind.name, o.second.task, o.second.kind.name)
+        for o in cause.orderings
+    ]
+    assert kinds == [("0.1", "read", "0.2", "write"), ("0.2", "read", "0.1", "write")]
+
+
+def test_looking_for_causes_can_be_switched_off() -> None:
+    (failure,) = bohrbug.explore(lost, causes=0).failures
+    assert failure.cause is None
+    with pytest.raises(ValueError, match="causes"):
+        ExploreOptions(causes=-1)
+    with pytest.raises(ValueError, match="causes_seconds"):
+        ExploreOptions(causes_seconds=0.0)
+    with pytest.raises(ValueError, match="predict"):
+        ExploreOptions(predict=-1)
+
+
+def lock_is_kept() -> None:
+    lock = threading.Lock()
+    seen: list[int] = []
+
+    def keep() -> None:
+        lock.acquire()
+        if not seen:
+            return
+        lock.release()
+
+    def take() -> None:
+        seen.append(1)
+        with lock:
+            pass
+
+    threads = [threading.Thread(target=keep), threading.Thread(target=take)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_a_lock_kept_by_a_task_that_ended() -> None:
+    (failure,) = bohrbug.explore(lock_is_kept).failures
+    (blocked,) = [b for b in failure.outcome.blocked if b.task == "0.2"]
+    assert isinstance(blocked.abandoned, Abandoned)
+    assert blocked.abandoned.task == "0.1"
+    text = " ".join(failure_text(failure, width=200).split())
+    assert "which task 0.1 (Thread-1, keep) took at test_report_cause.py:" in text
+    assert "and did not release before it ended." in text
+
+
+def test_a_failure_of_the_first_execution_is_explained_by_data_all_the_same() -> None:
+    (failure,) = bohrbug.explore(lock_is_kept).failures
+    assert failure.execution == 1
+    assert failure.cause is not None
+    assert failure.cause.strength is Strength.EXACT
+    (ordering,) = failure.cause.orderings
+    assert (ordering.first.kind.name, ordering.second.kind.name) == ("read", "write")
