@@ -120,7 +120,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "strategy",
         str,
-        "How schedules are chosen; auto is a portfolio of all others.",
+        "How schedules are chosen; auto is a portfolio of others.",
         (
             *("auto", "bpor", "dfs", "dpor", "idb", "ipb"),
             *("pct", "pos", "random", "rff", "surw", "uniform"),
@@ -131,7 +131,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "bound",
         int,
-        "The largest number of preemptions (auto, ipb) or delays (idb).",
+        "The largest number of preemptions (auto, bpor, ipb) or delays (idb).",
         may_be_none=True,
     ),
     Option("depth", int, "The depth of the bugs that pct aims at.", may_be_none=True),

@@ -115,6 +115,17 @@ def waits(shared: Shared, value: int) -> None:
         shared.changed.wait(None if value % 2 else 1.0)
 
 
+def waits_for_more(shared: Shared, value: int) -> None:
+    with shared.changed:
+        shared.changed.wait_for(lambda: shared.x > value, 1.0)
+
+
+def enters_in_time(shared: Shared, value: int) -> None:
+    if shared.room.acquire(timeout=1.0 + value):
+        shared.x += 1
+        shared.room.release()
+
+
 def notifies(shared: Shared, value: int) -> None:
     with shared.changed:
         shared.changed.notify_all()
@@ -186,6 +197,7 @@ ACTIONS = {
     for action in (
         *(add, add_global, add_item, add_to_table, in_closure, locked, nested, acquired, tried),
         *(timed, reentrant, waits, notifies, sets, waits_for_event, puts, gets, enters, sleeps),
+        *(waits_for_more, enters_in_time),
         *(puts_into_bounded, gets_from_bounded, chooses, spins, looks, fails),
     )
 }
@@ -217,6 +229,9 @@ def described(trace: Trace) -> dict[str, Any]:
     data = trace_to_json(trace)
     data["seconds"] = 0
     data["hashes"] = hashes
+    data["early timeouts"] = trace.early_timeouts
+    data["gates"] = sorted(trace.gates.items())
+    data["effects"] = trace.effects
     data["steps"] = len(trace)
     data["tasks in all"] = trace.task_count
     data["preemptions"] = trace.preemptions()

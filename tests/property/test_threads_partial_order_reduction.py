@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level
 from bohrbug.search.bounded_dpor import BoundedReduction
+from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
+from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.strategy import Strategy
 from tests.property.test_threads_against_brute_force import (
     Program,
     brute_force,
@@ -66,6 +72,9 @@ def outcomes_of(test: Callable[[], object], level: Level) -> tuple[int, set[Outc
     kinds: set[OutcomeKind] = set()
     executions = 0
     with threads_subject(test, Settings(), level, Scope()) as runtime:
+        quiet = 0
+        while quiet < 2:
+            quiet = 0 if runtime.execute(Plan()).new_points else quiet + 1
         while (plan := strategy.next_plan()) is not None:
             executed = runtime.execute(plan)
             assert executed.trace.divergence is None
@@ -147,7 +156,28 @@ def test_a_daemon_thread_may_be_cut_off_anywhere() -> None:
     assert reached == {"the end"}
 
 
-def test_conditions_and_timeouts() -> None:
+def test_conditions() -> None:
+    def test() -> None:
+        condition = threading.Condition()
+        items: list[int] = []
+
+        def take() -> None:
+            with condition:
+                while not items:
+                    condition.wait()
+                items.pop()
+
+        def give() -> None:
+            with condition:
+                items.append(1)
+                condition.notify()
+
+        run_all(take, take, give, give)
+
+    assert outcomes_of(test, Level.RACY)[1] == {OutcomeKind.PASSED}
+
+
+def test_timeouts_of_conditions() -> None:
     results: set[tuple[bool, ...]] = set()
 
     def test() -> None:
@@ -167,3 +197,107 @@ def test_conditions_and_timeouts() -> None:
 
     outcomes_of(test, Level.RACY)
     assert results == {(False, False), (True, False), (False, True)}
+
+
+def test_a_timeout_while_the_lock_is_held_is_not_one_while_it_is_free() -> None:
+    # Woken by its timeout, a task that waits for a condition goes on at once or has to wait
+    # for the lock: what the others did before matters.
+    def test() -> None:
+        condition = threading.Condition()
+
+        def look() -> None:
+            with condition:
+                pass
+
+        def wait() -> None:
+            with condition:
+                condition.wait(1.0)
+
+        def wake_and_wait() -> None:
+            with condition:
+                condition.notify()
+            wait()
+
+        run_all(look, wait, wake_and_wait)
+
+    assert outcomes_of(test, Level.ALL)[1] == {OutcomeKind.PASSED}
+
+
+WAITS: dict[str, Callable[[threading.Condition, list[int]], object]] = {
+    "wait": lambda condition, _: condition.wait(1.0),
+    "wait for": lambda condition, given: condition.wait_for(lambda: bool(given), 1.0),
+    "wait for ever": lambda condition, given: given or condition.wait(),
+    "give": lambda condition, given: (given.append(1), condition.notify()),
+    "give to all": lambda condition, given: (given.append(1), condition.notify_all()),
+    "look": lambda _, given: len(given),
+}
+
+
+def results_of_waits(
+    program: tuple[tuple[str, ...], ...], strategy: Strategy, most: int
+) -> tuple[set[str], bool]:
+    """What the tasks see of a condition in ``most`` executions, and whether that was all."""
+    seen: list[str] = []
+
+    def test() -> None:
+        condition = threading.Condition()
+        given: list[int] = []
+        order: list[tuple[int, str, bool]] = []
+
+        def run(me: int) -> None:
+            for name in program[me]:
+                with condition:
+                    order.append((me, name, bool(WAITS[name](condition, given))))
+
+        run_all(*[lambda me=me: run(me) for me in range(len(program))])
+        seen.append(repr(order))
+
+    results: set[str] = set()
+    with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
+        for _ in range(most):
+            plan = strategy.next_plan()
+            if plan is None:
+                return results, True
+            seen.clear()
+            trace = runtime.execute(plan).trace
+            assert trace.divergence is None
+            results.add(seen[0] if seen else trace.outcome.kind.name)
+            strategy.observe(trace)
+    return results, strategy.next_plan() is None
+
+
+@few
+@given(
+    st.lists(
+        st.lists(st.sampled_from(sorted(WAITS)), min_size=1, max_size=2).map(tuple),
+        min_size=2,
+        max_size=3,
+    ).map(tuple)
+)
+def test_waits_with_timeouts_have_all_their_results(program: tuple[tuple[str, ...], ...]) -> None:
+    reduced, is_all = results_of_waits(program, OptimalReduction(), 600)
+    if not is_all:
+        return
+    sampled, _ = results_of_waits(program, RandomWalk(1), 150)
+    assert sampled <= reduced
+    every, is_all = results_of_waits(program, DepthFirst(), 300)
+    assert every == reduced if is_all else every <= reduced
+
+
+def test_what_follows_a_sleep_is_reduced_again() -> None:
+    values: set[int] = set()
+
+    def test() -> None:
+        counter = Counter()
+
+        def sleep_and_add() -> None:
+            time.sleep(0.1)
+            counter.add()
+
+        run_all(sleep_and_add, sleep_and_add)
+        values.add(counter.value)
+
+    executions, _ = outcomes_of(test, Level.RACY)
+    assert values == {1, 2}
+    # Every order of all steps from the first sleep on takes more than 800.
+    assert executions < 100

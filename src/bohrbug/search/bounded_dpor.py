@@ -147,9 +147,11 @@ class BoundedReduction:
         return self.exhausted and not self._beyond_bound and self._tally.is_whole
 
     @property
-    def completed_bound(self) -> int | None:
-        """The largest number of preemptions with which all schedules were covered."""
-        return self._bound if self.exhausted else None
+    def completed(self) -> str | None:
+        """See :class:`~bohrbug.search.strategy.Bounding`."""
+        if self._bound is None or not (self.exhausted and self._tally.is_whole):
+            return None
+        return f"at most {counted(self._bound, 'preemption')}"
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

@@ -9,7 +9,7 @@ the others nobody knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from bohrbug.model.operation import (
     ACQUIRE,
@@ -68,6 +68,7 @@ def was_open(
     type_of: Callable[[Trace, ResourceId], str],
     step: int,
     write_before: Callable[[int, ResourceId], int],
+    several: Collection[tuple[int, ResourceId]],
 ) -> bool | None:
     """Whether an operation would have been possible just before a step on its resource.
 
@@ -78,6 +79,9 @@ def was_open(
         type_of: the type of a resource, "" if that is not known.
         step: it writes the resource of the operation.
         write_before: the write of a resource before a step that touched it, -1 for none.
+        several: steps that did more than one thing with a resource, so that it may have been left
+            in any state: waiting for a condition releases its lock, and may have acquired it just
+            before.
 
     Returns:
         ``None`` if nobody knows.
@@ -99,6 +103,8 @@ def was_open(
         if step < 0:
             # An older resource may have been left in any state.
             return None if resource.startswith("before:") else _AT_FIRST[kind]
+        if (step, resource) in several:
+            return None
         did, on, _ = trace.operations[step]
         if on != resource:
             return _WITHIN.get(did) if kind is ACQUIRE else None

@@ -18,8 +18,8 @@ Tasks that are blocked for ever at the end race in the same way.
 *Order that no resource shows.*  Some steps are taken to conflict with every other
 (:data:`~bohrbug.search.footprint.EVERYTHING`):
 
-- from the first yield of an execution on, every step: what fairness allows depends on the
-  order of all of them (and the step before the yield, which decides who yields when);
+- the step with which a task comes to a yield, and all steps until those have run that it may
+  have to wait for: what fairness allows depends on the order of all of them;
 - the last step of an execution that ends before its tasks do, as after a failed assertion:
   whatever was to come has not happened;
 - a timeout that fires because nothing else can go on;
@@ -160,6 +160,8 @@ class RaceFinder:
         self._barriers: list[int] = []
         self._early: frozenset[int] = frozenset()
         self._types: dict[ResourceId, str] = {}
+        # Steps that did more than one thing with a resource.
+        self._several: set[tuple[int, ResourceId]] = set()
 
     def name(self, task: int) -> TaskId:
         """The id of a task by its number."""
@@ -212,11 +214,10 @@ class RaceFinder:
         self._early = frozenset(trace.early_timeouts) if trace.early_timeouts else frozenset()
         effects = _effects_from(trace, start)
         late = self._late_firings(trace, start, end)
-        ordered = _first_ordered(trace, end)
+        ordered = _ordered_by_fairness(trace, end)
         last_is_final = end == len(names) and _cut_off(trace)
         final = _beginning_of_step(trace, end - 1) if last_is_final else end
-        total = min(ordered, final)
-        plain = not (effects or late or self._barriers)
+        plain = not (effects or late or ordered or self._barriers)
         found: list[Reversal] = []
         for step in range(start, end):
             name = names[step]
@@ -227,7 +228,7 @@ class RaceFinder:
             kind, resource, _ = operations[step]
             is_write = kind.is_write
             footprint = footprint_of(is_write, resource)
-            if plain and step < total and footprint is not EVERYTHING:
+            if plain and step < final and footprint is not EVERYTHING:
                 footprints.append(footprint)
                 all_touched.append(footprint)
                 writer, readers = entry = entry_of(resource, _UNTOUCHED)
@@ -253,8 +254,12 @@ class RaceFinder:
             else:
                 touched = {resource: is_write}
                 for _, _, also, writes in effects.get(step, ()):
+                    if also in touched:
+                        self._several.add((step, also))
                     touched[also] = touched.get(also, False) or writes
-                everything = step >= total or step in late or footprint is EVERYTHING
+                everything = (
+                    step >= final or step in late or step in ordered or footprint is EVERYTHING
+                )
                 if footprint is not EVERYTHING:
                     footprint = self._footprints.of_many(touched)
                 all_touched.append(footprint)
@@ -295,6 +300,8 @@ class RaceFinder:
                 entries[resource] = entry
         while self._barriers and self._barriers[-1] >= start:
             self._barriers.pop()
+        if self._several:
+            self._several = {each for each in self._several if each[0] < start}
 
     def _number_tasks(self, trace: Trace, start: int) -> None:
         new = set(trace.tasks[start:])
@@ -478,7 +485,13 @@ class RaceFinder:
                 possible = True
             else:
                 possible = was_open(
-                    trace, operation, step, self._type_of, writer, self._write_before
+                    trace,
+                    operation,
+                    step,
+                    self._type_of,
+                    writer,
+                    self._write_before,
+                    self._several,
                 )
             if possible is None or possible:
                 return writer, possible is None
@@ -559,11 +572,40 @@ def _beginning_of_step(trace: Trace, step: int) -> int:
     return step
 
 
-def _first_ordered(trace: Trace, end: int) -> int:
-    """The first step from which on the order of all steps matters; ``end`` if there is none."""
+def _ordered_by_fairness(trace: Trace, end: int) -> frozenset[int] | set[int]:
+    """The steps on whose order it may depend what fairness allows.
+
+    That is the step with which a task comes to its yield, and then all steps until those
+    have run that the task may have to wait for (see
+    :class:`~bohrbug.runtime.threads.fairness.Fairness`).  The trace shows the options that
+    fairness left, so that whoever may have been held back counts as one that could run.
+    """
     if True not in trace.yielded:
-        return end
-    return max(_beginning_of_step(trace, trace.yielded.index(True) - 1), 0)
+        return frozenset()
+    ordered: set[int] = set()
+    last_run: dict[TaskId, int] = {}
+    last_yield: dict[TaskId, int] = {}
+    below: dict[TaskId, set[TaskId]] = {}
+    for step, (task, yielded) in enumerate(zip(trace.tasks[:end], trace.yielded, strict=False)):
+        if yielded and step:
+            ordered.update(range(_beginning_of_step(trace, step - 1), step + 1))
+            yielder = trace.tasks[step - 1]
+            since = last_yield.get(yielder, 0)
+            last_yield[yielder] = step
+            below.setdefault(yielder, set()).update(
+                [
+                    other
+                    for other in (*trace.enabled[step], *below)
+                    if other != yielder and last_run.get(other, -1) < since
+                ]
+            )
+        if below:
+            ordered.add(step)
+            for others in below.values():
+                others.discard(task)
+            below = {each: others for each, others in below.items() if others}
+        last_run[task] = step
+    return ordered
 
 
 def _cut_off(trace: Trace) -> bool:

@@ -721,6 +721,15 @@ class Execution:
         if state is not None and self._rows:
             self.effect(state, True)
 
+    def saw(self, state: ResourceState) -> None:
+        """The running step looked at another resource, which tells it nothing of what was before.
+
+        It is an effect, but orders no data accesses: a lock that could not be acquired does not
+        synchronise with who holds it.
+        """
+        if not self.aborting:
+            self.trace.effects.append((len(self._rows) - 1, self.current.id, state.id, False))
+
     def note_gate(self, can_take: bool, can_put: bool, waits: bool) -> None:
         """Before the running step changes a semaphore or a queue: what would block; see Gate."""
         if not self.aborting:

@@ -106,6 +106,9 @@ class _Lock:
                     # Within a wait that ends, for example.
                     execution.effect(self._resource(execution), True)
                 return True
+            if not self._internal:
+                # Somebody else holds it, on which it depends what this task does next.
+                execution.saw(self._resource(execution))
             if not blocking or timeout == 0:
                 return False
         state = self._resource(execution)
