@@ -23,7 +23,7 @@ def test_a_failing_script_is_found_reported_and_replayed(folder: Folder) -> None
 
     assert found.code == 1, found.err
     assert "AssertionError" in found.out
-    assert "It fails when task" in found.out
+    assert "It fails if and only if" in found.out
     assert "the counter says 1" in found.out
     path = folder.reproduction()
     assert f"bohrbug replay {path.relative_to(folder.path)}" in found.out
@@ -176,7 +176,7 @@ def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
         (["run", "json:missing"], "module 'json' has no function 'missing'"),
         (["run", "json:__name__"], "is no function"),
         (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
-        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, dfs"),
+        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor"),
         (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
         (["run", "--scope", "+", "json:loads"], "names no module"),
         (["run", "--no-such", "json:loads"], "No such option"),
