@@ -176,7 +176,7 @@ def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
         (["run", "json:missing"], "module 'json' has no function 'missing'"),
         (["run", "json:__name__"], "is no function"),
         (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
-        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor"),
+        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor, dfs"),
         (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
         (["run", "--scope", "+", "json:loads"], "names no module"),
         (["run", "--no-such", "json:loads"], "No such option"),

@@ -33,8 +33,18 @@ from bohrbug.cli.exploring import (
     showing_options,
     usage_error,
 )
+from bohrbug.cli.native import (
+    command as native_command,
+)
+from bohrbug.cli.native import (
+    explore_native,
+    is_native,
+    native_options,
+    replay_command_of,
+)
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.debugger import ReplayDebugger
+from bohrbug.exploration.native import KIND as NATIVE
 from bohrbug.exploration.replaying import Replay, replay
 from bohrbug.exploration.reproduction import (
     DIRECTORY,
@@ -63,11 +73,24 @@ def main() -> None:
     """
 
 
+class _RunCommand(click.Command):
+    """Keeps the command line as it was given: whether there is a ``--`` in it matters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_RAW] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+_RAW = "bohrbug.arguments"
+
+
 @main.command(
+    cls=_RunCommand,
     context_settings={"allow_interspersed_args": False},
     epilog=EXIT_CODES,
 )
 @exploration_options
+@native_options
 @click.option("--resume", "go_on", is_flag=True, help="Go on with what was interrupted.")
 @showing_options
 @click.argument("program")
@@ -79,14 +102,26 @@ def run(
     as_json: bool,
     verbose: bool,
     quiet: bool,
+    check: str | None,
+    same_output: bool,
+    exit_code: int | None,
     **given: Any,
 ) -> None:
-    """Explore a script, or a function given as module:function.
+    """Explore a script, a function given as module:function, or a native program after "--".
 
     A script is executed as __main__ with its ARGUMENTS again and again; an uncaught exception or an
-    exit code other than 0 is a failure.
+    exit code other than 0 is a failure. A native program is started again and again, with its
+    threads under control; a deadlock, a fatal signal, and an exit code other than that of the first
+    execution are failures.
     """
     options = explore_options(given)
+    if is_native(program, arguments, click.get_current_context().meta[_RAW]):
+        if go_on:
+            usage_error("explorations of native programs can't be resumed")
+        native = native_command(program, arguments, check, same_output, exit_code)
+        explore_native(native, options, Showing(as_json, verbose, quiet))
+    if check is not None or same_output or exit_code is not None:
+        usage_error("--check, --same-output and --exit-code are for native programs")
     try:
         test = program_named(program, arguments)
     except ProgramError as error:
@@ -158,6 +193,12 @@ def replay_command(file: Path, with_pdb: bool, times: int, verbose: bool) -> Non
     reproduction = _reproduction(file)
     if reproduction.target.get("kind") == "pytest":
         leave(_replay_with_pytest(file, reproduction, with_pdb, times, verbose))
+    if reproduction.target.get("kind") == NATIVE:
+        replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
+        if replayed.reproduced:
+            _show_replayed(reproduction, printed)
+        click.echo(replay_words(reproduction, replayed))
+        leave(replay_exit_code(replayed))
     try:
         test = program_of(reproduction.target)
     except ProgramError as error:

@@ -178,18 +178,32 @@ def explore(
             usage_error(str(error))
     for failure in result.reproducible:
         write_reproduction(explorer, failure, subject.target)
+    tell(result, output.text, showing, store)
+
+
+def tell(
+    result: Result, printed: str, showing: Showing, store: ExplorationStore | None = None
+) -> NoReturn:
+    """Print a result, and exit.
+
+    Parameters:
+        result: of the exploration.
+        printed: by the failing execution.
+        showing: what is shown.
+        store: where the exploration is kept, if it is.
+    """
     code = _exit_code(result)
-    if as_json:
+    if showing.as_json:
         click.echo(json.dumps({**result_to_json(result), "exit_code": code}, indent=1))
     else:
-        _show(result, output.text, verbose)
+        _show(result, printed, showing.verbose)
         _show_how_to_go_on(result, store)
     leave(code)
 
 
-def _show_how_to_go_on(result: Result, store: ExplorationStore) -> None:
+def _show_how_to_go_on(result: Result, store: ExplorationStore | None) -> None:
     """What to type to resume an exploration that did not come to its end."""
-    if store.path.is_file():
+    if store is not None and store.path.is_file():
         how = "Interrupted. To go on:" if result.interrupted else "To go on, with more time:"
         more = "" if result.interrupted else " --seconds none"
         click.echo(f"\n{how} bohrbug resume {shlex.quote(str(store.path))}{more}")

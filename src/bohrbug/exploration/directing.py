@@ -42,7 +42,9 @@ class Directing:
         self._execute = execute
         self._has_ended = has_ended
         self._looks_for_races = options.level != Level.SYNC.value and options.races != "ignore"
-        self._predictor = Predictor(options.predict)
+        # Other runtimes can't be told to keep orderings.
+        can_direct = isinstance(runtime, ThreadsRuntime)
+        self._predictor = Predictor(options.predict if can_direct else 0)
         self.is_under_way = False
 
     @property
@@ -56,7 +58,7 @@ class Directing:
 
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
-        if self._has_ended() or not self._looks_for_races:
+        if self._has_ended() or not (self._looks_for_races and self._predictor.budget):
             return
 
         def execute(plan: Plan, detector: Any) -> Trace:

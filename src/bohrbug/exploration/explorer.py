@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
@@ -18,11 +19,12 @@ from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Executed, Level, ThreadsRuntime
 from bohrbug.search.divisible import is_divisible
@@ -60,6 +62,8 @@ class Explorer:
             hangs and can't be ended: such as to end the process.
         keeper: keeps the exploration in a file, so that it can be resumed.
         remembered: failing schedules of earlier runs, tried first.
+        runtime: what executes the plans; by default the threads runtime, with ``function``.
+            Another one can have neither keeper nor remembered schedules nor workers.
         settle: called in each worker process with its number, before it begins: such as to
             give it an own place for what the test writes.
     """
@@ -74,6 +78,7 @@ class Explorer:
         *,
         keeper: Keeper | None = None,
         remembered: Sequence[Remembered] = (),
+        runtime: Runtime | None = None,
         settle: Callable[[int], object] | None = None,
     ) -> None:
         self.options = options
@@ -82,12 +87,17 @@ class Explorer:
         self._on_stuck = on_stuck
         self._remembered = remembered
         self._settle = settle
-        self.runtime: ThreadsRuntime = threads_subject(
-            partial(_from_a_seed, function),
-            options.settings(),
-            Level(options.level),
-            Scope(options.scope),
-            options.invariant,
+        # What only the threads runtime has serves keepers, remembered schedules and workers.
+        self.runtime: ThreadsRuntime = (
+            cast(ThreadsRuntime, runtime)
+            if runtime is not None
+            else threads_subject(
+                partial(_from_a_seed, function),
+                options.settings(),
+                Level(options.level),
+                Scope(options.scope),
+                options.invariant,
+            )
         )
         self.strategy: Strategy = strategy_named(
             options.strategy,
@@ -96,7 +106,7 @@ class Explorer:
                 options.seed,
                 options.bound,
                 options.depth,
-                every_state=options.invariant is not None,
+                sees_all=not unseen(options),
             ),
         )
         # What can't be saved can't be kept.
@@ -108,7 +118,7 @@ class Explorer:
             options, self.runtime, self.findings, self._execute, lambda: self.has_ended
         )
         # Whether what the accesses of the test are has been seen.
-        self._primed = options.level == Level.SYNC.value
+        self._primed = options.level == Level.SYNC.value or runtime is not None
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
         self._hung = ""

@@ -17,6 +17,7 @@ from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.race_classes import pattern_of
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
 
 CONFIRMATIONS = 3
@@ -47,7 +48,7 @@ class Findings:
         self,
         options: ExploreOptions,
         result: Result,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy_name: Callable[[], str],
         is_interrupted: Callable[[], bool],
     ) -> None:
@@ -126,9 +127,14 @@ class Findings:
         if not fresh:
             return trace.races
         described = list(fresh.values())
-        if self._witnessed < WITNESSED and not self._is_interrupted():
+        runtime = self._runtime
+        if (
+            isinstance(runtime, ThreadsRuntime)
+            and self._witnessed < WITNESSED
+            and not self._is_interrupted()
+        ):
             self._witnessed += 1
-            described = with_both_stacks(self._runtime, trace, described)
+            described = with_both_stacks(runtime, trace, described)
         told = {race_key(race): replace(race, pattern=pattern_of(race)) for race in described}
         return [told.get(race_key(race), race) for race in trace.races]
 
@@ -259,7 +265,9 @@ class Findings:
 
     def _find_cause(self, failure: Failure) -> None:
         options = self._options
-        if options.causes and not self._is_interrupted():
+        # Only the threads runtime can be told to keep orderings.
+        has_orders = isinstance(self._runtime, ThreadsRuntime)
+        if has_orders and options.causes and not self._is_interrupted():
             budget = Budget.of(options.causes, options.causes_seconds)
             failure.cause = find_cause(failure.trace, self._replay_once, budget)
 
@@ -269,6 +277,8 @@ class Findings:
     def finish(self) -> None:
         """Find out on which builds of Python each failure can happen."""
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
+            return
+        if not isinstance(self._runtime, ThreadsRuntime):
             return
         for failure in self._result.failures:
             if failure.outcome.kind is OutcomeKind.RACE:

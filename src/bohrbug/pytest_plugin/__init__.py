@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bohrbug.pytest_plugin.message_options import add_message_options
 from bohrbug.settings import OPTIONS
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         help="with --bohrbug-replay: replay so many times",
     )
+    add_message_options(group)
     group.addoption(
         "--bohrbug-forget",
         action="store_true",
@@ -82,6 +84,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from bohrbug.pytest_plugin.plugin import register
 
         register(config)
+    if config.getoption("bohrbug_record") or config.getoption("bohrbug_replay_messages"):
+        _leave_our_asserts_alone(config)
+        from bohrbug.pytest_plugin.messages import register as register_messages
+
+        register_messages(config)
 
 
 def _leave_our_asserts_alone(config: pytest.Config) -> None:

@@ -369,4 +369,4 @@ def render_result(
         paper.gap()
     if draw_unconfirmed(paper, result, verbose=verbose):
         paper.gap()
-    draw_verdict(paper, result)
+    draw_verdict(paper, result, verbose=verbose)

@@ -41,8 +41,8 @@ class Options:
         steps: branch at the first so many steps of an execution: ``bpor``, ``dfs``, ``dpor``,
             ``idb``, ``ipb``, ``uniform``.
         plan: what to replay: ``replay``.
-        every_state: the test looks at the states between two steps, which differ between
-            schedules that partial-order reduction takes for the same: ``auto``.
+        sees_all: the happens-before graph has all that the test depends on, so that
+            partial-order reduction proves something: ``auto``.
     """
 
     executions: int | None = None
@@ -51,7 +51,7 @@ class Options:
     depth: int | None = None
     steps: int = BRANCHING_LIMIT
     plan: Plan | None = None
-    every_state: bool = False
+    sees_all: bool = True
 
     @property
     def depths(self) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ def _auto(options: Options) -> Auto:
 
     return Auto(
         [
-            DepthFirst(options.steps) if options.every_state else OptimalReduction(options.steps),
+            OptimalReduction(options.steps) if options.sees_all else DepthFirst(options.steps),
             PreemptionBounding(options.bound, steps=options.steps),
             DelayBounding(options.bound, steps=options.steps),
         ],

@@ -8,7 +8,7 @@ import marshal
 import zlib
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from types import CodeType
 from typing import Any, Protocol, Self
@@ -18,6 +18,7 @@ from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.plan import NonPreemptive, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Executed as Executed
 from bohrbug.runtime.threads import futures, thread_functions, thread_state
 from bohrbug.runtime.threads.execution import Execution, Explainer, Settings
 from bohrbug.runtime.threads.installation import installation
@@ -189,26 +190,6 @@ class _SpinSink:
     def breaker(self) -> None:
         """See :class:`AccessMonitor`."""
         self._usual.breaker()
-
-
-@dataclass(slots=True)
-class Executed:
-    """What :meth:`ThreadsRuntime.execute` tells besides the trace.
-
-    Parameters:
-        trace: of the execution.
-        new_points: places that became scheduling points through it; executions
-            from now on have more steps than before.
-        tasks: how many tasks there were.
-        beyond_gil: see :attr:`Execution.beyond_gil`.
-        nudged: see :meth:`Execution.yield_in_spin`.
-    """
-
-    trace: Trace
-    new_points: int
-    tasks: int
-    beyond_gil: tuple[int, ...] = ()
-    nudged: bool = False
 
 
 FIRST_PATIENCE = 1.0
