@@ -23,7 +23,7 @@ def test_a_failing_script_is_found_reported_and_replayed(folder: Folder) -> None
 
     assert found.code == 1, found.err
     assert "AssertionError" in found.out
-    assert "It fails when task" in found.out
+    assert "It fails if and only if" in found.out
     assert "the counter says 1" in found.out
     path = folder.reproduction()
     assert f"bohrbug replay {path.relative_to(folder.path)}" in found.out

@@ -21,7 +21,7 @@ def test_xdist(folder: Folder) -> None:
     folder.write("test_b.py", LOCKED)
     done = folder.pytest("--bohrbug", "-n", "2", "-v")
     assert "1 failed, 1 passed" in done.out, done.out
-    assert "It fails when task" in done.out
+    assert "It fails if and only if" in done.out
     assert "2 tests explored, 2 of them with several tasks" in done.out
     assert "PASSED (holds" in done.out
     path = folder.reproduction()
@@ -89,4 +89,4 @@ def test_junit(folder: Folder) -> None:
     folder.pytest("--bohrbug", "--junit-xml=junit.xml")
     xml = (folder.path / "junit.xml").read_text(encoding="utf-8")
     assert 'name="bohrbug" value="failed: ' in xml
-    assert "It fails when task" in xml
+    assert "It fails if and only if" in xml

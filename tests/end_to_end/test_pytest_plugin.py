@@ -18,7 +18,7 @@ def test_a_failure_is_reported_and_replayed_in_a_new_process(folder: Folder) -> 
     found = folder.pytest("--bohrbug")
 
     assert found.code == 1, found.out
-    assert "It fails when task" in found.out
+    assert "It fails if and only if" in found.out
     assert "the counter says 1" in found.out
     assert "verdicts: failed: 1" in found.out
     assert re.search(r"FAILED test_counter.py::test_add - Assert", found.out)
@@ -577,7 +577,7 @@ def test_an_interrupt_ends_the_session_and_keeps_findings(folder: Folder) -> Non
     done = interrupt(folder, command, "ran")
     assert done.code == 2, done.out
     assert "KeyboardInterrupt" in done.out
-    assert "It fails when task" in done.out
+    assert "It fails if and only if" in done.out
     assert "1 failed" in done.out
     assert "executed" not in done.out
     assert folder.reproduction().is_file()

@@ -87,3 +87,40 @@ def test_bad_arguments_are_refused() -> None:
     ):
         with pytest.raises((TypeError, AttributeError)):
             call(*arguments)
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_what_a_gil_build_can_do_is_told_alike_with_and_without_it(pure: str) -> None:
+    program = """
+import threading, bohrbug
+
+class Shop:
+    def __init__(self):
+        self.tickets = 1
+        self.sold = []
+    def buy(self):
+        if self.tickets > 0:
+            self.tickets -= 1
+            self.sold.append(1)
+
+def test():
+    shop = Shop()
+    buyers = [threading.Thread(target=shop.buy) for _ in range(2)]
+    for each in buyers:
+        each.start()
+    for each in buyers:
+        each.join()
+    assert len(shop.sold) == 1
+
+(failure,) = bohrbug.explore(test, scope=("__main__",)).failures
+print(failure.interpreter.name)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "BOHRBUG_PURE_PYTHON": pure}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "FREE_THREADED\n", done.stderr

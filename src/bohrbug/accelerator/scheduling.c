@@ -329,7 +329,7 @@ static Progress
 decide(PyObject *self, PyObject *running, PyObject **chosen)
 {
     PyObject *enabled[MOST_TASKS];
-    if (EXECUTION(YIELDING) != Py_False || EXECUTION(SPINNING) != Py_False ||
+    if (EXECUTION(MINDS_GIL) != Py_False || EXECUTION(YIELDING) != Py_False || EXECUTION(SPINNING) != Py_False ||
         slot_get(EXECUTION(FAIRNESS), fairness_slots[FAIRNESS_ACTIVE]) != Py_False)
         return RARE;
     PyObject *rows = EXECUTION(ROWS);
@@ -567,7 +567,7 @@ static Progress
 try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
 {
     PyObject *task = EXECUTION(CURRENT);
-    if (EXECUTION(ABORTING) != Py_False || EXECUTION(GIL) != Py_False ||
+    if (EXECUTION(ABORTING) != Py_False || EXECUTION(MINDS_GIL) != Py_False ||
         EXECUTION(ATOMIC) != zero || EXECUTION(SUSPENDED) != zero || TASK(task, INSIDE) != zero ||
         PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
         return RARE;

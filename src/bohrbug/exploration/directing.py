@@ -59,7 +59,7 @@ class Directing:
 
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
-        if self._has_ended() or not self._looks_for_races:
+        if self._has_ended() or not (self._looks_for_races and self._predictor.budget):
             return
 
         def execute(plan: Plan, detector: Any) -> Trace:

@@ -393,7 +393,8 @@ class Explorer:
                 self._lessons.append(Plan())
             if self.options.races != "ignore":
                 self.findings.note_races(executed.trace)
-        return self.findings.replay(Plan())
+        again = self.findings.replay(Plan())
+        return again if again.outcome.signature() == trace.outcome.signature() else trace
 
     def _note_divergence(self, count: int, words: str) -> None:
         if not self.result.diverged:
