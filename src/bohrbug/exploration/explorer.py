@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from bohrbug.exploration.minimise import early_timeouts, minimise
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.program_text import texts_of_points
 from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
@@ -366,6 +367,7 @@ class Explorer:
         return trace.outcome.signature() == signature and trace.divergence is None
 
     def _failure(self, trace: Trace, confirmed: int) -> Failure:
+        points = self.runtime.point_keys()
         return Failure(
             trace.outcome,
             trace,
@@ -376,7 +378,8 @@ class Explorer:
             essential=tuple(trace.preemptions()),
             confirmed=confirmed,
             early_timeouts=early_timeouts(trace),
-            points=tuple(self.runtime.point_keys()),
+            points=tuple(points),
+            accesses=texts_of_points(points, self.runtime.points),
         )
 
     def _strategy_name(self) -> str:

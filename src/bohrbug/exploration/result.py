@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from bohrbug.exploration.program_text import PointText
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.outcome import Outcome, Race
 from bohrbug.model.plan import Plan
@@ -44,6 +45,7 @@ class Failure:
         occurrences: executions of the exploration that failed in the same way.
         points: the data accesses that were scheduling points, each with file
             name, function, its first line, and offset in bytes.
+        accesses: what each of these looks like in the source.
         reproduction: the file that replays it, once written.
     """
 
@@ -59,6 +61,7 @@ class Failure:
     early_timeouts: tuple[int, ...] = ()
     occurrences: int = 1
     points: tuple[tuple[str, str, int, int], ...] = ()
+    accesses: tuple[PointText, ...] = ()
     reproduction: Path | None = None
 
 

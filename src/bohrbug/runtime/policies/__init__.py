@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bohrbug.model.plan import (
+    Aligned,
     NonPreemptive,
     PartialOrder,
     Policy,
@@ -15,6 +16,7 @@ from bohrbug.model.plan import (
     UniformRandom,
     WeightedRandom,
 )
+from bohrbug.runtime.policies.aligned import AlignedDecider
 from bohrbug.runtime.policies.basic import (
     NonPreemptiveDecider,
     PriorityDecider,
@@ -54,3 +56,5 @@ def decider_for(policy: Policy, effects: Sequence[Effect] = ()) -> Decider:
             return ReadsFromDecider(policy)
         case Sleeping():
             return SleepingDecider(policy, effects)
+        case Aligned():
+            return AlignedDecider(policy)
