@@ -196,9 +196,10 @@ class _Replays:
         """The plan of the file still holds; but what it does reads differently now."""
         reproduction = self._reproduction
         recorded = reproduction.failure
-        texts = texts_of_points(
-            reproduction.points,
-            [place for place in self._places if place_key(place) in reproduction.points],
+        now = {place_key(place): PointText.of(place) for place in self._places_recorded()}
+        texts = tuple(
+            now.get(key, text)
+            for key, text in zip(reproduction.points, reproduction.accesses, strict=False)
         )
         failure = replace(
             recorded, outcome=replayed.trace.outcome, trace=replayed.trace, accesses=texts
@@ -250,13 +251,13 @@ class _Replays:
         reproduction = self._reproduction
         if not reproduction.accesses:
             return reproduction.points, []
-        files = {key[0] for key in reproduction.points}
-        candidates = {
-            place_key(place): PointText.of(place)
-            for place in self._places
-            if place[0].co_filename in files
-        }
+        candidates = {place_key(place): PointText.of(place) for place in self._places_recorded()}
         return align_points(reproduction.points, reproduction.accesses, candidates, alignment)
+
+    def _places_recorded(self) -> list[Place]:
+        """The data accesses in the files in which some were scheduling points."""
+        files = {key[0] for key in self._reproduction.points}
+        return [place for place in self._places if place[0].co_filename in files]
 
 
 def _repeated(runtime: ThreadsRuntime, expected: Failure, times: int) -> Replay:
