@@ -206,6 +206,14 @@ def _likeness(one: list[str], other: list[str]) -> float:
     return SequenceMatcher(None, "\n".join(one), "\n".join(other), autojunk=False).ratio()
 
 
+def _line_likeness(one: str, other: str) -> float:
+    """How much of two lines of one function is equal; its header is its header."""
+    for keyword in ("def ", "async def ", "class "):
+        if one.startswith(keyword) and other.startswith(keyword):
+            return 1.0
+    return _likeness([one], [other])
+
+
 def _texts(lines: _Numbered) -> list[str]:
     return [text for _, text in lines]
 
@@ -225,10 +233,10 @@ def _same_lines(before: _Numbered, after: _Numbered) -> dict[int, int]:
             for number, text in before[first:last]:
                 best = max(
                     range(start, new_last),
-                    key=lambda at: _likeness([text], [after[at][1]]),
+                    key=lambda at: _line_likeness(text, after[at][1]),
                     default=None,
                 )
-                if best is not None and _likeness([text], [after[best][1]]) >= SIMILAR:
+                if best is not None and _line_likeness(text, after[best][1]) >= SIMILAR:
                     found[number] = after[best][0]
                     start = best + 1
     return found
