@@ -249,13 +249,15 @@ def replay_command(file: Path, with_pdb: bool, times: int, update: bool, verbose
     if reproduction.target.get("kind") == "pytest":
         replayed = _replayed_with_pytest(file, reproduction, with_pdb, times, verbose)
     else:
-        replayed = _replayed(reproduction, with_pdb, times, verbose)
+        replayed = _replayed(reproduction, with_pdb, times, update, verbose)
     if update:
         click.echo(_update(file, reproduction, replayed))
     _leave(replay_exit_code(replayed))
 
 
-def _replayed(reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool) -> Replay:
+def _replayed(
+    reproduction: Reproduction, with_pdb: bool, times: int, update: bool, verbose: bool
+) -> Replay:
     try:
         test = _program_of(reproduction)
     except ProgramError as error:
@@ -269,7 +271,7 @@ def _replayed(reproduction: Reproduction, with_pdb: bool, times: int, verbose: b
             debugger.close()
     if replayed.reproduced and not with_pdb:
         _show_replayed(failure_replayed(reproduction, replayed), reproduction.test, output.text)
-    click.echo(replay_words(reproduction, replayed))
+    click.echo(replay_words(reproduction, replayed, update))
     return replayed
 
 

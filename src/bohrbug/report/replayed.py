@@ -23,8 +23,14 @@ def failure_replayed(reproduction: Reproduction, replayed: Replay) -> Failure:
     return reproduction.failure if edit is None or edit.failure is None else edit.failure
 
 
-def replay_words(reproduction: Reproduction, replayed: Replay) -> str:
-    """What a replay gave, and if the program was edited, what does not fit any more."""
+def replay_words(reproduction: Reproduction, replayed: Replay, updating: bool = False) -> str:
+    """What a replay gave, and if the program was edited, what does not fit any more.
+
+    Parameters:
+        reproduction: from the file.
+        replayed: what the replay gave.
+        updating: the file is written anew, so that nobody need be told how to do that.
+    """
     edit = replayed.edit
     if edit is None:
         return _tally(reproduction.failure, replayed)
@@ -34,7 +40,7 @@ def replay_words(reproduction: Reproduction, replayed: Replay) -> str:
         how = "after re-aligning" if edit.aligned else "with the schedule of the file"
         lines.append(f"{how}, the same failure: {_tally(edit.failure, replayed)}")
         path = reproduction.failure.reproduction
-        if path is not None and replayed.reproduced == replayed.times:
+        if path is not None and not updating and replayed.reproduced == replayed.times:
             command = f"bohrbug replay {shlex.quote(display_path(str(path)))} --update"
             lines.append(f"write the new schedule over the file: {command}")
     elif replayed.passes:
