@@ -9,6 +9,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 ACCELERATOR = Path("src", "bohrbug", "accelerator")
+SHIM = Path("src", "bohrbug", "runtime", "posix", "shim")
 
 
 def extensions() -> list[Extension]:
@@ -30,4 +31,31 @@ def extensions() -> list[Extension]:
     ]
 
 
-setup(ext_modules=extensions())
+def shim() -> list[Extension]:
+    """The library that native programs preload: no extension of Python, but built in the same way.
+
+    Its flags are those of ``bohrbug.runtime.posix.build``.
+    """
+    if not sys.platform.startswith("linux"):
+        return []
+    return [
+        Extension(
+            "bohrbug.runtime.posix._shim",
+            sorted(path.as_posix() for path in SHIM.glob("*.c")),
+            depends=sorted(path.as_posix() for path in SHIM.glob("*.h")),
+            define_macros=[("_GNU_SOURCE", None)],
+            undef_macros=["_FORTIFY_SOURCE"],
+            extra_compile_args=[
+                "-std=gnu11",
+                "-fvisibility=hidden",
+                "-fexceptions",
+                "-Wall",
+                "-Wextra",
+            ],
+            libraries=["dl", "pthread"],
+            optional=True,
+        )
+    ]
+
+
+setup(ext_modules=[*extensions(), *shim()])

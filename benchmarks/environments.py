@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -82,13 +83,23 @@ def prepare(tool: Tool, base_python: Path, cache: Path) -> Environment:
     requirement = ["-e", str(ROOT)] if tool is BOHRBUG else [tool.requirement or ""]
     finished = folder / "finished"
     wanted = " ".join(requirement)
+    if tool is BOHRBUG:
+        wanted += f" {_digest_of_what_is_compiled()}"
     if not finished.exists() or finished.read_text() != wanted:
         print(f"making an environment for {tool.name} in {folder}", file=sys.stderr)
         subprocess.run([base_python, "-m", "venv", "--clear", folder], check=True)
-        if wanted:
+        if tool.requirement or tool is BOHRBUG:
             subprocess.run([python, "-m", "pip", "install", "--quiet", *requirement], check=True)
         finished.write_text(wanted)
     return Environment(tool, python)
+
+
+def _digest_of_what_is_compiled() -> str:
+    """Changes with the sources that the environment has to be made anew for."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "src").rglob("*.[ch]")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def run(environment: Environment, arguments: Sequence[str], timeout: float) -> dict[str, Any]:

@@ -268,11 +268,36 @@ def run(arguments: argparse.Namespace) -> tuple[list[Trial], list[TwinTrial]]:
         for number, finished in enumerate(as_completed(broken), 1):
             trials.append(finished.result())
             if number % 50 == 0:
+                _write(arguments, trials, twins)
                 print(f"{number:,} of {len(broken):,} trials", file=sys.stderr, flush=True)
         twins = [each.result() for each in correct]
     order = {name: number for number, name in enumerate(SUITE)}
     trials.sort(key=lambda each: (order[each.program], each.strategy, each.seed))
     return trials, twins
+
+
+def _conditions(arguments: argparse.Namespace) -> dict[str, object]:
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "seeds": arguments.seeds,
+        "limit": arguments.limit,
+        "seconds": arguments.seconds,
+    }
+
+
+def _write(
+    arguments: argparse.Namespace, trials: Sequence[Trial], twins: Sequence[TwinTrial]
+) -> None:
+    """Write what there is so far: a long run may be stopped."""
+    if arguments.json is None:
+        return
+    document = {
+        "conditions": _conditions(arguments),
+        "trials": [asdict(trial) for trial in trials],
+        "twins": [asdict(twin) for twin in twins],
+    }
+    arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def _print(
@@ -314,21 +339,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         _print(arguments, [document["conditions"] for document in documents], trials, twins)
         return
     trials, twins = run(arguments)
-    conditions = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "python": platform.python_version(),
-        "seeds": arguments.seeds,
-        "limit": arguments.limit,
-        "seconds": arguments.seconds,
-    }
-    if arguments.json is not None:
-        document = {
-            "conditions": conditions,
-            "trials": [asdict(trial) for trial in trials],
-            "twins": [asdict(twin) for twin in twins],
-        }
-        arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    _print(arguments, [conditions], trials, twins)
+    _write(arguments, trials, twins)
+    _print(arguments, [_conditions(arguments)], trials, twins)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bohrbug.api import BohrbugFailure, choose, explore, explored
     from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+    from bohrbug.runtime.channels.programs import record, replay_messages
+    from bohrbug.runtime.channels.replaying import DesynchronisationError
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BohrbugFailure",
+    "DesynchronisationError",
     "Failure",
     "Result",
     "Verdict",
@@ -20,6 +23,8 @@ __all__ = [
     "choose",
     "explore",
     "explored",
+    "record",
+    "replay_messages",
 ]
 
 _HOMES = {
@@ -27,6 +32,9 @@ _HOMES = {
     "choose": "bohrbug.api",
     "explore": "bohrbug.api",
     "explored": "bohrbug.api",
+    "DesynchronisationError": "bohrbug.runtime.channels.replaying",
+    "record": "bohrbug.runtime.channels.programs",
+    "replay_messages": "bohrbug.runtime.channels.programs",
     "Failure": "bohrbug.exploration.result",
     "Result": "bohrbug.exploration.result",
     "Verdict": "bohrbug.exploration.result",

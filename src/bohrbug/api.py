@@ -10,8 +10,9 @@ from pathlib import Path
 from sys import _getframe
 from typing import Any, ParamSpec
 
-from bohrbug.exploration.explorer import Explorer, Progress
+from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.runtime.threads.control import controlled

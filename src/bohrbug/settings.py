@@ -121,7 +121,10 @@ OPTIONS: tuple[Option, ...] = (
         "strategy",
         str,
         "How schedules are chosen; auto is a portfolio of all others.",
-        ("auto", "dfs", "dpor", "idb", "ipb", "pct", "pos", "random", "rff", "surw", "uniform"),
+        (
+            *("auto", "bpor", "dfs", "dpor", "idb", "ipb"),
+            *("pct", "pos", "random", "rff", "surw", "uniform"),
+        ),
     ),
     Option("executions", int, "The budget in executions."),
     Option("seconds", float, "The budget in seconds of real time.", may_be_none=True),
@@ -163,6 +166,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("minimise", bool, "Reduce failures to the fewest preemptions."),
     Option("max_steps", int, "Steps after which an execution is a livelock."),
     Option("hang_seconds", float, "Real seconds without progress after which it is a hang."),
+    Option("workers", int, "Processes that explore at the same time."),
 )
 """All options, in the order in which help texts list them."""
 

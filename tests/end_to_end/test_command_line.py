@@ -185,7 +185,7 @@ def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
         (["run", "json:missing"], "module 'json' has no function 'missing'"),
         (["run", "json:__name__"], "is no function"),
         (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
-        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, dfs"),
+        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor, dfs"),
         (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
         (["run", "--scope", "+", "json:loads"], "names no module"),
         (["run", "--no-such", "json:loads"], "No such option"),
@@ -295,7 +295,7 @@ def test_an_interrupt_keeps_what_was_found(folder: Folder) -> None:
     assert done.code == 1, done.out + done.err
     assert "AssertionError" in done.out
     assert "(interrupted)" in done.out
-    assert "To explore again, from the start: bohrbug run --keep-going" in done.out
+    assert "To go on: bohrbug resume .bohrbug/counter.py-" in done.out
     assert not done.err
     assert folder.reproduction().is_file()
 

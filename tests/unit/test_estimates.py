@@ -176,7 +176,7 @@ def test_the_share_of_a_depth_first_search_grows_to_the_whole(lengths: list[int]
     while (plan := strategy.next_plan()) is not None:
         strategy.observe(execute(program, plan))
         executed += 1
-        shares.append(share_of_tree(strategy._path.levels()))
+        shares.append(share_of_tree(strategy._subtrees.levels()))
     assert shares == sorted(shares)
     # All but the last leaf are done, and with it the tree is.
     assert strategy.exhausted

@@ -104,6 +104,10 @@ def test_executions_with_too_few_steps_in_mind_do_not_count() -> None:
         strategy.next_plan()
         strategy.observe(trace)
     assert strategy.miss_probabilities() == {1: 1.0}
+    # What was learned takes effect with the next generation, at the fifth PCT execution.
+    strategy.next_plan()
+    strategy.observe(long)
+    assert strategy.miss_probabilities() == {1: 1.0}
     strategy.next_plan()
     strategy.observe(long)
     assert strategy.miss_probabilities() == {1: 0.5}
@@ -159,7 +163,8 @@ def test_the_default_has_a_name() -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(
-        ValueError, match="auto, dfs, dpor, idb, ipb, pct, pos, random, replay, rff, surw, uniform"
+        ValueError,
+        match="auto, bpor, dfs, dpor, idb, ipb, pct, pos, random, replay, rff, surw, uniform",
     ):
         strategy_named("magic")
 

@@ -42,6 +42,8 @@ from bohrbug.model.plan import (
     Priorities,
     ReadsFrom,
     Segments,
+    Sleeper,
+    Sleeping,
     UniformRandom,
     WeightedRandom,
 )
@@ -135,6 +137,19 @@ policies = st.one_of(
     st.builds(
         Segments,
         st.lists(st.tuples(st.sampled_from(["0", "0.1", "0.2"]), st.integers(1, 9))).map(tuple),
+    ),
+    st.builds(
+        Sleeping,
+        st.lists(
+            st.builds(
+                Sleeper,
+                st.sampled_from(["0.1", "0.2"]),
+                st.just(("0:1",)),
+                st.just(("0:2", "0:3")),
+                st.booleans(),
+            )
+        ).map(tuple),
+        st.sampled_from([None, "0.1"]),
     ),
     st.builds(Priorities, st.integers(), st.integers(1, 9), st.integers(1, 10**6)),
 )

@@ -271,3 +271,54 @@ def test_a_function_that_can_not_be_rewritten_is_a_caveat(
     verdict = bohrbug.explore(test).verdict
     assert verdict.kind is VerdictKind.NO_FAILURE_FOUND
     assert verdict.caveats == ("data accesses in f at a.py:1 were not seen: it is odd",)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"level": "sync"}, {"interpreter": "gil"}, {"invariant": lambda: True}],
+    ids=["sync", "gil", "invariant"],
+)
+def test_a_reduction_proves_nothing_where_the_graph_has_not_everything(
+    options: dict[str, object],
+) -> None:
+    import threading
+
+    def test() -> None:
+        values = {"x": 0}
+
+        def write(value: int) -> None:
+            if values["x"] == 0:
+                values["x"] = value
+
+        threads = [threading.Thread(target=write, args=(value,)) for value in (1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    reduced = bohrbug.explore(test, strategy="dpor", executions=2_000, **options).verdict
+    assert reduced.kind is VerdictKind.NO_FAILURE_FOUND
+    assert any("happens-before graph" in caveat for caveat in reduced.caveats)
+    whole = bohrbug.explore(test, executions=2_000, **options)
+    # Proved by executing every schedule, if at all.
+    assert whole.verdict.kind is not VerdictKind.HOLDS or whole.executions > 5
+
+
+def test_the_order_of_accesses_that_are_not_in_the_graph_is_varied() -> None:
+    import threading
+
+    def test() -> None:
+        values = {"x": 0}
+
+        def write(value: int) -> None:
+            values["x"] = value
+
+        threads = [threading.Thread(target=write, args=(value,)) for value in (1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert values["x"] == 2
+
+    for options in ({"level": "sync"}, {"interpreter": "gil"}):
+        assert bohrbug.explore(test, executions=500, minimise=False, **options).failed

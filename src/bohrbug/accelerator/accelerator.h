@@ -117,6 +117,10 @@ PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 
+/* -- branching.c ---------------------------------------------------------------- */
+
+PyObject *branches(PyObject *module, PyObject *arguments);
+
 /* -- heap.c --------------------------------------------------------------------- */
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);

@@ -234,13 +234,12 @@ init_method(PyObject *self, PyObject *Py_UNUSED(nothing))
 PyObject *
 use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *lock;
-    if (!PyArg_ParseTuple(arguments, "OOO!", &lock, &allocate_lock, &PyFrozenSet_Type,
-                          &internal_modules) ||
+    PyObject *lock, *allocate, *modules;
+    if (!PyArg_ParseTuple(arguments, "OOO!", &lock, &allocate, &PyFrozenSet_Type, &modules) ||
         find_slots(lock, lock_slots) < 0)
         return NULL;
-    Py_INCREF(allocate_lock);
-    Py_INCREF(internal_modules);
+    Py_XSETREF(allocate_lock, Py_NewRef(allocate));
+    Py_XSETREF(internal_modules, Py_NewRef(modules));
     text_name = PyUnicode_InternFromString("__name__");
     text_acquire = PyUnicode_InternFromString("acquire");
     text_locked = PyUnicode_InternFromString("locked");

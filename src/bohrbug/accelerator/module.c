@@ -9,6 +9,7 @@ static PyMethodDef functions[] = {
     {"use_sinks", use_sinks, METH_VARARGS, "Take over the hot methods of sinks of accesses."},
     {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},
     {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
+    {"branches", branches, METH_VARARGS, "Where a search branches off an execution."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
     {"functions_running", functions_running, METH_O, "See the function in Python."},
     {"functions_in", functions_in, METH_O, "See the function in Python."},

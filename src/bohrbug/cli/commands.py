@@ -1,136 +1,71 @@
-"""The commands ``run``, ``replay`` and ``explain``."""
+"""The commands ``run``, ``resume``, ``explorations``, ``replay`` and ``explain``."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from rich.console import Console
 
 from bohrbug import __version__
 from bohrbug.accelerator import description
-from bohrbug.api import target_of, write_reproduction
+from bohrbug.api import target_of
 from bohrbug.cli.capture import OutputKeeper
-from bohrbug.cli.machine import result_to_json
-from bohrbug.cli.programs import ProgramError, Script, function_named, program_named
+from bohrbug.cli.exploring import (
+    EXIT_CODES,
+    FOUND,
+    INCONCLUSIVE,
+    NOTHING_FOUND,
+    USAGE,
+    Showing,
+    exploration_options,
+    explore,
+    explore_options,
+    given_option,
+    given_options,
+    leave,
+    showing_options,
+    usage_error,
+)
+from bohrbug.cli.native import (
+    command as native_command,
+)
+from bohrbug.cli.native import (
+    explore_native,
+    is_native,
+    native_options,
+    replay_command_of,
+)
+from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.debugger import ReplayDebugger
-from bohrbug.exploration.explorer import Explorer
-from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.native import KIND as NATIVE
 from bohrbug.exploration.program_text import show_as_recorded
 from bohrbug.exploration.replaying import Replay, replay
 from bohrbug.exploration.reproduction import (
+    DIRECTORY,
     Reproduction,
     ReproductionError,
     read_reproduction,
     reproduction_of,
 )
-from bohrbug.exploration.result import Failure, Result, VerdictKind
-from bohrbug.report.progress import ProgressLine
+from bohrbug.exploration.result import Failure
+from bohrbug.exploration.saving import ResumeError
+from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
 from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.report.sources import display_path
-from bohrbug.report.text import render_failure, render_result
-from bohrbug.search.estimates import Estimate
-from bohrbug.settings import OPTIONS, Option, SettingsError, find_pyproject, read_pyproject
-
-NOTHING_FOUND, FOUND, USAGE, INCONCLUSIVE = 0, 1, 2, 3
-
-_EXIT_CODES = """\b
-Exit codes:
-  0  nothing found
-  1  a failure was found (or reproduced)
-  2  the command can't be carried out as it stands
-  3  inconclusive: interrupted, hung, or a replay that differs
-"""
-
-
-class ProgressAdapter:
-    """Passes what the explorer tells on to a progress line.
-
-    Parameters:
-        line: what shows it.
-    """
-
-    def __init__(self, line: ProgressLine) -> None:
-        self._line = line
-
-    def update(
-        self,
-        executions: int,
-        budget: int,
-        elapsed: float,
-        failures: int,
-        races: int,
-        words: str,
-        estimate: Estimate | None = None,
-    ) -> None:
-        """See :class:`bohrbug.exploration.explorer.Progress`."""
-        rate = executions / elapsed if elapsed > 0 else 0.0
-        self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
-
-
-def _usage_error(message: str) -> NoReturn:
-    click.echo(f"bohrbug: {message}", err=True)
-    sys.exit(USAGE)
-
-
-def _value(option: Option) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def convert(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        if value is None or value == ():
-            return None
-        try:
-            if option.type is tuple:
-                return tuple(name for text in value for name in text.split())
-            return option.parse(value, f"--{option.flag}")
-        except SettingsError as error:
-            raise click.BadParameter(str(error)) from error
-
-    return convert
-
-
-def _exploration_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add a flag for each option of an exploration."""
-    for option in reversed(OPTIONS):
-        help_text = option.help
-        if option.type is bool:
-            decorate = click.option(
-                f"--{option.flag}/--no-{option.flag}", option.name, default=None, help=help_text
-            )
-        else:
-            decorate = click.option(
-                f"--{option.flag}",
-                option.name,
-                metavar=option.metavar,
-                multiple=option.type is tuple,
-                callback=_value(option),
-                help=help_text,
-            )
-        command = decorate(command)
-    return command
-
-
-def _explore_options(given: dict[str, Any]) -> ExploreOptions:
-    """Defaults, then ``[tool.bohrbug]``, then what the command line says."""
-    named = {name: value for name, value in given.items() if value is not None}
-    # "none" is a value that differs from an option that was not given.
-    for option in OPTIONS:
-        source = click.get_current_context().get_parameter_source(option.name)
-        if source is click.core.ParameterSource.COMMANDLINE:
-            named[option.name] = given[option.name]
-    try:
-        return ExploreOptions(**{**read_pyproject(find_pyproject(Path.cwd())), **named})
-    except ValueError as error:
-        _usage_error(str(error))
+from bohrbug.report.text import render_failure
+from bohrbug.report.wording import plural
 
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_EXIT_CODES,
+    epilog=EXIT_CODES,
 )
 @click.version_option(
     __version__, prog_name="bohrbug", message=f"%(prog)s, version %(version)s ({description})"
@@ -143,90 +78,113 @@ def main() -> None:
     """
 
 
+class _RunCommand(click.Command):
+    """Keeps the command line as it was given: whether there is a ``--`` in it matters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_RAW] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+_RAW = "bohrbug.arguments"
+
+
 @main.command(
+    cls=_RunCommand,
     context_settings={"allow_interspersed_args": False},
-    epilog=_EXIT_CODES,
+    epilog=EXIT_CODES,
 )
-@_exploration_options
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("-v", "--verbose", is_flag=True, help="Show what executions print, and all races.")
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@exploration_options
+@native_options
+@click.option("--resume", "go_on", is_flag=True, help="Go on with what was interrupted.")
+@showing_options
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
     program: str,
     arguments: Sequence[str],
+    go_on: bool,
     as_json: bool,
     verbose: bool,
     quiet: bool,
+    check: str | None,
+    same_output: bool,
+    exit_code: int | None,
     **given: Any,
 ) -> None:
-    """Explore a script, or a function given as module:function.
+    """Explore a script, a function given as module:function, or a native program after "--".
 
     A script is executed as __main__ with its ARGUMENTS again and again; an uncaught exception or an
-    exit code other than 0 is a failure.
+    exit code other than 0 is a failure. A native program is started again and again, with its
+    threads under control; a deadlock, a fatal signal, and an exit code other than that of the first
+    execution are failures.
     """
-    options = _explore_options(given)
+    options = explore_options(given)
+    if is_native(program, arguments, click.get_current_context().meta[_RAW]):
+        if go_on:
+            usage_error("explorations of native programs can't be resumed")
+        native = native_command(program, arguments, check, same_output, exit_code)
+        explore_native(native, options, Showing(as_json, verbose, quiet))
+    if check is not None or same_output or exit_code is not None:
+        usage_error("--check, --same-output and --exit-code are for native programs")
     try:
         test = program_named(program, arguments)
     except ProgramError as error:
-        _usage_error(str(error))
+        usage_error(str(error))
     if isinstance(test, Script):
         test.prepare()
-        name, target = test.name, test.target()
+        subject = Subject(test.target(), test.name, options, (str(Path(program).absolute()),))
     else:
-        name, target = program, target_of(test)
-    output = OutputKeeper(test, show=verbose and not as_json)
-    with ProgressLine(Console(file=sys.stderr), silent=quiet or as_json) as line:
-        explorer = Explorer(output, name, options, ProgressAdapter(line))
+        subject = Subject(target_of(test), program, options)
+    store = ExplorationStore(subject, subject.path(), resume=go_on)
+    explore(test, subject, store, Showing(as_json, verbose, quiet))
+
+
+@main.command(epilog=EXIT_CODES)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@given_option("seconds")
+@given_option("workers")
+@showing_options
+def resume(file: Path | None, as_json: bool, verbose: bool, quiet: bool, **given: Any) -> None:
+    """Go on with the exploration in FILE, where it was interrupted.
+
+    Without FILE: with the one in .bohrbug/ that was saved last. Nothing is lost that was found, and
+    nothing that was saved is executed again. --seconds is the whole budget, with what was
+    already spent of it.
+    """
+    if file is None:
+        kept = kept_in()
+        if not kept:
+            usage_error(f"there is nothing to resume in {DIRECTORY}/")
+        file = kept[0]
+    try:
+        subject = look(file).subject
+        subject = replace(subject, options=replace(subject.options, **given_options(given)))
+        test = program_of(subject.target)
+    except ValueError as error:
+        usage_error(str(error))
+    store = ExplorationStore(subject, file, resume=True)
+    explore(test, subject, store, Showing(as_json, verbose, quiet))
+
+
+@main.command()
+def explorations() -> None:
+    """List the explorations in .bohrbug/ that can be resumed."""
+    paths = kept_in()
+    for path in paths:
         try:
-            result = explorer.explore()
-        except KeyboardInterrupt:
-            # A second Ctrl-C: what was found up to now.
-            result = explorer.result
-            result.interrupted = True
-    for failure in result.reproducible:
-        write_reproduction(explorer, failure, target)
-    code = _exit_code(result)
-    if as_json:
-        click.echo(json.dumps({**result_to_json(result), "exit_code": code}, indent=1))
-    else:
-        _show(result, output.text, verbose)
-        if result.interrupted:
-            command = shlex.join(["bohrbug", *sys.orig_argv[_first_argument() :]])
-            click.echo(f"\nInterrupted. To explore again, from the start: {command}")
-    _leave(code)
+            kept = look(path)
+        except ResumeError as error:
+            click.echo(str(error))
+            continue
+        when = datetime.fromtimestamp(kept.saved).isoformat(" ", "minutes")
+        failures = f", {plural(kept.failures, 'failure')}" if kept.failures else ""
+        click.echo(f"{path}: {plural(kept.executions, 'execution')}{failures}, saved {when}")
+    if not paths:
+        click.echo(f"there is nothing to resume in {DIRECTORY}/")
 
 
-def _first_argument() -> int:
-    """The index of the command in the arguments that the interpreter was started with."""
-    arguments = sys.orig_argv
-    return next((i for i, word in enumerate(arguments) if i and word == "run"), 1)
-
-
-def _leave(code: int) -> NoReturn:
-    """Exit at once: threads that could not be stopped must not keep the process alive."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    sys.exit(code)
-
-
-def _exit_code(result: Result) -> int:
-    if result.failures:
-        return FOUND
-    return INCONCLUSIVE if result.verdict.kind is VerdictKind.INCONCLUSIVE else NOTHING_FOUND
-
-
-def _show(result: Result, printed: str, verbose: bool) -> None:
-    console = Console()
-    render_result(result, console, verbose=verbose)
-    if result.failures and printed.strip():
-        console.print("\nPrinted by the failing execution", style="bold")
-        for text in printed.rstrip().splitlines():
-            console.out(f"  {text}", highlight=False)
-
-
-@main.command("replay", epilog=_EXIT_CODES)
+@main.command("replay", epilog=EXIT_CODES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
 @click.option("--times", type=click.IntRange(1), default=1, help="Replay so many times.")
@@ -248,20 +206,32 @@ def replay_command(file: Path, with_pdb: bool, times: int, update: bool, verbose
     reproduction = _reproduction(file)
     if reproduction.target.get("kind") == "pytest":
         replayed = _replayed_with_pytest(file, reproduction, with_pdb, times, verbose)
+    elif reproduction.target.get("kind") == NATIVE:
+        replayed = _replayed_native(reproduction, with_pdb, times, verbose)
     else:
         replayed = _replayed(reproduction, with_pdb, times, update, verbose)
     if update:
         click.echo(_update(file, reproduction, replayed))
-    _leave(replay_exit_code(replayed))
+    leave(replay_exit_code(replayed))
+
+
+def _replayed_native(
+    reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
+) -> Replay:
+    replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
+    if replayed.reproduced:
+        _show_replayed(reproduction.failure, reproduction.test, printed)
+    click.echo(replay_words(reproduction, replayed))
+    return replayed
 
 
 def _replayed(
     reproduction: Reproduction, with_pdb: bool, times: int, update: bool, verbose: bool
 ) -> Replay:
     try:
-        test = _program_of(reproduction)
+        test = program_of(reproduction.target)
     except ProgramError as error:
-        _usage_error(str(error))
+        usage_error(str(error))
     debugger = ReplayDebugger(reproduction.failure) if with_pdb else None
     output = OutputKeeper(test, show=verbose or with_pdb)
     try:
@@ -299,18 +269,7 @@ def _reproduction(file: Path) -> Reproduction:
     try:
         return read_reproduction(file)
     except ReproductionError as error:
-        _usage_error(str(error))
-
-
-def _program_of(reproduction: Reproduction) -> Callable[[], object]:
-    target = reproduction.target
-    if target.get("kind") == "script":
-        script = Script(target["path"], target["arguments"])
-        script.prepare()
-        return script
-    if target.get("kind") == "function":
-        return function_named(target["name"], target.get("path"))
-    raise ProgramError(f"can't replay a test of the kind {target.get('kind')!r}")
+        usage_error(str(error))
 
 
 def _show_replayed(failure: Failure, test: str, printed: str) -> None:
@@ -357,11 +316,11 @@ def _replayed_with_pytest(
     code = pytest.main(arguments, plugins=[recorder])
     if recorder.last is None:
         # The test was not run: pytest has said why.
-        _leave(USAGE if code else NOTHING_FOUND)
+        leave(USAGE if code else NOTHING_FOUND)
     return recorder.last
 
 
-@main.command(epilog=_EXIT_CODES)
+@main.command(epilog=EXIT_CODES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Show every step, however many there are.")
 def explain(file: Path, full: bool) -> None:

@@ -146,3 +146,18 @@ def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], 
             raise ProgramError(f"a function takes no arguments: {' '.join(arguments)}")
         return function_named(name)
     raise ProgramError(f"{name} is neither a script that exists nor of the form module:function")
+
+
+def program_of(target: dict[str, Any]) -> Callable[[], object]:
+    """What a file names as its test, ready to be executed.
+
+    Raises:
+        ProgramError: there is no such program.
+    """
+    if target.get("kind") == "script":
+        script = Script(target["path"], target["arguments"])
+        script.prepare()
+        return script
+    if target.get("kind") == "function":
+        return function_named(target["name"], target.get("path"))
+    raise ProgramError(f"can't execute a test of the kind {target.get('kind')!r}")

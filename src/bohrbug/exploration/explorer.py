@@ -3,71 +3,50 @@
 from __future__ import annotations
 
 import random
-import signal
-import threading
 import time
-from collections.abc import Callable
-from dataclasses import fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import cast
 
-from bohrbug.exploration.minimise import early_timeouts, minimise
+from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
+from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.program_text import texts_of_points
-from bohrbug.exploration.result import Failure, Interpreter, Result
+from bohrbug.exploration.progress import Progress
+from bohrbug.exploration.remembered import REMEMBERED, Remembered
+from bohrbug.exploration.result import Result
+from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge
+from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
-from bohrbug.model.outcome import Outcome, OutcomeKind, Race
+from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
-from bohrbug.search.estimates import Estimate
+from bohrbug.runtime.threads.runtime import Executed, Level, ThreadsRuntime
+from bohrbug.search.divisible import is_divisible
 from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.strategy import Composite, Strategy
-
-CONFIRMATIONS = 3
-"""Replays that must fail alike before a failure is reported."""
-
-LONG = 50_000
-"""Steps of an execution beyond which it is confirmed once and not minimised."""
 
 FIRST = "non-preemptive"
 """Stands for the strategy where the first executions, which it has not planned, have failed."""
 
-ATTEMPTS = 5
-"""How often the confirmation of the same failure is tried, in different executions."""
+ALONE = 64
+"""Executions of a search before workers join it: a small test needs none."""
+
+ALONE_SECONDS = 0.5
+"""Seconds after which workers join, however few executions there were."""
+
+LOOKS = 3
+"""Executions of a plan that showed a worker more of the test: one may rewrite, the next see."""
+
+RESTARTS = 100
+"""How often a search begins again because there are new scheduling points."""
 
 _now = time.perf_counter
 _seed = random.seed
-
-
-class Progress(Protocol):
-    """Told how an exploration goes on."""
-
-    def update(
-        self,
-        executions: int,
-        budget: int,
-        elapsed: float,
-        failures: int,
-        races: int,
-        words: str,
-        estimate: Estimate | None = None,
-    ) -> None:
-        """Called several times a second.
-
-        Parameters:
-            executions: executions so far.
-            budget: executions at most.
-            elapsed: seconds so far.
-            failures: distinct failures so far.
-            races: distinct data races so far.
-            words: the strategy's own words.
-            estimate: of the size of the space, if there is one.
-        """
-        ...
 
 
 class Explorer:
@@ -80,6 +59,12 @@ class Explorer:
         progress: told how it goes, or ``None``.
         on_stuck: called with a message, in a thread of its own, if an execution
             hangs and can't be ended: such as to end the process.
+        keeper: keeps the exploration in a file, so that it can be resumed.
+        remembered: failing schedules of earlier runs, tried first.
+        runtime: what executes the plans; by default the threads runtime, with ``function``.
+            Another one can have neither keeper nor remembered schedules nor workers.
+        settle: called in each worker process with its number, before it begins: such as to
+            give it an own place for what the test writes.
     """
 
     def __init__(
@@ -89,35 +74,60 @@ class Explorer:
         options: ExploreOptions,
         progress: Progress | None = None,
         on_stuck: Callable[[str], object] | None = None,
+        *,
+        keeper: Keeper | None = None,
+        remembered: Sequence[Remembered] = (),
+        runtime: Runtime | None = None,
+        settle: Callable[[int], object] | None = None,
     ) -> None:
         self.options = options
         self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
         self._progress = progress
         self._on_stuck = on_stuck
-        self.runtime: ThreadsRuntime = threads_subject(
-            partial(_from_a_seed, function),
-            options.settings(),
-            Level(options.level),
-            Scope(options.scope),
-            options.invariant,
+        self._remembered = remembered
+        self._settle = settle
+        # What only the threads runtime has serves keepers, remembered schedules and workers.
+        self.runtime: ThreadsRuntime = (
+            cast(ThreadsRuntime, runtime)
+            if runtime is not None
+            else threads_subject(
+                partial(_from_a_seed, function),
+                options.settings(),
+                Level(options.level),
+                Scope(options.scope),
+                options.invariant,
+            )
         )
         self.strategy: Strategy = strategy_named(
             options.strategy,
-            Options(options.executions, options.seed, options.bound, options.depth),
+            Options(
+                options.executions,
+                options.seed,
+                options.bound,
+                options.depth,
+                sees_all=not unseen(options),
+            ),
         )
-        self._races: dict[Any, Race] = {}
-        self._signatures: dict[Any, Failure] = {}
-        self._unconfirmed: dict[Any, int] = {}
+        # What can't be saved can't be kept.
+        self._keeper = keeper if is_divisible(self.strategy) else None
+        self.findings = Findings(
+            options, self.result, self.runtime, self._strategy_name, lambda: self._interrupted
+        )
         self._uncontrolled: dict[str, int] = {}
         self._notes: list[str] = []
         self._hung = ""
+        self._gave_up = ""
         self._proposed = 0
+        self._restarts = 0
+        # Plans whose executions have shown the runtime more of the test, in order.
+        self._lessons: list[Plan] = []
         self._interrupted = False
         # Executions from now on follow other rules: the strategy has to begin again.
         self._rules_changed = False
         self._started = 0.0
         self._shown = 0.0
-        self._longest_passed = 0
+        # Steps of the longest execution that passed.
+        self.longest_passed = 0
 
     # -- the loop ------------------------------------------------------------------
 
@@ -126,32 +136,30 @@ class Explorer:
         result = self.result
         self._started = _now()
         state = random.getstate()
-        handler = self._take_interrupts()
         searched = False
-        hang_seconds = self.options.hang_seconds
-        watchdog = Watchdog(hang_seconds, self._on_stuck) if hang_seconds else None
-        if watchdog is not None:
-            watchdog.start()
-        self.runtime.watchdog = watchdog
+        watchdog = self._new_watchdog()
         try:
-            with self.runtime:
-                searched = self._prime() and self._search()
-                self._finish_failures()
+            with Interrupts(self.stop), self.runtime:
+                searched = self._begin() and self._search()
+                self.findings.finish()
+                self._keep_at_the_end(searched)
         finally:
+            if self._keeper is not None:
+                self._keeper.close()
             if watchdog is not None:
                 watchdog.stop()
-            self._give_interrupts_back(handler)
             random.setstate(state)
         result.seconds = _now() - self._started
-        for kind, *_ in self._unconfirmed:
-            self._notes.append(f"a failure was seen but not confirmed by replay ({kind.value})")
+        for kind, *_ in self.findings.unconfirmed:
+            what = getattr(kind, "value", kind)
+            self._notes.append(f"a failure was seen but not confirmed by replay ({what})")
         if result.untimely:
+            outcome = result.untimely[0].outcome
             self._notes.append(
                 "the test fails if a timeout or a sleep ends although other tasks could still run "
-                f"({result.untimely[0].outcome.message or result.untimely[0].outcome.kind.value}); "
-                "explored without that from then on"
+                f"({outcome.message or outcome.kind.value}); explored without that from then on"
             )
-        result.races = list(self._races.values())
+        result.races = list(self.findings.races.values())
         result.interrupted = self._interrupted
         result.verdict = judge(self._evidence(searched))
         return result
@@ -167,11 +175,35 @@ class Explorer:
             len(result.failures),
             result.diverged,
             result.interrupted,
-            self._hung,
+            self._hung or self._gave_up,
             self._uncontrolled,
             self.runtime.skipped_functions(),
             tuple(self._notes),
         )
+
+    def _new_watchdog(self) -> Watchdog | None:
+        seconds = self.options.hang_seconds
+        watchdog = Watchdog(seconds, self._on_stuck) if seconds else None
+        if watchdog is not None:
+            watchdog.start()
+        self.runtime.watchdog = watchdog
+        return watchdog
+
+    def _begin(self) -> bool:
+        """The first executions, or those of an earlier process; True if there is more to do."""
+        loaded = self._keeper.load() if self._keeper is not None else None
+        if loaded is not None:
+            saved = loaded.saved
+            seen = {} if saved is None else saved.occurrences
+            self.findings.restore(loaded.failures, loaded.races, seen)
+            if saved is not None:
+                self._resume(saved)
+                return True
+        if not self._prime():
+            return False
+        if not self.has_ended:
+            self._try_remembered()
+        return True
 
     def _prime(self) -> bool:
         """The first executions find functions and racy places; True if there is more to do.
@@ -181,7 +213,7 @@ class Explorer:
         quiet = 0
         for _ in range(6):
             executed = self._execute(Plan())
-            if executed is None or self._done():
+            if executed is None or self.has_ended:
                 return True
             trace, new_points = executed
             if self.result.tasks <= 1 and not trace.arities:
@@ -195,192 +227,169 @@ class Explorer:
         return True
 
     def _search(self) -> bool:
+        if self.options.workers == 1:
+            self._search_alone()
+            return True
+        if not is_divisible(self.strategy):
+            # Not a caveat: what is said of the test is as good as ever.
+            self.result.notices.append(
+                f"one process explored: the work of the strategy {self.strategy.name} can't be "
+                "divided among workers (that of dfs, ipb, idb, pct and random can)"
+            )
+            self._search_alone()
+            return True
+        while not self._search_alone(ALONE, ALONE_SECONDS):
+            self._search_together()
+            if self.findings.rules_changed:
+                self._restart()
+        return True
+
+    def _search_alone(self, executions: int | None = None, seconds: float = 0.0) -> bool:
+        """Execute what the strategy proposes; True if there is nothing left to do.
+
+        Parameters:
+            executions: stop after so many, but not before all places have settled.
+            seconds: stop then, if there is a limit.
+        """
         strategy = self.strategy
-        restarts = 0
-        while not self._done():
+        end = _now() + seconds
+        made = 0
+        while not self.has_ended:
+            if executions is not None and (
+                _now() > end or (made >= executions and not self.runtime.is_settling)
+            ):
+                return False
             plan = strategy.next_plan()
             if plan is None:
-                break
+                return True
+            made += 1
             self._proposed += 1
             executed = self._execute(plan)
             if executed is None:
-                break
+                return True
             trace, new_points = executed
             if trace.divergence is not None and not trace.outcome.is_failure:
                 again = self._execute(plan)
                 if again is None:
-                    break
+                    return True
                 trace, more = again
                 new_points += more
             strategy.observe(trace)
-            if (new_points or self._rules_changed) and restarts < 100:
-                restarts += 1
-                self._rules_changed = False
-                strategy.restart()
+            if new_points or self.findings.rules_changed:
+                self._restart()
+            if self.is_saving:
+                self.save()
         return True
 
-    def _done(self) -> bool:
+    def _restart(self) -> None:
+        self.findings.rules_changed = False
+        if self._restarts < RESTARTS:
+            self._restarts += 1
+            self.strategy.restart()
+
+    def _search_together(self) -> None:
+        """Search with worker processes, until nothing is left or all has to begin again."""
+        # Only with forking, which not every platform has.
+        from bohrbug.exploration.parallel.chief import search_together
+
+        watchdog = self.runtime.watchdog
+        if isinstance(watchdog, Watchdog):
+            # A forked process has no such thread.
+            watchdog.stop()
+        try:
+            search_together(self, self._settle)
+        finally:
+            if isinstance(watchdog, Watchdog):
+                watchdog.start()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the budget is spent, enough was found, or the user wants it to end."""
         result, options = self.result, self.options
         return (
             self._interrupted
             or bool(self._hung)
             or result.executions >= options.executions
             or (bool(result.failures) and not options.keep_going)
-            or (options.seconds is not None and _now() - self._started >= options.seconds)
+            or self._is_time_up()
         )
+
+    def _is_time_up(self) -> bool:
+        seconds = self.options.seconds
+        return seconds is not None and _now() - self._started >= seconds
 
     def _execute(self, plan: Plan) -> tuple[Trace, int] | None:
         """Execute a plan and take note of everything; ``None`` if the user interrupted."""
         executed = self.runtime.execute(plan)
+        if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
+            self._interrupted = True
+            return None
+        if self.runtime.has_learned:
+            self._lessons.append(plan)
+        self.result.executions += 1
+        new_points = self._look_at(executed)
+        self.tell_progress(0)
+        return executed.trace, new_points
+
+    def _look_at(self, executed: Executed) -> int:
+        """Take note of what an execution showed; how many places are new scheduling points."""
         trace = executed.trace
         result = self.result
         outcome = trace.outcome
-        if outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
-            self._interrupted = True
-            return None
-        result.executions += 1
         result.points = max(result.points, len(trace))
         result.tasks = max(result.tasks, executed.tasks)
         if trace.divergence is not None and not executed.nudged:
-            if not result.diverged:
-                where = trace.divergence
-                self._notes.append(
-                    f"the test is not deterministic: at step {where.step} of an execution the plan "
-                    f"asks for {where.expected}, but there is {where.found}"
-                )
-            result.diverged += 1
+            self._note_divergence(1, divergence_words(trace))
         if trace.uncontrolled.counts:
             for what, count in trace.uncontrolled.counts.items():
                 self._uncontrolled[what] = self._uncontrolled.get(what, 0) + count
         if trace.races and self.options.races != "ignore":
-            self._note_races(trace)
+            self.findings.note_races(trace)
         if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
-            return trace, max(executed.new_points, 1)
+            return max(executed.new_points, 1)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
-            self._hung = outcome.message
-            self._notes.append(outcome.message)
+            self.note_hang(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:
             self._learn_step_limit(len(trace))
         elif outcome.is_failure:
-            self._note_failure(trace)
+            self.findings.note_failure(trace)
+            self._keep_findings()
+        return executed.new_points
+
+    def _note_divergence(self, count: int, words: str) -> None:
+        if not self.result.diverged:
+            self._notes.append(words)
+        self.result.diverged += count
+
+    def note_hang(self, message: str) -> None:
+        """An execution hung, here or in a worker: the exploration ends."""
+        self._hung = message
+        self._notes.append(message)
+
+    def tell_progress(self, more: int) -> None:
+        """Now and then tell how it goes.
+
+        Parameters:
+            more: executions beyond those that are counted.
+        """
         now = _now()
         if self._progress is not None and now - self._shown > 0.1:
             self._shown = now
             self._progress.update(
-                result.executions,
+                self.result.executions + more,
                 self.options.executions,
                 now - self._started,
-                len(result.failures),
-                len(self._races),
+                len(self.result.failures),
+                len(self.findings.races),
                 self.strategy.progress(),
                 estimate_of(self.strategy),
             )
-        return trace, executed.new_points
 
     def _learn_step_limit(self, length: int) -> None:
-        """A livelock is an execution far longer than any that ended (CHESS: "abnormally")."""
-        if self._longest_passed < length < self.runtime.settings.max_steps:
-            self._longest_passed = length
-            limit = max(20_000, 20 * length)
+        if self.longest_passed < length < self.runtime.settings.max_steps:
+            self.longest_passed = length
+            limit = step_limit(length)
             self.runtime.settings = replace(self.runtime.settings, max_steps=limit)
-
-    # -- failures --------------------------------------------------------------------
-
-    def _note_races(self, trace: Trace) -> None:
-        for race in trace.races:
-            key = frozenset((race.first.operation.place, race.second.operation.place))
-            known = self._races.get(key)
-            if known is not None:
-                self._races[key] = replace(known, count=known.count + race.count)
-                continue
-            self._races[key] = race
-            if self.options.races == "fail" and not trace.outcome.is_failure:
-                outcome = Outcome(
-                    OutcomeKind.RACE,
-                    f"data race on {race.label}",
-                    task=race.second.task,
-                    race=race,
-                    stack=race.second.stack,
-                )
-                confirmed = self._confirm_race(trace, race)
-                if confirmed:
-                    failure = self._failure(replace_outcome(trace, outcome), confirmed)
-                    self._signatures[key] = failure
-                    self.result.failures.append(failure)
-
-    def _confirm_race(self, trace: Trace, race: Race) -> int:
-        """Replays, all of which must show the race again; 0 if one did not."""
-        plan = Plan(tuple(trace.choices))
-        for _ in range(CONFIRMATIONS):
-            replayed = self.runtime.execute(plan, learn=False, watch=True).trace
-            if replayed.divergence is not None or not any(
-                other.label == race.label for other in replayed.races
-            ):
-                return 0
-        return CONFIRMATIONS
-
-    def _note_failure(self, trace: Trace) -> None:
-        signature = trace.outcome.signature()
-        known = self._signatures.get(signature)
-        if known is not None:
-            known.occurrences += 1
-            return
-        if self._unconfirmed.get(signature, 0) >= ATTEMPTS:
-            return
-        plan = Plan(tuple(trace.choices))
-        # A livelock is long: what it needs is seen once more, not three times.
-        confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
-        for _ in range(confirmations):
-            if not self._reproduces(plan, signature):
-                self._unconfirmed[signature] = self._unconfirmed.get(signature, 0) + 1
-                return
-        failure = self._failure(trace, confirmations)
-        self._signatures[signature] = failure
-        self._unconfirmed.pop(signature, None)
-        self.result.failures.append(failure)
-        if self.options.minimise and not self._interrupted and len(trace) <= LONG:
-            self._minimise(failure)
-        if failure.early_timeouts and self.options.timeouts == "report":
-            self._put_aside(failure)
-
-    def _put_aside(self, failure: Failure) -> None:
-        """A failure that needs a timeout to fire early: go on without such timeouts.
-
-        Most tests guard themselves with timeouts that they never expect to fire.
-        """
-        self.result.failures.remove(failure)
-        self.result.untimely.append(failure)
-        # The same failure without early timeouts would count.
-        del self._signatures[failure.outcome.signature()]
-        self.runtime.settings = replace(self.runtime.settings, late_timeouts=True)
-        self._rules_changed = True
-
-    def _replay(self, plan: Plan) -> Trace:
-        trace = self.runtime.execute(plan, learn=False).trace
-        if trace.outcome.kind is OutcomeKind.INTERRUPTED:
-            # What was found before the interrupt is still confirmed.
-            trace = self.runtime.execute(plan, learn=False).trace
-        return trace
-
-    def _reproduces(self, plan: Plan, signature: Any) -> bool:
-        trace = self._replay(plan)
-        return trace.outcome.signature() == signature and trace.divergence is None
-
-    def _failure(self, trace: Trace, confirmed: int) -> Failure:
-        points = self.runtime.point_keys()
-        return Failure(
-            trace.outcome,
-            trace,
-            Plan(tuple(trace.choices)),
-            self._strategy_name(),
-            self.result.executions,
-            len(trace.preemptions()),
-            essential=tuple(trace.preemptions()),
-            confirmed=confirmed,
-            early_timeouts=early_timeouts(trace),
-            points=tuple(points),
-            accesses=texts_of_points(points, self.runtime.points),
-        )
 
     def _strategy_name(self) -> str:
         strategy = self.strategy
@@ -388,49 +397,175 @@ class Explorer:
             return FIRST
         return strategy.current.name if isinstance(strategy, Composite) else strategy.name
 
-    def _minimise(self, failure: Failure) -> None:
-        signature = failure.outcome.signature()
-        smallest = minimise(failure.trace, self._replay)
-        plan = Plan(tuple(smallest.choices))
-        if smallest is not failure.trace and self._reproduces(plan, signature):
-            # From here on the strict plan counts, not the lenient one that led to it.
-            smallest.plan = plan
-            failure.trace = smallest
-            failure.plan = plan
-            failure.outcome = smallest.outcome
-            failure.essential = tuple(smallest.preemptions())
-            failure.early_timeouts = early_timeouts(smallest)
+    # -- remembered schedules ------------------------------------------------------------
 
-    def _finish_failures(self) -> None:
-        """Which builds of Python each failure can happen on."""
-        if self._interrupted or self.options.level == Level.SYNC.value:
+    def _try_remembered(self) -> None:
+        """Execute the failing schedules of earlier runs, before the strategy has its turn."""
+        for remembered in self._remembered:
+            self._try(remembered)
+            if self._interrupted or self.has_ended:
+                return
+
+    def _try(self, remembered: Remembered) -> None:
+        for attempt in range(2):
+            with self.runtime.other_points(remembered.points):
+                trace = self.runtime.execute(remembered.plan, learn=False, watch=True).trace
+                self.result.executions += 1
+                if trace.outcome.is_failure:
+                    remembered.fails = True
+                    self.findings.note_failure(trace, REMEMBERED)
+                    return
+            if trace.divergence is None or attempt:
+                return
+            # It may pass through functions that no other execution did up to now.
+            self._execute(Plan(tuple(trace.choices)))
+
+    # -- saving and resuming -------------------------------------------------------------
+
+    def save(self, pieces: Sequence[SavedPiece] = ()) -> None:
+        """Keep the state of the search, so that it can be resumed from here.
+
+        Parameters:
+            pieces: the work that is with other processes, or waits for one.
+        """
+        if self._keeper is not None:
+            self._keeper.save(self._snapshot(pieces), self.findings, self.runtime.sources())
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether it is time to save."""
+        return self._keeper is not None and self._keeper.is_due()
+
+    @property
+    def can_save(self) -> bool:
+        """Whether the exploration is kept in a file."""
+        return self._keeper is not None
+
+    def _snapshot(self, pieces: Sequence[SavedPiece]) -> Saved:
+        result = self.result
+        assert is_divisible(self.strategy)
+        return Saved(
+            strategy=self.strategy.state(),
+            pieces=list(pieces),
+            lessons=list(self._lessons),
+            points=list(self.runtime.point_keys()),
+            counters=self.runtime.counters(),
+            executions=result.executions,
+            diverged=result.diverged,
+            steps=result.points,
+            tasks=result.tasks,
+            seconds=_now() - self._started,
+            proposed=self._proposed,
+            restarts=self._restarts,
+            longest_passed=self.longest_passed,
+            notes=list(self._notes),
+            uncontrolled=dict(self._uncontrolled),
+            occurrences=self.findings.occurrences(),
+        )
+
+    def _keep_findings(self) -> None:
+        if self._keeper is not None:
+            self._keeper.save_findings(self.findings)
+
+    def _keep_at_the_end(self, searched: bool) -> None:
+        """Keep what can be resumed; throw away what is done."""
+        if self._keeper is None:
             return
-        for failure in self.result.failures:
-            if failure.outcome.kind is OutcomeKind.RACE:
-                continue
-            if self.options.interpreter == "gil":
-                failure.interpreter = Interpreter.GIL
-                continue
-            trace, beyond = self.runtime.preemptions_beyond_gil(failure.plan, failure.points)
-            if trace.outcome.signature() != failure.outcome.signature():
-                continue
-            failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL
+        unfinished = self._interrupted or self._is_time_up()
+        if searched and unfinished and self._proposed and not self._hung:
+            self.save()
+        else:
+            self._keeper.discard()
+
+    def _resume(self, saved: Saved) -> None:
+        """Become as the process was that saved this."""
+        strategy = self.strategy
+        assert is_divisible(strategy)
+        result = self.result
+        for number, plan in enumerate(saved.lessons):
+            if number == 2:
+                # Objects may be met in another order than then.
+                self.runtime.name_older_objects("resumed.")
+            executed = self.runtime.execute(plan, watch=True, discover=True)
+            if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
+                self._interrupted = True
+                return
+            self._lessons.append(plan)
+        self.runtime.take_new_points()
+        check_points(saved.points, self.runtime.point_keys())
+        self.runtime.set_counters(saved.counters)
+        result.executions = saved.executions
+        result.points, result.tasks = saved.steps, saved.tasks
+        result.diverged = saved.diverged
+        self._notes[:] = saved.notes
+        self._uncontrolled.update(saved.uncontrolled)
+        self._proposed, self._restarts = saved.proposed, saved.restarts
+        self._started = _now() - saved.seconds
+        if saved.longest_passed:
+            self._learn_step_limit(saved.longest_passed)
+        strategy.restore(saved.strategy)
+        for piece in saved.pieces:
+            self.take_figures(piece.figures)
+            strategy.take_in(piece.state)
+
+    # -- for workers -----------------------------------------------------------------------
+
+    def take_figures(self, figures: Figures) -> None:
+        """Add up the figures of executions that another process has made."""
+        result = self.result
+        result.executions += figures.executions
+        result.points = max(result.points, figures.points)
+        result.tasks = max(result.tasks, figures.tasks)
+        self._proposed += figures.executions
+        if figures.diverged:
+            self._note_divergence(figures.diverged, figures.first_divergence)
+        for what, count in figures.uncontrolled.items():
+            self._uncontrolled[what] = self._uncontrolled.get(what, 0) + count
+        if figures.longest_passed:
+            self._learn_step_limit(figures.longest_passed)
+        for signature, count in figures.occurrences.items():
+            self.findings.count_failure(signature, count)
+        for key, count in figures.races.items():
+            self.findings.count_race(key, count)
+
+    def take_failure(self, plan: Plan, signature: Signature) -> None:
+        """Confirm a failure that a worker found, and keep it."""
+        trace = self.findings.replay(plan)
+        if trace.outcome.is_failure:
+            self.findings.note_failure(trace)
+            self._keep_findings()
+        else:
+            self.findings.not_confirmed(signature)
+
+    def take_race(self, plan: Plan) -> None:
+        """See a data race that a worker has seen."""
+        trace = self.runtime.execute(plan, learn=False, watch=True).trace
+        self.findings.note_races(trace)
+        self._keep_findings()
+
+    def learn_from(self, plan: Plan) -> None:
+        """See more of the test, as a worker did when it executed this plan."""
+        for _ in range(LOOKS):
+            executed = self.runtime.execute(plan, watch=True, discover=True)
+            if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
+                self._interrupted = True
+                return
+            if not self.runtime.has_learned:
+                return
+            self._lessons.append(plan)
+            outcome = executed.trace.outcome
+            if outcome.kind is OutcomeKind.HANG and not self.runtime.look_closer():
+                self.note_hang(outcome.message)
+            if executed.new_points or outcome.kind is OutcomeKind.HANG:
+                self._restart()
+                return
+
+    def note_given_up(self, message: str) -> None:
+        """Workers have died, and a part of the search was given up."""
+        self._gave_up = message
+        self._notes.append(message)
 
     # -- interrupts --------------------------------------------------------------------
-
-    def _take_interrupts(self) -> Any:
-        """Ctrl-C ends the execution at its next step; a second one ends everything."""
-        if threading.current_thread() is not threading.main_thread():
-            return None
-
-        def interrupt(*_: Any) -> None:
-            if self._interrupted:
-                raise KeyboardInterrupt
-            self.stop()
-
-        handler = signal.getsignal(signal.SIGINT)
-        signal.signal(signal.SIGINT, interrupt)
-        return handler
 
     def stop(self) -> None:
         """End the exploration at the next step of the running execution; what was found is kept."""
@@ -438,10 +573,6 @@ class Explorer:
         execution = self.runtime.execution
         if execution is not None:
             execution.interrupt()
-
-    def _give_interrupts_back(self, handler: Any) -> None:
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
 
 
 def _from_a_seed(function: Callable[[], object]) -> None:
@@ -451,9 +582,3 @@ def _from_a_seed(function: Callable[[], object]) -> None:
     """
     _seed(0)
     function()
-
-
-def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:
-    """The same trace with another outcome."""
-    columns = {field.name: getattr(trace, field.name) for field in fields(Trace)}
-    return Trace(**{**columns, "outcome": outcome})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ class ExploreOptions:
         max_steps: steps after which an execution is a livelock.
         hang_seconds: real seconds without any progress after which the
             watchdog ends an execution; 0 switches it off.
+        workers: processes that explore at the same time.
         invariant: called before every step once there are several tasks.
     """
 
@@ -57,6 +59,7 @@ class ExploreOptions:
     minimise: bool = True
     max_steps: int = 300_000
     hang_seconds: float = 10.0
+    workers: int = 1
     invariant: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
@@ -73,6 +76,13 @@ class ExploreOptions:
             raise ValueError(f"executions must be at least 1, not {self.executions}")
         if self.seconds is not None and self.seconds <= 0:
             raise ValueError(f"seconds must be positive, not {self.seconds}")
+        if self.workers < 1:
+            raise ValueError(f"workers must be at least 1, not {self.workers}")
+        if self.workers > 1 and not hasattr(os, "fork"):
+            raise ValueError(
+                f"workers must be 1 here, not {self.workers}: workers are forked processes, "
+                "which this platform does not have"
+            )
         if self.bound is not None and self.bound < 0:
             raise ValueError(f"bound must not be negative, not {self.bound}")
         if self.depth is not None and self.depth < 1:

@@ -8,14 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bohrbug.exploration.explorer import CONFIRMATIONS, LONG, replace_outcome
+from bohrbug.exploration.findings import CONFIRMATIONS, LONG, accesses_of, replace_outcome
 from bohrbug.exploration.minimise import early_timeouts, minimise
 from bohrbug.exploration.misfits import Misfits, misfits_of
-from bohrbug.exploration.program_text import (
-    PointText,
-    current_text,
-    texts_of_points,
-)
+from bohrbug.exploration.program_text import PointText, current_text
 from bohrbug.exploration.realignment import (
     Alignment,
     align,
@@ -199,7 +195,7 @@ class _Replays:
         now = {place_key(place): PointText.of(place) for place in self._places_recorded()}
         texts = tuple(
             now.get(key, text)
-            for key, text in zip(reproduction.points, reproduction.accesses, strict=False)
+            for key, text in zip(reproduction.points, reproduction.failure.accesses, strict=False)
         )
         failure = replace(
             recorded, outcome=replayed.trace.outcome, trace=replayed.trace, accesses=texts
@@ -249,10 +245,12 @@ class _Replays:
         self, alignment: Alignment
     ) -> tuple[list[PlaceKey], list[tuple[PlaceKey, PointText]]]:
         reproduction = self._reproduction
-        if not reproduction.accesses:
+        if not reproduction.failure.accesses:
             return reproduction.points, []
         candidates = {place_key(place): PointText.of(place) for place in self._places_recorded()}
-        return align_points(reproduction.points, reproduction.accesses, candidates, alignment)
+        return align_points(
+            reproduction.points, reproduction.failure.accesses, candidates, alignment
+        )
 
     def _places_recorded(self) -> list[Place]:
         """The data accesses in the files in which some were scheduling points."""
@@ -303,7 +301,6 @@ def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Fail
     plan = strict(smallest)
     # From here on the strict plan counts, not the lenient one that led to it.
     smallest.plan = plan
-    points = runtime.point_keys()
     failure = Failure(
         smallest.outcome,
         smallest,
@@ -314,8 +311,8 @@ def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Fail
         essential=tuple(smallest.preemptions()),
         confirmed=CONFIRMATIONS,
         early_timeouts=early_timeouts(smallest),
-        points=tuple(points),
-        accesses=texts_of_points(points, runtime.points),
+        points=tuple(runtime.point_keys()),
+        accesses=accesses_of(runtime),
     )
     if recorded.interpreter is not Interpreter.UNKNOWN:
         failure.interpreter = _interpreter(runtime, failure)

@@ -46,8 +46,6 @@ class Reproduction:
         points: the data accesses that were scheduling points.
         failure: the failure.
         python: version of the interpreter.
-        accesses: what each of the points looks like in the source; empty in files that
-            do not tell.
         texts: the text of the program where something was recorded, by file name; empty
             in files that do not tell.
     """
@@ -58,7 +56,6 @@ class Reproduction:
     points: list[Any]
     failure: Failure
     python: str = field(default_factory=platform.python_version)
-    accesses: list[PointText] = field(default_factory=list)
     texts: dict[str, FileText] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -74,17 +71,8 @@ class Reproduction:
             "test": self.test,
             "options": options,
             "points": self.points,
-            "accesses": [list(astuple(access)) for access in self.accesses],
             "texts": {name: text_to_json(text) for name, text in self.texts.items()},
-            "strategy": failure.strategy,
-            "execution": failure.execution,
-            "found_preemptions": failure.found_preemptions,
-            "essential": list(failure.essential),
-            "early_timeouts": list(failure.early_timeouts),
-            "confirmed": failure.confirmed,
-            "interpreter": failure.interpreter.value,
-            "plan": plan_to_json(failure.plan),
-            "trace": trace_to_json(failure.trace),
+            **failure_to_json(failure),
         }
 
     def write(self, directory: Path = DIRECTORY) -> Path:
@@ -117,10 +105,9 @@ def reproduction_of(
         test: the name of the test.
         options: of the exploration.
     """
-    accesses = list(failure.accesses)
     of_points = [
         Site(filename, text.line, function, text.column)
-        for (filename, function, *_), text in zip(failure.points, accesses, strict=False)
+        for (filename, function, *_), text in zip(failure.points, failure.accesses, strict=False)
     ]
     return Reproduction(
         target,
@@ -128,9 +115,58 @@ def reproduction_of(
         options,
         list(failure.points),
         failure,
-        accesses=accesses,
         texts=recorded_text([*sites_of(failure.trace), *of_points]),
     )
+
+
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """A failure as plain data."""
+    return {
+        "strategy": failure.strategy,
+        "execution": failure.execution,
+        "found_preemptions": failure.found_preemptions,
+        "essential": list(failure.essential),
+        "early_timeouts": list(failure.early_timeouts),
+        "confirmed": failure.confirmed,
+        "interpreter": failure.interpreter.value,
+        "accesses": [list(astuple(access)) for access in failure.accesses],
+        "plan": plan_to_json(failure.plan),
+        "trace": trace_to_json(failure.trace),
+    }
+
+
+def failure_from_json(data: dict[str, Any]) -> Failure:
+    """The failure that :func:`failure_to_json` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is damaged.
+    """
+    trace = trace_from_json(data["trace"])
+    return Failure(
+        trace.outcome,
+        trace,
+        plan_from_json(data["plan"]),
+        data["strategy"],
+        data["execution"],
+        data["found_preemptions"],
+        tuple(data["essential"]),
+        data["confirmed"],
+        Interpreter(data["interpreter"]),
+        tuple(data["early_timeouts"]),
+        accesses=tuple(
+            PointText(*a_row(row, "accesses", a_count, a_count, a_string, a_string))
+            for row in a_list(data.get("accesses", []), "accesses")
+        ),
+    )
+
+
+def options_from_json(data: dict[str, Any]) -> ExploreOptions:
+    """Options as they are written to files.
+
+    Raises:
+        TypeError, ValueError: they make no sense.
+    """
+    return ExploreOptions(**{**data, "scope": tuple(data["scope"])})
 
 
 def read_reproduction(path: Path) -> Reproduction:
@@ -153,38 +189,19 @@ def read_reproduction(path: Path) -> Reproduction:
             "explore the test again to write a new one"
         )
     try:
-        options = dict(data["options"])
-        options["scope"] = tuple(options["scope"])
-        trace = trace_from_json(data["trace"])
-        failure = Failure(
-            trace.outcome,
-            trace,
-            plan_from_json(data["plan"]),
-            data["strategy"],
-            data["execution"],
-            data["found_preemptions"],
-            tuple(data["essential"]),
-            data["confirmed"],
-            Interpreter(data["interpreter"]),
-            tuple(data["early_timeouts"]),
-            reproduction=path,
-        )
+        failure = failure_from_json(data)
+        failure.reproduction = path
         points = [tuple(point) for point in data["points"]]
-        accesses = [
-            PointText(*a_row(row, "accesses", a_count, a_count, a_string, a_string))
-            for row in a_list(data.get("accesses", []), "accesses")
-        ]
-        if accesses and len(accesses) != len(points):
-            raise ValueError(f"{len(accesses)} accesses for {len(points)} points")
+        if failure.accesses and len(failure.accesses) != len(points):
+            raise ValueError(f"{len(failure.accesses)} accesses for {len(points)} points")
         texts = an_object(data.get("texts", {}), "texts")
         return Reproduction(
             data["target"],
             data["test"],
-            ExploreOptions(**options),
+            options_from_json(data["options"]),
             points,
             failure,
             data["python"],
-            accesses,
             {name: text_from_json(text) for name, text in texts.items()},
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -82,6 +82,7 @@ class Result:
         tasks: tasks in the execution with most of them.
         seconds: wall time, in seconds.
         interrupted: the user stopped it.
+        notices: what the user should know of the exploration; does not limit the verdict.
     """
 
     test: str
@@ -95,6 +96,7 @@ class Result:
     tasks: int = 0
     seconds: float = 0.0
     interrupted: bool = False
+    notices: list[str] = field(default_factory=list)
 
     @property
     def reproducible(self) -> tuple[Failure, ...]:

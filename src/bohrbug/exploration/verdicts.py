@@ -36,6 +36,10 @@ PROMISES = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND})
 """The kinds that say something of schedules which were not executed."""
 
 
+REDUCTIONS = frozenset({"dpor", "bpor"})
+"""Strategies that execute one schedule of those that differ in the order of independent steps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """Under which a verdict was reached; it says nothing of others.
@@ -198,9 +202,29 @@ def caveats(evidence: Evidence) -> tuple[str, ...]:
     if evidence.diverged:
         executions = "execution" if evidence.diverged == 1 else "executions"
         found.append(f"{evidence.diverged:,} {executions} could not follow their plan")
+    if evidence.options.strategy in REDUCTIONS and (what := unseen(evidence.options)):
+        found.append(f"one schedule of each happens-before graph was executed, and {what}")
     for function, reason in evidence.skipped:
         found.append(f"data accesses in {function} were not seen: {reason}")
     return tuple(found)
+
+
+def unseen(options: ExploreOptions) -> str:
+    """What the happens-before graph does not have, so that a reduction by it proves nothing.
+
+    The premise of partial-order reduction is CHESS's (OSDI 2008, section 4.4.2): two
+    executions with the same graph are at the same state.
+
+    Returns:
+        A sentence, or "" if the premise holds.
+    """
+    if options.invariant is not None:
+        return "an invariant looks at states between the steps, in which it differs"
+    if options.level == "sync":
+        return "at the level 'sync' data accesses are not in the graph"
+    if options.interpreter == "gil":
+        return "with the rules of the GIL not all data accesses are in the graph"
+    return ""
 
 
 def sentences(strategy: Strategy) -> tuple[str, ...]:

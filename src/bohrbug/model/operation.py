@@ -93,6 +93,9 @@ RESOLVE = _kind("resolve", is_release=True)
 
 SLEEP = _kind("sleep", is_write=False, is_yield=True)
 YIELD = _kind("yield", is_write=False, is_yield=True)
+CONTINUE = _kind("continue", is_write=False)
+"""Going on after an operation that let others go on, where accesses can't be seen: what follows
+may be a plain store that another task should see, or should not yet."""
 EXTERNAL = _kind("external")
 """Something outside our control that may block: a socket, a child process."""
 

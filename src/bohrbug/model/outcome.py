@@ -19,6 +19,8 @@ class OutcomeKind(str, Enum):
     LIVELOCK = "livelock"
     RACE = "race"
     LEAK = "leak"
+    MISUSE = "misuse"
+    """A synchronisation object was used as its interface forbids."""
     INVARIANT = "invariant"
     STEP_LIMIT = "step limit"
     DIVERGENCE = "divergence"
@@ -40,6 +42,7 @@ _FAILURES = {
     OutcomeKind.LIVELOCK,
     OutcomeKind.RACE,
     OutcomeKind.LEAK,
+    OutcomeKind.MISUSE,
     OutcomeKind.INVARIANT,
 }
 

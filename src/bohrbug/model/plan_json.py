@@ -23,6 +23,7 @@ from bohrbug.model.json_checks import (
     optional,
     reading,
     run_lengths,
+    strings,
 )
 from bohrbug.model.operation import Site
 from bohrbug.model.plan import (
@@ -38,6 +39,8 @@ from bohrbug.model.plan import (
     Priorities,
     ReadsFrom,
     Segments,
+    Sleeper,
+    Sleeping,
     UniformRandom,
     WeightedRandom,
 )
@@ -55,6 +58,20 @@ def _policy_to_json(policy: Policy) -> Json:
             return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
         case Segments(segments):
             return {"name": "segments", "segments": [list(segment) for segment in segments]}
+        case Sleeping(asleep, first):
+            return {
+                "name": "sleeping",
+                "asleep": [
+                    [
+                        sleeper.task,
+                        list(sleeper.reads),
+                        list(sleeper.writes),
+                        sleeper.wakes_at_once,
+                    ]
+                    for sleeper in asleep
+                ],
+                "first": first,
+            }
         case PartialOrder(seed, points):
             return {"name": "partial-order", "seed": seed, "points": _points_to_json(points)}
         case WeightedRandom(seed, weights, selected, points):
@@ -170,6 +187,13 @@ def _segment(data: Json) -> tuple[str, int]:
     return task, steps
 
 
+def _sleeper(data: Json) -> Sleeper:
+    task, reads, writes, at_once = a_row(
+        data, "sleeper of a policy", a_string, strings, strings, a_bool
+    )
+    return Sleeper(task, reads, writes, at_once)
+
+
 def _policy_from_json(data: Json) -> Policy:
     where = "policy"
     policy = an_object(data, where)
@@ -191,6 +215,13 @@ def _policy_from_json(data: Json) -> Policy:
         case "segments":
             segments = a_list(field_of(policy, "segments", where), f"{where} segments")
             return Segments(tuple(_segment(segment) for segment in segments))
+        case "sleeping":
+            asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
+            first = field_of(policy, "first", where)
+            return Sleeping(
+                tuple(_sleeper(sleeper) for sleeper in asleep),
+                None if first is None else a_string(first, f"{where} first"),
+            )
         case "partial-order":
             return PartialOrder(number("seed"), points("points"))
         case "weighted":

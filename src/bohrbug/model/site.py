@@ -5,10 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import islice
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from bohrbug.model.operation import Operation, Site
 from bohrbug.model.plan import Point
+
+
+@runtime_checkable
+class Unresolved(Protocol):
+    """A place that another runtime will look up when somebody asks for it."""
+
+    def resolve(self) -> Site:
+        """The place in the source."""
+        ...
 
 
 @lru_cache(maxsize=65536)
@@ -24,10 +33,13 @@ def site_of(place: Any) -> Site | None:
     """The source place of an operation.
 
     Parameters:
-        place: a :class:`Site`, a ``(code, offset in bytes)`` pair, or ``None``.
+        place: a :class:`Site`, a ``(code, offset in bytes)`` pair, something
+            :class:`Unresolved`, or ``None``.
     """
     if place is None or isinstance(place, Site):
         return place
+    if not isinstance(place, tuple) and isinstance(place, Unresolved):
+        return place.resolve()
     code, offset = place
     return _site(code, max(offset, 0))
 

@@ -417,4 +417,13 @@ def _after(clock: list[int], other: list[int], task: int, epoch: int) -> list[in
 
 
 if native is not None:
-    native.use_detector(RaceDetector, ResourceState)
+    native.use_detector(
+        RaceDetector,
+        ResourceState,
+        Shadow,
+        PlaceSet,
+        NO_ACCESSES,
+        SEVERAL,
+        _TAG_BITS,
+        _PLACE_MASK,
+    )

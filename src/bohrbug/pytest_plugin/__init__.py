@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bohrbug.pytest_plugin.message_options import add_message_options
 from bohrbug.settings import OPTIONS
 
 if TYPE_CHECKING:
@@ -35,6 +36,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         help="with --bohrbug-replay: replay so many times",
     )
+    add_message_options(group)
+    group.addoption(
+        "--bohrbug-forget",
+        action="store_true",
+        help="forget the failing schedules that are remembered of the tests of this run",
+    )
+    group.addoption(
+        "--bohrbug-no-memory",
+        action="store_true",
+        help="neither try the failing schedules of earlier runs nor remember those of this one",
+    )
+    parser.addini("bohrbug_memory", "Remember failing schedules.", type="bool", default=True)
     for option in OPTIONS:
         name = f"bohrbug_{option.name}"
         if option.type is bool:
@@ -71,6 +84,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from bohrbug.pytest_plugin.plugin import register
 
         register(config)
+    if config.getoption("bohrbug_record") or config.getoption("bohrbug_replay_messages"):
+        _leave_our_asserts_alone(config)
+        from bohrbug.pytest_plugin.messages import register as register_messages
+
+        register_messages(config)
 
 
 def _leave_our_asserts_alone(config: pytest.Config) -> None:

@@ -2,11 +2,14 @@
 
 Works with pytest 8 and 9. What is used here is also used by pytest-rerunfailures and others, and so
 tends to stay: ``Function._initrequest``, ``Session._setupstate`` and ``Item._report_sections``.
+Worker processes need ``CaptureManager._global_capturing`` and ``TempPathFactory._basetemp``, too.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
+import tempfile
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -165,3 +168,29 @@ def interact(item: pytest.Item, call: pytest.CallInfo[object], report: pytest.Te
     """``pytest --pdb``, if it was given and there is something to look at."""
     if check_interactive_exception(call, report):
         item.ihook.pytest_exception_interact(node=item, call=call, report=report)
+
+
+def settle_in_worker(config: pytest.Config, number: int) -> None:
+    """In a forked worker process: captured output and temporary folders of its own.
+
+    The files that output is captured in have one position for all processes that share them.
+
+    Parameters:
+        config: of the session.
+        number: of the worker.
+    """
+    manager: Any = config.pluginmanager.getplugin("capturemanager")
+    captures = getattr(manager, "_global_capturing", None)
+    for stream in ("out", "err"):
+        capture = getattr(captures, stream, None)
+        kept = getattr(capture, "tmpfile", None)
+        target = getattr(capture, "targetfd", None)
+        if isinstance(target, int) and kept is not None:
+            with tempfile.TemporaryFile(buffering=0) as own:
+                os.dup2(own.fileno(), kept.fileno(), inheritable=False)
+                os.dup2(own.fileno(), target)
+    factory: Any = getattr(config, "_tmp_path_factory", None)
+    if factory is not None:
+        folder = factory.getbasetemp() / f"bohrbug-worker-{number}"
+        folder.mkdir(exist_ok=True)
+        factory._basetemp = folder

@@ -31,6 +31,7 @@ from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks, tell_coverage
 from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.progress import SessionProgress
+from bohrbug.pytest_plugin.remembering import memory_of, update_memory
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary, report_data
 from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.report.text import failure_text
@@ -92,6 +93,7 @@ class BohrbugPlugin:
         self._options: dict[str, ExploreOptions] = {}
         self._timeouts: dict[str, float] = {}
         self._summary = Summary()
+        self.memory = memory_of(config) if reproduction is None else None
         # The item that is being executed, by us and not as always.
         self._running: ItemExecution | None = None
 
@@ -104,6 +106,8 @@ class BohrbugPlugin:
         """Check all markers before the first test; leave out what is not to be replayed."""
         for item in items:
             self._options[item.nodeid] = options_of(item, self._settings)
+            if self.memory is not None and config.getoption("bohrbug_forget"):
+                self.memory.forget(item.nodeid)
         if self._reproduction is not None:
             node = self._reproduction.target["node"]
             others = [item for item in items if item.nodeid != node]
@@ -312,7 +316,15 @@ class _Protocol:
     def _explore(self, setup: pytest.TestReport) -> None:
         item, execution, plugin = self._item, self._execution, self._plugin
         progress = SessionProgress(item.config)
-        explorer = Explorer(execution, item.nodeid, plugin.options_for(item), progress)
+        remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
+        explorer = Explorer(
+            execution,
+            item.nodeid,
+            plugin.options_for(item),
+            progress,
+            remembered=remembered,
+            settle=lambda number: internals.settle_in_worker(item.config, number),
+        )
         with AlarmGuard(explorer.stop) as alarm, one_tracer_for_all_tasks():
             result = explorer.explore()
         progress.close()
@@ -325,6 +337,9 @@ class _Protocol:
         if failures and not _is_plain_failure(failures[0], execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
         data = report_data(result)
+        if plugin.memory is not None:
+            data["fixed"] = update_memory(plugin.memory, result, remembered)
+            data["trouble"] = plugin.memory.trouble
         item.user_properties.append(("bohrbug", data["line"]))
         if failures:
             self._finish(setup, _Failed(failures[0], text, result), data)

@@ -37,7 +37,7 @@ class SessionProgress:
         words: str,
         estimate: Estimate | None = None,
     ) -> None:
-        """See :class:`bohrbug.exploration.explorer.Progress`."""
+        """See :class:`bohrbug.exploration.progress.Progress`."""
         writer = self._writer
         if writer is None:
             return

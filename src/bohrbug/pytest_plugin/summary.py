@@ -53,6 +53,8 @@ class Summary:
     caveats: Counter[str] = field(default_factory=Counter)
     races: Counter[str] = field(default_factory=Counter)
     plain: Counter[str] = field(default_factory=Counter)
+    fixed: list[str] = field(default_factory=list)
+    trouble: Counter[str] = field(default_factory=Counter)
     untimely: list[str] = field(default_factory=list)
     replayed: list[str] = field(default_factory=list)
 
@@ -71,6 +73,9 @@ class Summary:
         self.verdicts[data["verdict"]] += 1
         self.caveats.update(data["caveats"])
         self.races.update(data["races"])
+        self.fixed += data.get("fixed", ())
+        if data.get("trouble"):
+            self.trouble[data["trouble"]] += 1
         self.untimely.extend(data["untimely"])
 
     def write(self, reporter: pytest.TerminalReporter) -> None:
@@ -92,6 +97,10 @@ class Summary:
             reporter.line(f"verdicts: {counts}")
         for reason, count in self.plain.items():
             reporter.line(f"not explored: {plural(count, 'test')}, {reason}")
+        for what in self.fixed:
+            reporter.line(f"fixed: {what} (its remembered schedule passes now)")
+        for what in self.trouble:
+            reporter.line(what)
         self._list_untimely(reporter)
         self._list(reporter, "not controlled, or not certain", self.caveats)
         self._list(reporter, "data races seen", self.races)

@@ -31,6 +31,7 @@ class Glyphs:
     corner_top: str
     corner_bottom: str
     arrow_right: str
+    arrow_left: str
     arrow_down: str
     ellipsis: str
     dash: str
@@ -58,6 +59,7 @@ def _unicode(encoding: str) -> Glyphs:
         corner_top="╭",
         corner_bottom="╰",
         arrow_right="▶",
+        arrow_left="◀",
         arrow_down="▼",
         ellipsis="…",
         dash="·",
@@ -81,6 +83,7 @@ def _ascii(encoding: str) -> Glyphs:
         corner_top=".",
         corner_bottom="`",
         arrow_right=">",
+        arrow_left="<",
         arrow_down="v",
         ellipsis="...",
         dash="-",

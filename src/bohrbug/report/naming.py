@@ -52,6 +52,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "resolve": ("resolves", "resolving of"),
     "sleep": ("sleeps", "sleep"),
     "yield": ("yields", "yield"),
+    "continue": ("goes on past", "going on past"),
     "external": ("waits outside our control for", "wait outside our control for"),
     "read": ("reads", "read of"),
     "write": ("writes", "write of"),
@@ -196,7 +197,11 @@ class Names:
 
     def place(self, site: Site | None) -> str:
         """``bank.py:12``, or an empty string."""
-        return f"{self._short(site.filename)}:{site.line}" if site is not None else ""
+        if site is None:
+            return ""
+        short = self._short(site.filename)
+        # Without debugging information there is no line, and the file is a module and an offset.
+        return f"{short}:{site.line}" if site.line else short
 
     def at(self, operation: Operation) -> str:
         """The place of an operation in words: `` (bank.py:12)``, or an empty string."""

@@ -356,4 +356,4 @@ def render_result(
         render_races(result.races, console, trace=trace, limit=None)
     if result.failures or result.untimely or (result.races and verbose):
         paper.gap()
-    draw_verdict(paper, result)
+    draw_verdict(paper, result, verbose=verbose)

@@ -89,9 +89,16 @@ def figures(result: Result) -> str:
     return text
 
 
-def draw_verdict(paper: Paper, result: Result) -> None:
-    """Print the verdict block: kind, what was covered, figures, caveats."""
+def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None:
+    """Print the verdict block: kind, what was covered, figures, caveats.
+
+    Parameters:
+        paper: where to print to.
+        result: of the exploration.
+        verbose: say what was covered also where a failure was found, which ends the search.
+    """
     verdict = result.verdict
+    failed = verdict.kind is VerdictKind.FAILED
     style = _STYLES[verdict.kind]
     if verdict.kind is VerdictKind.FAILED:
         sign = paper.glyphs.failed
@@ -104,13 +111,13 @@ def draw_verdict(paper: Paper, result: Result) -> None:
         title.append(" (interrupted)", style=WARNED)
     title.append_text(paper.text(f"  {result.test}" if result.test else ""))
     paper.put(title)
-    for sentence in verdict.covered:
+    for sentence in () if failed and not verbose else verdict.covered:
         paper.paragraph(paper.text(f"covered: {sentence}"), 2, 4)
-    if verdict.reason and verdict.kind is not VerdictKind.FAILED:
+    if verdict.reason and not failed:
         paper.paragraph(paper.text(f"reason: {verdict.reason}"), 2, 4)
-    if verdict.estimate is not None and verdict.kind is not VerdictKind.FAILED:
+    if verdict.estimate is not None and not failed:
         paper.paragraph(paper.text(f"size: {size_in_words(verdict.estimate)}"), 2, 4)
-    if verdict.conditions is not None and verdict.kind is not VerdictKind.FAILED:
+    if verdict.conditions is not None and not failed:
         paper.paragraph(paper.text(f"conditions: {verdict.conditions}", QUIET), 2, 4)
     if result.executions:
         paper.paragraph(paper.text(figures(result), QUIET), 2, 4)
@@ -119,3 +126,5 @@ def draw_verdict(paper: Paper, result: Result) -> None:
         paper.paragraph(paper.text(f"{races} seen"), 2, 4)
     for caveat in verdict.caveats:
         paper.paragraph(paper.text("caveat: ", WARNED) + paper.text(caveat), 2, 4)
+    for notice in result.notices:
+        paper.paragraph(paper.text(f"note: {notice}", QUIET), 2, 4)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from array import array
+from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 from bohrbug.model.happens_before import choice_digest, options_digest, state_hashes
 from bohrbug.model.plan import Choice, Plan
@@ -16,57 +18,17 @@ from bohrbug.search.branching import (
     counted,
     last_branching_step,
 )
+from bohrbug.search.deferred import Alphabet, Deferred
+from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.estimates import Estimate
-from bohrbug.search.tree import DepthFirstPath
+from bohrbug.search.shared_keys import SharedKeys
+from bohrbug.search.tree import Subtrees
 
 CACHE_LIMIT = 1_000_000
 """Visited states that are remembered, at some 80 bytes each."""
 
 WAITING_LIMIT = 5_000_000
 """Branches that wait for a later bound, at some 12 bytes each."""
-
-
-class _Alphabet:
-    """Choices as single characters, so that a choice sequence is a compact string."""
-
-    __slots__ = ("_choices", "codes")
-
-    def __init__(self) -> None:
-        self.codes: dict[Choice, str] = {}
-        self._choices: dict[str, Choice] = {}
-
-    def encode(self, choices: Sequence[Choice]) -> str:
-        codes = self.codes
-        try:
-            return "".join([codes[choice] for choice in choices])
-        except KeyError:
-            return "".join([self.code(choice) for choice in choices])
-
-    def code(self, choice: Choice) -> str:
-        code = self.codes.get(choice)
-        if code is None:
-            code = self.codes[choice] = chr(len(self.codes))
-            self._choices[code] = choice
-        return code
-
-    def decode(self, text: str) -> tuple[Choice, ...]:
-        return tuple([self._choices[code] for code in text])
-
-
-class _Deferred:
-    """The branches of one execution that wait for the same bound.
-
-    Three flat columns instead of an object per branch: there may be millions.
-    """
-
-    __slots__ = ("choices", "keys", "next", "options", "steps")
-
-    def __init__(self, choices: str, steps: array[int], options: str, keys: array[int]) -> None:
-        self.choices = choices
-        self.steps = steps
-        self.options = options
-        self.keys = keys
-        self.next = 0
 
 
 class BoundedSearch:
@@ -107,6 +69,11 @@ class BoundedSearch:
     Memory: :data:`CACHE_LIMIT` and :data:`WAITING_LIMIT`.  A full cache makes the
     search repeat itself, never miss anything; branches beyond the other limit are
     dropped, and then no bound after that is called covered.
+
+    *Several processes* share the cache of edges (:class:`SharedKeys`).  What it may lose
+    makes the search repeat itself, so that the number of executions can differ a little
+    from one exploration to the next; the argument above holds, as all of them work on
+    the same bound, which is completed when every piece has come back.
 
     Parameters:
         bound: the largest cost, or ``None`` for no bound.
@@ -152,43 +119,47 @@ class BoundedSearch:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         self._tally = Tally()
         self._cost = 0
-        self._prefix: tuple[Choice, ...] | None = ()
-        self._path = DepthFirstPath()
-        self._alphabet = _Alphabet()
-        self._current: deque[_Deferred] = deque()
+        self._prefix: tuple[Choice, ...] | None = None
+        self._subtrees = Subtrees([()])
+        self._alphabet = Alphabet()
+        self._current: deque[Deferred] = deque()
         # By the cost of the schedules that the branches lead to.
-        self._later: dict[int, deque[_Deferred]] = {}
+        self._later: dict[int, deque[Deferred]] = {}
         self._current_waiting = 0
         self._later_waiting = 0
         self._dropped = 0
         self._beyond_bound = False
-        self._visited: set[int] = set()
+        self._visited: set[int] | SharedKeys = set()
         self._covered_bound: int | None = None
         self._bound_is_whole = True
-        self._done = False
+        # A part of one bound, with a worker process; the next bound is begun elsewhere.
+        self._is_piece = False
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._prefix is None and not self._done:
+        if self._prefix is None:
             self._prefix = self._next_prefix()
-            self._done = self._prefix is None
         return None if self._prefix is None else Plan(self._prefix)
 
     def _next_prefix(self) -> tuple[Choice, ...] | None:
-        if self._path:
-            return self._path.take()
         while True:
+            prefix = self._subtrees.take()
+            if prefix is not None:
+                return prefix
             while self._current:
                 prefix = self._take_deferred()
                 if prefix is not None:
-                    return prefix
+                    self._subtrees.add(prefix)
+                    return self._subtrees.take()
+            if self._is_piece:
+                return None
             self._covered_bound = self.completed_bound
             if not self._later:
                 return None
             self._cost = min(self._later)
             self._bound_is_whole = not self._dropped
             self._current = self._later.pop(self._cost)
-            self._current_waiting = sum(len(record.steps) for record in self._current)
+            self._current_waiting = sum(record.waiting for record in self._current)
             self._later_waiting -= self._current_waiting
 
     def _take_deferred(self) -> tuple[Choice, ...] | None:
@@ -216,14 +187,31 @@ class BoundedSearch:
         end = last_branching_step(trace, self._limit)
         if start >= end:
             return
+        # Looked at once per execution: the limit may be passed by the steps of one.
+        recording = len(self._visited) < self._cache_limit
+        branches, later = self._branches(trace, start, end, recording)
+        if branches:
+            self._subtrees.extend(trace.choices, branches)
+        for cost in sorted(later):
+            self._put_off(trace.choices, later[cost], self._cost + cost)
+
+    def _branches(
+        self, trace: Trace, start: int, end: int, recording: bool
+    ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
+        """What can be taken now, and what has to wait, by what it costs.
+
+        Parameters:
+            trace: an execution.
+            start: the first step that was not in the prefix.
+            end: the step before which branches are looked for.
+            recording: whether edges are put into the cache.
+        """
         choices = trace.choices
         all_enabled = trace.enabled
         all_timed = trace.timed
         arities = trace.arities
         caching = self._caching
         visited = self._visited
-        # Looked at once per execution: the limit may be passed by the steps of one.
-        recording = len(visited) < self._cache_limit
         states = self._states(trace, end) if caching else []
         branches: list[tuple[int, list[Choice]]] = []
         later: dict[int, list[tuple[int, Choice, int]]] = {}
@@ -257,10 +245,7 @@ class BoundedSearch:
                 # left.  Not so the other options here: they may have cost more where the
                 # edge was taken before, after another task; so the test comes last.
                 break
-        if branches:
-            self._path.extend(choices, branches)
-        for cost in sorted(later):
-            self._put_off(choices, later[cost], self._cost + cost)
+        return branches, later
 
     def _states(self, trace: Trace, end: int) -> list[int]:
         """What the state before each step is known by in the cache."""
@@ -293,7 +278,7 @@ class BoundedSearch:
         encode = self._alphabet.encode
         self._later_waiting += len(branches)
         self._later.setdefault(cost, deque()).append(
-            _Deferred(
+            Deferred(
                 encode(choices[: steps[-1]]),
                 array("I", steps),
                 encode(options),
@@ -311,7 +296,7 @@ class BoundedSearch:
         return self._covered_bound
 
     def _is_bound_done(self) -> bool:
-        return self._prefix is None and not self._path and not self._current
+        return self._prefix is None and not self._subtrees and not self._current
 
     @property
     def exhausted(self) -> bool:
@@ -332,7 +317,7 @@ class BoundedSearch:
         executed = self._tally.executions
         if not executed:
             return None
-        waiting = self._path.waiting + self._current_waiting + self._later_waiting
+        waiting = self._subtrees.waiting + self._current_waiting + self._later_waiting
         log_size = math.log(executed + waiting)
         return Estimate(
             "executions",
@@ -377,5 +362,138 @@ class BoundedSearch:
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        waiting = self._path.waiting + self._current_waiting
+        waiting = self._subtrees.waiting + self._current_waiting
         return f"bound {self._cost}, {waiting:,} waiting"
+
+    # -- dividing ----------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        return {
+            **self._piece(self._subtrees.to_json(), list(self._current)),
+            "is_piece": self._is_piece,
+            "later": [
+                [cost, [record.to_json() for record in records]]
+                for cost, records in self._later.items()
+            ],
+            "tally": self._tally.to_json(),
+            "dropped": self._dropped,
+            "beyond_bound": self._beyond_bound,
+            "covered_bound": self._covered_bound,
+            "bound_is_whole": self._bound_is_whole,
+            "visited": "" if self._is_piece else self._packed_cache(),
+        }
+
+    def _packed_cache(self) -> str:
+        visited = self._visited
+        keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
+        return b64encode(keys.tobytes()).decode("ascii")
+
+    def _put_back(self) -> None:
+        if self._prefix is not None:
+            self._subtrees.add(self._prefix)
+            self._prefix = None
+
+    def _piece(self, subtrees: dict[str, Any], current: Sequence[Deferred]) -> State:
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "is_piece": True,
+            "cost": self._cost,
+            "alphabet": self._alphabet.choices(),
+            "subtrees": subtrees,
+            "current": [record.to_json() for record in current],
+            "later": [],
+            "tally": Tally().to_json(),
+            "dropped": 0,
+            "beyond_bound": False,
+            "covered_bound": None,
+            "bound_is_whole": True,
+            "visited": "",
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`.
+
+        What is shared with other processes stays so.
+        """
+        state = checked_state(state, self.name)
+        visited = self._visited
+        self.restart()
+        self._subtrees = Subtrees()
+        self._is_piece = state["is_piece"]
+        self._cost = state["cost"]
+        self._covered_bound = state["covered_bound"]
+        self._bound_is_whole = state["bound_is_whole"]
+        if self._is_piece and isinstance(visited, SharedKeys):
+            self._visited = visited
+        else:
+            keys = array("q")
+            keys.frombytes(b64decode(state["visited"]))
+            self._visited = set(keys)
+        self.take_in(state)
+
+    def hand_out(self, most: int) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of the current bound."""
+        self._put_back()
+        part = self._subtrees.part()
+        if part is not None:
+            return self._piece(part, ())
+        most = max(min(most, self._current_waiting // 8, 256), 1)
+        taken = self._take_records(most)
+        return self._piece(Subtrees().to_json(), taken) if taken else None
+
+    def _take_records(self, branches: int) -> list[Deferred]:
+        """Part with the first records that have so many branches, or a few more, together."""
+        taken: list[Deferred] = []
+        while self._current and branches > 0:
+            record = self._current[0]
+            if record.waiting > branches:
+                record = record.split(branches)
+            else:
+                self._current.popleft()
+            taken.append(record)
+            branches -= record.waiting
+            self._current_waiting -= record.waiting
+        return taken
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        if self._current_waiting > (0 if self._subtrees else 1):
+            taken = self._take_records((self._current_waiting + 1) // 2)
+            return self._piece(Subtrees().to_json(), taken)
+        part = self._subtrees.split()
+        return None if part is None else self._piece(part, ())
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._put_back()
+        self._subtrees.take_in(state["subtrees"])
+        codes = self._alphabet.translation(state["alphabet"])
+        current = [Deferred.from_json(record, codes) for record in state["current"]]
+        self._current.extendleft(reversed(current))
+        self._current_waiting += sum(record.waiting for record in current)
+        for cost, records in state["later"]:
+            later = [Deferred.from_json(record, codes) for record in records]
+            self._later.setdefault(cost, deque()).extend(later)
+            self._later_waiting += sum(record.waiting for record in later)
+        self._tally.add(Tally.from_json(state["tally"]))
+        self._dropped += state["dropped"]
+        self._beyond_bound |= state["beyond_bound"]
+
+    def position(self) -> None:
+        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return
+
+    def begin_sharing(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        if self._caching and not isinstance(self._visited, SharedKeys):
+            self._visited = SharedKeys(self._visited, self._cache_limit)
+
+    def lost_a_worker(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`: what it has seen may not be done."""
+        if isinstance(self._visited, SharedKeys):
+            self._visited.clear()

@@ -116,8 +116,10 @@ class BoundedReduction:
                 self._add_task(trace, began, choice)
 
     def _add_task(self, trace: Trace, step: int, task: str) -> None:
-        options = trace.options(step)
-        self._add(trace, step, (task,) if task in options else options)
+        if task in trace.enabled[step]:
+            self._add(trace, step, (task,))
+        else:
+            self._add(trace, step, trace.options(step))
 
     def _add(self, trace: Trace, step: int, choices: tuple[Choice, ...]) -> None:
         """Let choices be explored at a step, as far as the bound allows it."""

@@ -56,6 +56,22 @@ class Tally:
         if length > limit or trace.outcome.kind is OutcomeKind.STEP_LIMIT:
             self.cut_short += 1
 
+    def add(self, other: Tally) -> None:
+        """Add the figures of another part of the search."""
+        self.executions += other.executions
+        self.points = max(self.points, other.points)
+        self.diverged += other.diverged
+        self.cut_short += other.cut_short
+
+    def to_json(self) -> list[int]:
+        """Plain data."""
+        return [self.executions, self.points, self.diverged, self.cut_short]
+
+    @classmethod
+    def from_json(cls, data: list[int]) -> Tally:
+        """The figures that :meth:`to_json` wrote."""
+        return cls(*data)
+
     @property
     def is_whole(self) -> bool:
         """Whether no part of the tree was given up."""

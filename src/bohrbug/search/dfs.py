@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import (
@@ -11,8 +13,9 @@ from bohrbug.search.branching import (
     counted,
     last_branching_step,
 )
+from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
-from bohrbug.search.tree import DepthFirstPath
+from bohrbug.search.tree import Subtrees
 
 
 class DepthFirst:
@@ -36,17 +39,17 @@ class DepthFirst:
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._path = DepthFirstPath()
+        self._subtrees = Subtrees([()])
         self._tally = Tally()
-        self._prefix: tuple[Choice, ...] | None = ()
+        self._prefix: tuple[Choice, ...] | None = None
+        # Then the tree is in pieces, of which no share can be told.
+        self._was_divided = False
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         if self._prefix is None:
-            if not self._path:
-                return None
-            self._prefix = self._path.take()
-        return Plan(self._prefix)
+            self._prefix = self._subtrees.take()
+        return None if self._prefix is None else Plan(self._prefix)
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -65,12 +68,12 @@ class DepthFirst:
             if free or costly:
                 branches.append((step, costly[::-1] + free[::-1]))
         if branches:
-            self._path.extend(trace.choices, branches)
+            self._subtrees.extend(trace.choices, branches)
 
     @property
     def exhausted(self) -> bool:
         """Whether every schedule was executed, up to the given number of steps."""
-        return self._prefix is None and not self._path
+        return self._prefix is None and not self._subtrees
 
     @property
     def complete(self) -> bool:
@@ -80,9 +83,9 @@ class DepthFirst:
     @property
     def estimate(self) -> Estimate | None:
         """How many schedules there are, from the explored part of the tree."""
-        if self.exhausted:
+        if self.exhausted or self._was_divided:
             return None
-        share = share_of_tree(self._path.levels())
+        share = share_of_tree(self._subtrees.levels())
         return size_from_share(self._tally.executions, share, "schedules")
 
     def covered(self) -> str:
@@ -94,4 +97,57 @@ class DepthFirst:
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        return f"depth first, {self._path.waiting:,} waiting"
+        return f"depth first, {self._subtrees.waiting:,} waiting"
+
+    # -- dividing ----------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        return self._piece(self._subtrees.to_json(), self._tally)
+
+    def _put_back(self) -> None:
+        if self._prefix is not None:
+            self._subtrees.add(self._prefix)
+            self._prefix = None
+
+    def _piece(self, subtrees: dict[str, Any], tally: Tally) -> State:
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "subtrees": subtrees,
+            "tally": tally.to_json(),
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._prefix = None
+        self._subtrees = Subtrees()
+        self._subtrees.take_in(state["subtrees"])
+        self._was_divided = True
+        self._tally = Tally.from_json(state["tally"])
+
+    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        self._was_divided = True
+        part = self._subtrees.part()
+        return None if part is None else self._piece(part, Tally())
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._put_back()
+        part = self._subtrees.split()
+        return None if part is None else self._piece(part, Tally())
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._put_back()
+        self._subtrees.take_in(state["subtrees"])
+        self._tally.add(Tally.from_json(state["tally"]))
+
+    def position(self) -> None:
+        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return

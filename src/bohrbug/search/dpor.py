@@ -60,10 +60,19 @@ class OptimalReduction:
     in the graph must not matter.
 
     Reversals are inserted when the search comes back to their node, or when there are
-    several; until then they are pairs of indices, so that the work for one execution is linear
-    in its steps.  Of executions with :data:`LONG` steps and more, only the part of a reversal
-    that its last event depends on is kept.  That loses no graph, but some may then be
-    executed more than once.
+    several; until then they are pairs of indices, so that the work for one execution is
+    linear in its steps.  Of executions with :data:`LONG` steps and more, only the part of a
+    reversal that its last event depends on is kept.  That loses no graph, but some may then
+    be executed more than once.
+
+    *Sharing the work.*  All that is known of a subtree is the prefix of its node, who
+    sleeps there (inherited, and the branches that are done), and its wakeup tree; these three
+    are plain data, and another worker can explore the subtree with them.  A race that it finds
+    has to be inserted at the node before the race's first step
+    (:attr:`~bohrbug.search.races_of_trace.Reversal.step`): if that is less than the length of the
+    prefix, it belongs to whoever holds the node of that depth, and
+    :meth:`~bohrbug.search.races_of_trace.Reversal.sequence` is what to send there.  Nothing else
+    connects two subtrees.
 
     Parameters:
         steps: reverse the first ``steps`` steps of an execution only.

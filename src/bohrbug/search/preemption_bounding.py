@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bohrbug.accelerator import native
+from bohrbug.model.happens_before import choice_digest
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.search.bounded import BoundedSearch
@@ -21,6 +23,35 @@ class PreemptionBounding(BoundedSearch):
 
     name = "ipb"
     unit = "preemption"
+
+    def _branches(
+        self, trace: Trace, start: int, end: int, recording: bool
+    ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
+        """See :class:`~bohrbug.search.bounded.BoundedSearch`."""
+        if native is None or not self._caching or not isinstance(self._visited, set):
+            # Keys that are shared between processes are no set.
+            return super()._branches(trace, start, end, recording)
+        columns = (
+            trace.choices,
+            trace.tasks,
+            trace.enabled,
+            trace.timed,
+            trace.yielded,
+            trace.arities,
+        )
+        states = self._states(trace, end)
+        branches, later = native.branches(
+            trace,
+            columns,
+            states,
+            start,
+            end,
+            self._visited,
+            recording,
+            choice_digest,
+            alternatives,
+        )
+        return branches, {1: later} if later else {}
 
     def options(self, trace: Trace, step: int) -> tuple[list[Choice], list[tuple[Choice, int]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`."""

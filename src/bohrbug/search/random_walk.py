@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from random import Random
-
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
+from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.seeds import Indices, Seeds
 
 
 class RandomWalk:
@@ -27,8 +27,8 @@ class RandomWalk:
     complete = False
 
     def __init__(self, seed: int = 0, executions: int | None = None) -> None:
-        self._random = Random(seed)
-        self._remaining = executions
+        self._seeds = Seeds(seed)
+        self._left = Indices([(0, executions)])
         self._plan: Plan | None = None
         self.restart()
 
@@ -38,15 +38,15 @@ class RandomWalk:
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None and self._remaining != 0:
-            self._plan = Plan((), UniformRandom(self._random.getrandbits(32)))
+        index = self._left.first
+        if self._plan is None and index is not None:
+            self._plan = Plan((), UniformRandom(self._seeds.at(index)))
         return self._plan
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         self._plan = None
-        if self._remaining is not None:
-            self._remaining -= 1
+        self._left.advance()
         self._tally.count(trace, BRANCHING_LIMIT)
 
     def covered(self) -> str:
@@ -58,3 +58,47 @@ class RandomWalk:
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         return counted(self._tally.executions, "random execution")
+
+    # -- dividing ----------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        return self._piece(self._left.ranges(), self._tally)
+
+    def _piece(self, ranges: list[list[int]], tally: Tally) -> State:
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "left": ranges,
+            "tally": tally.to_json(),
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._plan = None
+        self._left = Indices(state["left"])
+        self._tally = Tally.from_json(state["tally"])
+
+    def hand_out(self, most: int) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._plan = None
+        taken = self._left.take(most)
+        return None if taken is None else self._piece([taken], Tally())
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        self._plan = None
+        taken = self._left.halve()
+        return None if taken is None else self._piece([taken], Tally())
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._plan = None
+        self._left.take_in(state["left"])
+        self._tally.add(Tally.from_json(state["tally"]))
+
+    def position(self) -> int | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        return self._left.first

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from bohrbug.model.plan import Plan
 from bohrbug.search.auto import Auto
+from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
@@ -34,12 +35,14 @@ class Options:
     Parameters:
         executions: the budget, or ``None`` for none: ``auto`` and all that are random.
         seed: ``auto`` and all that are random.
-        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``ipb``;
-            of delays: ``idb``.
+        bound: the largest number of preemptions, ``None`` for no bound: ``auto``, ``bpor``,
+            ``ipb``; of delays: ``idb``.
         depth: the depth of bugs aimed at, ``None`` for 1, 2 and 3 in turn: ``auto``, ``pct``.
-        steps: branch at the first so many steps of an execution: ``dfs``, ``idb``, ``ipb``,
-            ``uniform``.
+        steps: branch at the first so many steps of an execution: ``bpor``, ``dfs``, ``dpor``,
+            ``idb``, ``ipb``, ``uniform``.
         plan: what to replay: ``replay``.
+        sees_all: the happens-before graph has all that the test depends on, so that
+            partial-order reduction proves something: ``auto``.
     """
 
     executions: int | None = None
@@ -48,6 +51,7 @@ class Options:
     depth: int | None = None
     steps: int = BRANCHING_LIMIT
     plan: Plan | None = None
+    sees_all: bool = True
 
     @property
     def depths(self) -> tuple[int, ...]:
@@ -64,7 +68,7 @@ def _auto(options: Options) -> Auto:
 
     return Auto(
         [
-            OptimalReduction(options.steps),
+            OptimalReduction(options.steps) if options.sees_all else DepthFirst(options.steps),
             PreemptionBounding(options.bound, steps=options.steps),
             DelayBounding(options.bound, steps=options.steps),
         ],
@@ -89,6 +93,7 @@ def _replay(options: Options) -> Strategy:
 STRATEGIES: Mapping[str, Callable[[Options], Strategy]] = MappingProxyType(
     {
         "auto": _auto,
+        "bpor": lambda options: BoundedReduction(options.bound, options.steps),
         "dfs": lambda options: DepthFirst(options.steps),
         "dpor": lambda options: OptimalReduction(options.steps),
         "idb": lambda options: DelayBounding(options.bound, steps=options.steps),

@@ -8,6 +8,7 @@ possible but not made below its prefix are the branches still to take.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bohrbug.model.plan import Choice
 
@@ -64,3 +65,113 @@ class DepthFirstPath:
         """Of each node on the path: how many branches are done, and how many there are."""
         for _, done, branches in self._levels:
             yield done, branches
+
+    def split(self) -> DepthFirstPath | None:
+        """Part with the shallowest branch, behind which the most is; or with nothing.
+
+        Of several choices at that step the ones that would be taken last are given away;
+        the only branch is kept.
+        """
+        if self.waiting < 2:
+            return None
+        step, others = self._branches[0]
+        given = others[: (len(others) + 1) // 2]
+        del others[: len(given)]
+        if not others:
+            self._branches.pop(0)
+        self.waiting -= len(given)
+        other = DepthFirstPath()
+        other.extend(self._choices[:step], [(step, given)])
+        return other
+
+    def to_json(self) -> list[Any]:
+        """Plain data: the choices as far as they matter, and the branches."""
+        last = self._branches[-1][0] if self._branches else 0
+        branches = [[step, list(others)] for step, others in self._branches]
+        return [list(self._choices[:last]), branches]
+
+    @classmethod
+    def from_json(cls, data: list[Any]) -> DepthFirstPath:
+        """The path that :meth:`to_json` wrote."""
+        path = cls()
+        path.extend(data[0], [(step, list(others)) for step, others in data[1]])
+        return path
+
+
+class Subtrees:
+    """What is left of a tree: prefixes whose subtrees nobody looked at, and paths.
+
+    Walked as one path is; there are several only while parts of the tree are with other
+    processes, and after they have come back.
+    """
+
+    __slots__ = ("_paths", "_prefixes")
+
+    def __init__(self, prefixes: Sequence[Sequence[Choice]] = ()) -> None:
+        self._prefixes = [tuple(prefix) for prefix in prefixes]
+        self._paths: list[DepthFirstPath] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._prefixes) or any(self._paths)
+
+    @property
+    def waiting(self) -> int:
+        """How many branches are not taken yet."""
+        return len(self._prefixes) + sum(path.waiting for path in self._paths)
+
+    def levels(self) -> Iterator[tuple[int, int]]:
+        """See :meth:`DepthFirstPath.levels`."""
+        for path in self._paths:
+            yield from path.levels()
+
+    def add(self, prefix: Sequence[Choice]) -> None:
+        """A subtree to walk before the others."""
+        self._prefixes.append(tuple(prefix))
+
+    def take(self) -> tuple[Choice, ...] | None:
+        """The next prefix to execute; takes it. ``None`` if nothing is left."""
+        paths = self._paths
+        if self._prefixes:
+            paths.append(DepthFirstPath())
+            return self._prefixes.pop()
+        while paths:
+            if paths[-1]:
+                return paths[-1].take()
+            paths.pop()
+        return None
+
+    def extend(self, choices: Sequence[Choice], branches: list[tuple[int, list[Choice]]]) -> None:
+        """Take in the leaf that the prefix taken last led to; see :class:`DepthFirstPath`."""
+        self._paths[-1].extend(choices, branches)
+
+    def split(self) -> dict[str, Any] | None:
+        """Part with about half as plain data, or with nothing if there is only one branch."""
+        if self.waiting < 2:
+            return None
+        paths = [path for path in self._paths if path]
+        if len(paths) + len(self._prefixes) > 1:
+            return self.part()
+        given = paths[0].split()
+        return None if given is None else {"prefixes": [], "paths": [given.to_json()]}
+
+    def part(self) -> dict[str, Any] | None:
+        """Part with one of the subtrees or paths, that which would come last."""
+        for index, path in enumerate(self._paths):
+            if path:
+                del self._paths[index]
+                return {"prefixes": [], "paths": [path.to_json()]}
+        if self._prefixes:
+            return {"prefixes": [list(self._prefixes.pop(0))], "paths": []}
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "prefixes": [list(prefix) for prefix in self._prefixes],
+            "paths": [path.to_json() for path in self._paths if path],
+        }
+
+    def take_in(self, data: dict[str, Any]) -> None:
+        """Add what :meth:`to_json`, :meth:`split` or :meth:`part` gave; walked after the rest."""
+        self._prefixes[:0] = [tuple(prefix) for prefix in data["prefixes"]]
+        self._paths[:0] = [DepthFirstPath.from_json(path) for path in data["paths"]]

@@ -53,7 +53,7 @@ from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.recorded import RecordedTrace, recorded_trace
-from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
+from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
 from bohrbug.runtime.threads.task import CarrierPool, Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
@@ -195,7 +195,7 @@ class Execution:
         explainer: Explainer,
         detector: Detector | None = None,
         invariant: Callable[[], object] | None = None,
-        names: dict[int, Any] | None = None,
+        names: OlderObjects | None = None,
         end_hooks: tuple[Callable[[Execution], object], ...] = (),
         swap: Callable[[Task, Task], None] | None = None,
     ) -> None:
@@ -252,6 +252,8 @@ class Execution:
         self._watch_breakers = settings.watch_breakers
         self._minds_gil = settings.gil or settings.watch_breakers
         self.sink: Any = None
+        # Types of objects, and ids of the dicts of modules, whose names were used as a whole.
+        self.namespaces: set[object] = set()
         # Real seconds without a step that are not taken for a hang yet.
         self.patience = float("inf")
         # Makes a task that spins on a variable not known to be shared yield at its next access;
@@ -305,7 +307,7 @@ class Execution:
 
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
-        self.detector = self.sink = self.nudge = self.end_of_task = None
+        self.detector = self.sink = self.nudge = self.end_of_task = self.aftermath = None
         self.outside.let_go()
 
     def _finish(self) -> None:
@@ -667,8 +669,30 @@ class Execution:
         container = None
         if shadow.is_item and shadow.container is not None and not self.is_namespace(shadow):
             container = shadow.container.resource_id
+        whole = self._namespace_of(shadow)
+        if whole is not None and whole != resource:
+            container = whole
         # The shadow is kept, so that its identity stays its own.
         return resource, container, shadow
+
+    def _namespace_of(self, shadow: Any) -> str | None:
+        """The whole that an attribute or a global belongs to, if that is ever used as one.
+
+        ``vars(object)`` and ``globals()`` are seldom accessed as a whole; only then do the
+        accesses to single names conflict with that.  It is remembered by the type of the
+        object, which does not depend on the schedule as its id does.
+        """
+        owner = shadow.owner
+        target = owner.target()
+        if self.is_namespace(shadow):
+            key: object = id(target)
+        elif shadow.is_item or owner.kind.is_container:
+            return None
+        else:
+            key = type(target)
+        if shadow.key is None:
+            self.namespaces.add(key)
+        return f"{owner.resource_id}[*]" if key in self.namespaces else None
 
     @staticmethod
     def is_namespace(shadow: Any) -> bool:

@@ -63,6 +63,16 @@ class VariableState:
         return Resource(self.id, "variable", self.shadow.label)
 
 
+class OlderObjects(dict[int, Any]):
+    """Ids of objects that live on from one execution to the next, by ``id(object)``.
+
+    Attributes:
+        origin: part of the ids given from now on.
+    """
+
+    origin = ""
+
+
 class ResourceTable:
     """All resources of one execution.
 
@@ -80,13 +90,13 @@ class ResourceTable:
 
     _serials = 0
 
-    def __init__(self, names: dict[int, Any] | None = None) -> None:
+    def __init__(self, names: OlderObjects | None = None) -> None:
         ResourceTable._serials += 1
         self.serial = ResourceTable._serials
         self._by_identity: dict[int, tuple[ResourceState, Any]] = {}
         self._named: dict[ResourceId, ResourceState] = {}
         self._states: list[ResourceState | VariableState] = []
-        self._names: dict[int, Any] = {} if names is None else names
+        self._names = OlderObjects() if names is None else names
 
     def state_named(self, id: ResourceId, label: str = "", type: str = "") -> ResourceState:
         """The resource with a given id, such as the thread resource of a task."""
@@ -135,7 +145,7 @@ class ResourceTable:
         if known is not None and known[1]() is obj:
             name = known[0]
         else:
-            name = f"before:{len(self._names)}"
+            name = f"before:{self._names.origin}{len(self._names)}"
             self._names[id(obj)] = (name, weakref.ref(obj))
         created = getattr(obj, "_created", None)
         state = ResourceState(name, type, created, serial=self.serial)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import marshal
+import zlib
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from types import CodeType
 from typing import Any, Protocol, Self
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import READ, WRITE, Site
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import NonPreemptive, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Executed as Executed
 from bohrbug.runtime.threads import futures, thread_functions, thread_state
 from bohrbug.runtime.threads.execution import Execution, Explainer, Settings
 from bohrbug.runtime.threads.installation import installation
+from bohrbug.runtime.threads.resources import OlderObjects
 from bohrbug.runtime.threads.rewrite import hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
@@ -74,6 +79,19 @@ class Watchdog(Protocol):
 
 PlaceKey = tuple[str, str, int, int]
 """A place as plain data: file name, function, its first line, byte offset."""
+
+
+def sample(plan: Plan) -> int:
+    """A number by which plans are sampled, the same in every process.
+
+    What a sample of the executions shows must not depend on the order in which they are
+    made, nor on how they are divided among processes: so the plan itself decides.
+    """
+    # Version 0 of the format depends on nothing but the values.
+    data = marshal.dumps(plan.prefix, 0)
+    if not isinstance(plan.policy, NonPreemptive):
+        data += repr(plan.policy).encode()
+    return zlib.crc32(data)
 
 
 def place_key(place: Any) -> PlaceKey:
@@ -174,26 +192,6 @@ class _SpinSink:
         self._usual.breaker()
 
 
-@dataclass(slots=True)
-class Executed:
-    """What :meth:`ThreadsRuntime.execute` tells besides the trace.
-
-    Parameters:
-        trace: of the execution.
-        new_points: places that became scheduling points through it; executions
-            from now on have more steps than before.
-        tasks: how many tasks there were.
-        beyond_gil: see :attr:`Execution.beyond_gil`.
-        nudged: see :meth:`Execution.yield_in_spin`.
-    """
-
-    trace: Trace
-    new_points: int
-    tasks: int
-    beyond_gil: tuple[int, ...] = ()
-    nudged: bool = False
-
-
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
 
@@ -204,10 +202,13 @@ WATCHED_AT_FIRST = 40
 """Executions, since the last new racy place, in which all accesses are watched for races."""
 
 WATCHED_LATER = 8
-"""After these, in one of so many."""
+"""After these, in one of so many; in which ones, the plan decides: see :func:`sample`."""
 
-DISCOVERIES = frozenset({1, 2, 10, 100, 1_000, 10_000})
+DISCOVERIES = frozenset({1, 2, 10})
 """Numbers of the executions in which functions that run are looked for."""
+
+DISCOVERED_LATER = 512
+"""After these, in one of so many; in which ones, the plan decides."""
 
 
 COLLECTED_EVERY = 20
@@ -250,7 +251,9 @@ class ThreadsRuntime:
         self._rewriter = Rewriter(scope, breakers=settings.gil)
         self._codes: list[CodeType] = []
         self._types = Types(_is_synchronisation)
-        self._names: dict[int, Any] = {}
+        # Objects whose names were used as a whole, see Execution._namespace_of.
+        self._namespaces: set[object] = set()
+        self._names = OlderObjects()
         self._thread_names = thread_functions.ThreadNames()
         self._pool = CarrierPool()
         self.points = PlaceSet()
@@ -294,7 +297,9 @@ class ThreadsRuntime:
 
     # -- executing ---------------------------------------------------------------
 
-    def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
+    def execute(
+        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
+    ) -> Executed:
         """Execute a plan.
 
         Parameters:
@@ -302,18 +307,28 @@ class ThreadsRuntime:
             learn: whether functions and racy places that are found change
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
+            discover: look for functions that run, if ``learn`` is true.
         """
+        sampled = 1
         if learn:
+            if self.level is not Level.SYNC:
+                sampled = sample(plan)
             self._rewrote = False
             self._take_new_points()
             self.executions += 1
             self._quiet_executions += 1
-            if self.level is not Level.SYNC and self.executions in DISCOVERIES:
+            discover = discover or (
+                self.executions in DISCOVERIES or sampled % DISCOVERED_LATER == 0
+            )
+            if self.level is not Level.SYNC and discover:
                 with Discovery() as discovery:
-                    executed = self._run(plan, self.settings, learn)
+                    executed = self._run(plan, self.settings, learn, True)
                 if executed.tasks > 1:
                     self._rewrite(discovery.codes)
                 return executed
+        quiet = self._quiet_executions
+        # CHESS, section 3.5: races are looked for "on the first few runs".
+        watch = watch or (learn and (quiet <= WATCHED_AT_FIRST or sampled % WATCHED_LATER == 0))
         return self._run(plan, self.settings, learn, watch)
 
     def _run(self, plan: Plan, settings: Settings, learn: bool, watch: bool = False) -> Executed:
@@ -327,6 +342,8 @@ class ThreadsRuntime:
             end_hooks=(futures.let_workers_end,),
             swap=thread_state.swap_running_loop,
         )
+        execution.namespaces = self._namespaces
+        namespaces = len(self._namespaces)
         self.execution = execution
         executors = installation.executors
         executors.begin()
@@ -335,7 +352,7 @@ class ThreadsRuntime:
         variables = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
-            watched = watch or settings.gil or settings.watch_breakers or self._is_watched(learn)
+            watched = watch or settings.gil or settings.watch_breakers
             self._rewrite_all_or_points(watched)
             sink: _Sink | _PointSink
             if watched and (learn or watch):
@@ -372,6 +389,8 @@ class ThreadsRuntime:
             # They count from the next execution on: this one can only be replayed without them.
             self._new_points = [place for place in places if place not in self.points]
             new_points = len(self._new_points)
+        # Operations conflict now that did not before.
+        new_points += len(self._namespaces) - namespaces
         if variables is not None:
             variables.clear()
         execution.let_go()
@@ -405,14 +424,33 @@ class ThreadsRuntime:
             self._quiet_executions = 0
             self._with_points.clear()
 
-    def _is_watched(self, learn: bool) -> bool:
-        """Whether this execution is watched for races (CHESS: "on the first few runs")."""
-        quiet = self._quiet_executions
-        return learn and (
-            quiet <= WATCHED_AT_FIRST
-            or quiet % WATCHED_LATER == 0
-            or self.executions in DISCOVERIES
-        )
+    @property
+    def has_learned(self) -> bool:
+        """Whether the last execution that learns has changed what later ones see."""
+        return self._rewrote or bool(self._new_points)
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether every execution is still watched for races."""
+        return self._quiet_executions <= WATCHED_AT_FIRST
+
+    def counters(self) -> list[int]:
+        """How many executions there were, and how many since the last new racy place."""
+        return [self.executions, self._quiet_executions]
+
+    def set_counters(self, counters: list[int]) -> None:
+        """Go on counting from what :meth:`counters` gave."""
+        self.executions, self._quiet_executions = counters
+
+    def name_older_objects(self, origin: str) -> None:
+        """Let ids that are given from now on to objects older than an execution differ.
+
+        Another process, which goes another way from here, may meet them in another order.
+
+        Parameters:
+            origin: names this process; part of these ids.
+        """
+        self._names.origin = origin
 
     def _rewrite_all_or_points(self, all_functions: bool) -> None:
         """Functions without a scheduling point need not tell their accesses all the time."""
@@ -484,6 +522,37 @@ class ThreadsRuntime:
         """Forget scheduling points that were found on the way and are not in the file."""
         self._add_wanted_points()
         self.points = PlaceSet(place for place in self.points if place_key(place) in self._wanted)
+
+    @contextmanager
+    def other_points(self, keys: Iterable[PlaceKey]) -> Generator[None]:
+        """Within it these places and no others are scheduling points, as far as they are known.
+
+        Executions in it must not learn.
+        """
+        points, wanted = self.points, self._wanted
+        self.points, self._wanted = PlaceSet(), set(keys)
+        self._add_wanted_points()
+        try:
+            yield
+        finally:
+            self.points, self._wanted = points, wanted
+            self._with_points.clear()
+            self._rewriter.keep(None)
+            self._all_rewritten = True
+
+    def take_new_points(self) -> None:
+        """Let places that the last execution has found be scheduling points now, not later."""
+        self._take_new_points()
+
+    def sources(self) -> list[str]:
+        """The files of the functions that are rewritten."""
+        return sorted(
+            {
+                made.co_filename
+                for view in self._rewriter._views.values()
+                for _, made in view.made.values()
+            }
+        )
 
     def point_sites(self) -> list[Site]:
         """Where the data accesses that are scheduling points stand in the source."""

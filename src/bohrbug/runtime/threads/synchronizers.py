@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from sys import _getframe
+from types import CodeType
 from typing import Any
 
 from bohrbug.model.operation import (
@@ -39,9 +40,25 @@ patches = Patches()
 _THREADING = vars(threading)
 
 
+def _codes_that_call_targets() -> frozenset[CodeType]:
+    """Code of internal modules that calls what the program has given it to be called."""
+    from concurrent.futures import thread as executors
+
+    functions = [threading.Thread.run, threading.Timer.run, executors._WorkItem.run]
+    return frozenset(function.__code__ for function in functions)
+
+
+_CALLING_TARGETS = _codes_that_call_targets()
+
+
 def is_quiet(execution: Execution, frame: Any) -> bool:
     """Whether an operation called from ``frame`` is no scheduling point of its own."""
-    return bool(execution.current.inside or frame.f_globals.get("__name__") in INTERNAL_MODULES)
+    if execution.current.inside:
+        return True
+    if frame.f_globals.get("__name__") not in INTERNAL_MODULES:
+        return False
+    # ``Thread(target=semaphore.acquire)`` is an operation of the program.
+    return frame.f_code not in _CALLING_TARGETS
 
 
 def place_of(frame: Any) -> Any:

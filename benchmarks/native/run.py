@@ -1,0 +1,88 @@
+"""Figures of the POSIX runtime: ``python benchmarks/native/run.py``.
+
+Everything is measured in one run and as the median of several; compare the figures with each
+other, not with those of another machine.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
+from bohrbug.model.plan import Plan, UniformRandom
+from bohrbug.runtime.posix.build import compiler
+from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
+
+HERE = Path(__file__).parent
+PROGRAMS = HERE.parent.parent / "tests" / "native" / "programs"
+
+
+def built(folder: Path, source: Path, *flags: str) -> Path:
+    target = folder / source.stem
+    cc = compiler()
+    assert cc is not None
+    words = [cc, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-g", "-pthread", *flags]
+    subprocess.run([*words, "-o", str(target), str(source)], check=True)
+    return target
+
+
+def runtime(words: list[str], **settings: object) -> NativeRuntime:
+    return NativeRuntime(words, NativeSettings(**settings), NativeExplainer(Expectation()))  # type: ignore[arg-type]
+
+
+def printed(words: list[str], steps: int) -> str:
+    with runtime(words, max_steps=steps, after_release=False, fork_server=False) as program:
+        program.execute(Plan())
+        return program.printed.stdout.decode().strip()
+
+
+def executions_per_second(words: list[str], *, fork_server: bool, times: int = 200) -> float:
+    with runtime(words, fork_server=fork_server) as program:
+        program.execute(Plan())
+        rates = []
+        for part in range(5):
+            began = time.perf_counter()
+            for seed in range(times // 5):
+                program.execute(Plan((), UniformRandom(part * times + seed)))
+            rates.append(times / 5 / (time.perf_counter() - began))
+        return statistics.median(rates)
+
+
+def natively_per_second(words: list[str], times: int = 100) -> float:
+    rates = []
+    for _ in range(5):
+        began = time.perf_counter()
+        for _ in range(times // 5):
+            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        rates.append(times / 5 / (time.perf_counter() - began))
+    return statistics.median(rates)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        points = built(folder, HERE / "points.c")
+        for mode, rounds, words in (
+            ("same", 400_000, "same thread goes on"),
+            ("hand", 20_000, "other thread goes on"),
+        ):
+            command = [str(points), mode, str(rounds)]
+            native = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            print(f"{words}, natively:      {native.strip()}")
+            print(f"{words}, under control: {printed(command, 1_000_000)}")
+        program = [str(built(folder, PROGRAMS / "lock_order.c", "-DFIXED"))]
+        print(f"executions per second, natively:      {natively_per_second(program):,.0f}")
+        for fork_server in (False, True):
+            engine = "fork server" if fork_server else "started anew"
+            rate = executions_per_second(program, fork_server=fork_server)
+            print(f"executions per second, {engine}: {rate:,.0f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,240 @@
+"""How the command line explores: its options, its progress, its report, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from rich.console import Console
+
+from bohrbug.api import write_reproduction
+from bohrbug.cli.capture import OutputKeeper
+from bohrbug.cli.machine import result_to_json
+from bohrbug.exploration.explorer import Explorer
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.exploration.saving import ResumeError
+from bohrbug.exploration.store import ExplorationStore, Subject
+from bohrbug.report.progress import ProgressLine
+from bohrbug.report.text import render_result
+from bohrbug.search.estimates import Estimate
+from bohrbug.settings import (
+    BY_NAME,
+    OPTIONS,
+    Option,
+    SettingsError,
+    find_pyproject,
+    read_pyproject,
+)
+
+NOTHING_FOUND, FOUND, USAGE, INCONCLUSIVE = 0, 1, 2, 3
+
+EXIT_CODES = """\b
+Exit codes:
+  0  nothing found
+  1  a failure was found (or reproduced)
+  2  the command can't be carried out as it stands
+  3  inconclusive: interrupted, hung, or a replay that differs
+"""
+
+
+class ProgressAdapter:
+    """Passes what the explorer tells on to a progress line.
+
+    Parameters:
+        line: what shows it.
+    """
+
+    def __init__(self, line: ProgressLine) -> None:
+        self._line = line
+
+    def update(
+        self,
+        executions: int,
+        budget: int,
+        elapsed: float,
+        failures: int,
+        races: int,
+        words: str,
+        estimate: Estimate | None = None,
+    ) -> None:
+        """See :class:`bohrbug.exploration.progress.Progress`."""
+        rate = executions / elapsed if elapsed > 0 else 0.0
+        self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
+
+
+def usage_error(message: str) -> NoReturn:
+    """Say what is wrong with the command, and exit."""
+    click.echo(f"bohrbug: {message}", err=True)
+    sys.exit(USAGE)
+
+
+def _value(option: Option) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def convert(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        if value is None or value == ():
+            return None
+        try:
+            if option.type is tuple:
+                return tuple(name for text in value for name in text.split())
+            return option.parse(value, f"--{option.flag}")
+        except SettingsError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return convert
+
+
+def exploration_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a flag for each option of an exploration."""
+    for option in reversed(OPTIONS):
+        command = given_option(option.name)(command)
+    return command
+
+
+def given_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A flag for one option of an exploration."""
+    option = BY_NAME[name]
+    if option.type is bool:
+        return click.option(
+            f"--{option.flag}/--no-{option.flag}", option.name, default=None, help=option.help
+        )
+    return click.option(
+        *(["-j"] if option.name == "workers" else []),
+        f"--{option.flag}",
+        option.name,
+        metavar=option.metavar,
+        multiple=option.type is tuple,
+        callback=_value(option),
+        help=option.help,
+    )
+
+
+def given_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The options that the command line names."""
+    named = {name: value for name, value in given.items() if value is not None}
+    # "none" is a value that differs from an option that was not given.
+    context = click.get_current_context()
+    for name in given:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            named[name] = given[name]
+    return named
+
+
+def explore_options(given: dict[str, Any]) -> ExploreOptions:
+    """Defaults, then ``[tool.bohrbug]``, then what the command line says."""
+    try:
+        return ExploreOptions(
+            **{**read_pyproject(find_pyproject(Path.cwd())), **given_options(given)}
+        )
+    except ValueError as error:
+        usage_error(str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """What is shown of an exploration."""
+
+    as_json: bool
+    verbose: bool
+    quiet: bool
+
+
+def showing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags for what is shown."""
+    for decorate in (
+        click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
+        click.option(
+            "-v", "--verbose", is_flag=True, help="Show what executions print, and all races."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def explore(
+    test: Callable[[], object], subject: Subject, store: ExplorationStore, showing: Showing
+) -> NoReturn:
+    """Explore, report and exit."""
+    as_json, verbose = showing.as_json, showing.verbose
+    output = OutputKeeper(test, show=verbose and not as_json)
+    with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
+        explorer = Explorer(
+            output, subject.test, subject.options, ProgressAdapter(line), keeper=store
+        )
+        try:
+            result = explorer.explore()
+        except KeyboardInterrupt:
+            # A second Ctrl-C: what was found up to now.
+            result = explorer.result
+            result.interrupted = True
+        except ResumeError as error:
+            line.close()
+            usage_error(str(error))
+    for failure in result.reproducible:
+        write_reproduction(explorer, failure, subject.target)
+    tell(result, output.text, showing, store)
+
+
+def tell(
+    result: Result, printed: str, showing: Showing, store: ExplorationStore | None = None
+) -> NoReturn:
+    """Print a result, and exit.
+
+    Parameters:
+        result: of the exploration.
+        printed: by the failing execution.
+        showing: what is shown.
+        store: where the exploration is kept, if it is.
+    """
+    code = _exit_code(result)
+    if showing.as_json:
+        click.echo(json.dumps({**result_to_json(result), "exit_code": code}, indent=1))
+    else:
+        _show(result, printed, showing.verbose)
+        _show_how_to_go_on(result, store)
+    leave(code)
+
+
+def _show_how_to_go_on(result: Result, store: ExplorationStore | None) -> None:
+    """What to type to resume an exploration that did not come to its end."""
+    if store is not None and store.path.is_file():
+        how = "Interrupted. To go on:" if result.interrupted else "To go on, with more time:"
+        more = "" if result.interrupted else " --seconds none"
+        click.echo(f"\n{how} bohrbug resume {shlex.quote(str(store.path))}{more}")
+    elif result.interrupted:
+        command = shlex.join(["bohrbug", *sys.orig_argv[_first_argument() :]])
+        click.echo(f"\nInterrupted. To explore again, from the start: {command}")
+
+
+def _first_argument() -> int:
+    """The index of the command in the arguments that the interpreter was started with."""
+    arguments = sys.orig_argv
+    return next((i for i, word in enumerate(arguments) if i and word == "run"), 1)
+
+
+def leave(code: int) -> NoReturn:
+    """Exit at once: threads that could not be stopped must not keep the process alive."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    sys.exit(code)
+
+
+def _exit_code(result: Result) -> int:
+    if result.failures:
+        return FOUND
+    return INCONCLUSIVE if result.verdict.kind is VerdictKind.INCONCLUSIVE else NOTHING_FOUND
+
+
+def _show(result: Result, printed: str, verbose: bool) -> None:
+    console = Console()
+    render_result(result, console, verbose=verbose)
+    if result.failures and printed.strip():
+        console.print("\nPrinted by the failing execution", style="bold")
+        for text in printed.rstrip().splitlines():
+            console.out(f"  {text}", highlight=False)

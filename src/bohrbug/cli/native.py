@@ -1,0 +1,128 @@
+"""Native programs on the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from rich.console import Console
+
+from bohrbug.api import write_reproduction
+from bohrbug.cli.exploring import ProgressAdapter, Showing, tell, usage_error
+from bohrbug.exploration.native import Command, native_explorer, replay_native, words_of
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.replaying import Replay
+from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.report.progress import ProgressLine
+from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.elf import is_elf
+from bohrbug.runtime.posix.runtime import Printed
+
+
+def is_native(program: str, arguments: Sequence[str], raw: Sequence[str]) -> bool:
+    """Whether a command line means a native program.
+
+    It does after ``--``, unless what follows is a Python script or a function; and without it
+    where the file is a program for this machine.
+
+    Parameters:
+        program: the first word that is no option.
+        arguments: what follows it.
+        raw: the command line as it was given.
+    """
+    if program.endswith(".py"):
+        return False
+    words = [program, *arguments]
+    if list(raw[-len(words) - 1 :]) == ["--", *words]:
+        return not _is_function(program)
+    return is_elf(Path(program))
+
+
+def _is_function(program: str) -> bool:
+    module, colon, _ = program.partition(":")
+    return bool(colon) and "/" not in module and not Path(program).exists()
+
+
+def command(
+    program: str,
+    arguments: Sequence[str],
+    check: str | None,
+    same_output: bool,
+    exit_code: int | None,
+) -> Command:
+    """The test that a command line means."""
+    return Command(
+        (program, *arguments),
+        exit_code,
+        same_output,
+        tuple(words_of(check)) if check else (),
+    )
+
+
+def printed_text(printed: Printed | None) -> str:
+    """What an execution printed, as one text."""
+    if printed is None:
+        return ""
+    return (printed.stdout + printed.stderr).decode("utf-8", "replace")
+
+
+def show_printed(printed: Printed) -> None:
+    """Pass on what an execution printed."""
+    sys.stdout.buffer.write(printed.stdout)
+    sys.stdout.buffer.flush()
+    sys.stderr.buffer.write(printed.stderr)
+    sys.stderr.buffer.flush()
+
+
+def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that only native programs have."""
+    for decorate in (
+        click.option("--exit-code", type=int, help="What a native program should exit with."),
+        click.option(
+            "--same-output", is_flag=True, help="A native program must print the same each time."
+        ),
+        click.option(
+            "--check", metavar="COMMAND", help="Run after each execution of a native program."
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+def explore_native(test: Command, options: ExploreOptions, showing: Showing) -> NoReturn:
+    """Explore a native program, report and exit."""
+    show = show_printed if showing.verbose and not showing.as_json else None
+    silent = showing.quiet or showing.as_json
+    try:
+        with ProgressLine(Console(file=sys.stderr), silent=silent) as line:
+            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show)
+            try:
+                result = explorer.explore()
+            except KeyboardInterrupt:
+                result = explorer.result
+                result.interrupted = True
+    except UnsupportedError as error:
+        usage_error(str(error))
+    for failure in result.reproducible:
+        write_reproduction(explorer, failure, test.target())
+    tell(result, printed_text(runtime.printed_by_failure), showing)
+
+
+def replay_command_of(
+    reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
+) -> tuple[Replay, str]:
+    """Replay a native program; what it gave, and what the failing execution printed."""
+    if with_pdb:
+        usage_error("--pdb is for Python tests, and this file is of a native program")
+    directory = Path(reproduction.target["directory"])
+    if directory.is_dir():
+        os.chdir(directory)
+    try:
+        replayed, runtime = replay_native(reproduction, times, show_printed if verbose else None)
+    except UnsupportedError as error:
+        usage_error(str(error))
+    return replayed, printed_text(runtime.printed_by_failure)

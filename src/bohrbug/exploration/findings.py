@@ -1,0 +1,268 @@
+"""What an exploration has found: failures, confirmed and reduced, and data races."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from bohrbug.exploration.figures import RaceKey, Signature, race_key
+from bohrbug.exploration.minimise import early_timeouts, minimise
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.program_text import PointText, texts_of_points
+from bohrbug.exploration.result import Failure, Interpreter, Result
+from bohrbug.model.outcome import Outcome, OutcomeKind, Race
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
+from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+
+CONFIRMATIONS = 3
+"""Replays that must fail alike before a failure is reported."""
+
+LONG = 50_000
+"""Steps of an execution beyond which it is confirmed once and not minimised."""
+
+ATTEMPTS = 5
+"""How often the confirmation of the same failure is tried, in different executions."""
+
+
+class Findings:
+    """Takes traces, keeps what is worth a report.
+
+    Parameters:
+        options: of the exploration.
+        result: where failures go.
+        runtime: executes replays.
+        strategy_name: names who proposed the last plan.
+        is_interrupted: the user wants it to end.
+    """
+
+    def __init__(
+        self,
+        options: ExploreOptions,
+        result: Result,
+        runtime: Runtime,
+        strategy_name: Callable[[], str],
+        is_interrupted: Callable[[], bool],
+    ) -> None:
+        self._options = options
+        self._result = result
+        self._runtime = runtime
+        self._strategy_name = strategy_name
+        self._is_interrupted = is_interrupted
+        self.races: dict[RaceKey, Race] = {}
+        self.failures: dict[Signature, Failure] = {}
+        self.unconfirmed: dict[Signature, int] = {}
+        # Executions from now on follow other rules: the strategy has to begin again.
+        self.rules_changed = False
+
+    def restore(
+        self,
+        failures: Sequence[tuple[Failure, bool]],
+        races: Mapping[RaceKey, Race],
+        occurrences: Mapping[tuple[object, ...], int],
+    ) -> None:
+        """Take over what an earlier process has found.
+
+        Parameters:
+            failures: see :meth:`kept`.
+            races: by their keys.
+            occurrences: see :meth:`occurrences`; what is not in it will be seen again.
+        """
+        for failure, is_untimely in failures:
+            if is_untimely:
+                self._result.untimely.append(failure)
+                self._forbid_early_timeouts()
+                continue
+            self._result.failures.append(failure)
+            race = failure.outcome.race
+            is_race = failure.outcome.kind is OutcomeKind.RACE and race is not None
+            key = race_key(race) if is_race and race is not None else failure.outcome.signature()
+            self.failures[key] = failure
+            failure.occurrences = occurrences.get(key, 0)
+        for key, race in races.items():
+            self.races[key] = replace(race, count=occurrences.get(key, 0))
+
+    def occurrences(self) -> dict[tuple[object, ...], int]:
+        """How often each data race and each failure was seen."""
+        seen: dict[tuple[object, ...], int] = {key: race.count for key, race in self.races.items()}
+        return seen | {key: failure.occurrences for key, failure in self.failures.items()}
+
+    # -- data races --------------------------------------------------------------------
+
+    def note_races(self, trace: Trace) -> None:
+        """Keep the data races of a trace, and add up how often each was seen."""
+        for race in trace.races:
+            key = race_key(race)
+            known = self.races.get(key)
+            if known is not None:
+                self.races[key] = replace(known, count=known.count + race.count)
+                continue
+            self.races[key] = race
+            if self._options.races == "fail" and not trace.outcome.is_failure:
+                outcome = Outcome(
+                    OutcomeKind.RACE,
+                    f"data race on {race.label}",
+                    task=race.second.task,
+                    race=race,
+                    stack=race.second.stack,
+                )
+                confirmed = self._confirm_race(trace, race)
+                if confirmed:
+                    failure = self._failure(replace_outcome(trace, outcome), confirmed)
+                    self.failures[key] = failure
+                    self._result.failures.append(failure)
+
+    def count_race(self, key: RaceKey, count: int) -> None:
+        """A known data race was seen in another process."""
+        known = self.races.get(key)
+        if known is not None:
+            self.races[key] = replace(known, count=known.count + count)
+
+    def _confirm_race(self, trace: Trace, race: Race) -> int:
+        """Replays, all of which must show the race again; 0 if one did not."""
+        plan = Plan(tuple(trace.choices))
+        for _ in range(CONFIRMATIONS):
+            replayed = self._runtime.execute(plan, learn=False, watch=True).trace
+            if replayed.divergence is not None or not any(
+                other.label == race.label for other in replayed.races
+            ):
+                return 0
+        return CONFIRMATIONS
+
+    # -- failures ----------------------------------------------------------------------
+
+    def note_failure(self, trace: Trace, strategy: str | None = None) -> None:
+        """Confirm the failure of a trace, reduce it and keep it, unless it is known.
+
+        Parameters:
+            trace: the failing execution.
+            strategy: who found it, if not the strategy of the exploration.
+        """
+        signature = trace.outcome.signature()
+        known = self.failures.get(signature)
+        if known is not None:
+            known.occurrences += 1
+            return
+        if self.unconfirmed.get(signature, 0) >= ATTEMPTS:
+            return
+        plan = Plan(tuple(trace.choices))
+        # A livelock is long: what it needs is seen once more, not three times.
+        confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
+        for _ in range(confirmations):
+            if not self.reproduces(plan, signature):
+                self.not_confirmed(signature)
+                return
+        failure = self._failure(trace, confirmations)
+        if strategy is not None:
+            failure.strategy = strategy
+        self.failures[signature] = failure
+        self.unconfirmed.pop(signature, None)
+        self._result.failures.append(failure)
+        if self._options.minimise and not self._is_interrupted() and len(trace) <= LONG:
+            self._minimise(failure)
+        if failure.early_timeouts and self._options.timeouts == "report":
+            self._put_aside(failure)
+
+    def _put_aside(self, failure: Failure) -> None:
+        """A failure that needs a timeout to fire early: go on without such timeouts.
+
+        Most tests guard themselves with timeouts that they never expect to fire.
+        """
+        self._result.failures.remove(failure)
+        self._result.untimely.append(failure)
+        # The same failure without early timeouts would count.
+        del self.failures[failure.outcome.signature()]
+        self._forbid_early_timeouts()
+        self.rules_changed = True
+
+    def _forbid_early_timeouts(self) -> None:
+        self._runtime.settings = replace(self._runtime.settings, late_timeouts=True)
+
+    def kept(self) -> list[tuple[Failure, bool]]:
+        """All failures, with whether each was put aside, for a file."""
+        return [
+            *((failure, False) for failure in self.failures.values()),
+            *((failure, True) for failure in self._result.untimely),
+        ]
+
+    def not_confirmed(self, signature: Signature) -> None:
+        """A replay did not show a failure that was seen."""
+        self.unconfirmed[signature] = self.unconfirmed.get(signature, 0) + 1
+
+    def count_failure(self, signature: Signature, count: int) -> None:
+        """A known failure was seen in another process."""
+        known = self.failures.get(signature)
+        if known is not None:
+            known.occurrences += count
+
+    def replay(self, plan: Plan) -> Trace:
+        """Execute a plan once more; what was found before an interrupt is still confirmed."""
+        trace = self._runtime.execute(plan, learn=False).trace
+        if trace.outcome.kind is OutcomeKind.INTERRUPTED:
+            trace = self._runtime.execute(plan, learn=False).trace
+        return trace
+
+    def reproduces(self, plan: Plan, signature: Signature) -> bool:
+        """Whether a plan can be followed and fails in this way."""
+        trace = self.replay(plan)
+        return trace.outcome.signature() == signature and trace.divergence is None
+
+    def _failure(self, trace: Trace, confirmed: int) -> Failure:
+        return Failure(
+            trace.outcome,
+            trace,
+            Plan(tuple(trace.choices)),
+            self._strategy_name(),
+            self._result.executions,
+            len(trace.preemptions()),
+            essential=tuple(trace.preemptions()),
+            confirmed=confirmed,
+            early_timeouts=early_timeouts(trace),
+            points=tuple(self._runtime.point_keys()),
+            accesses=accesses_of(self._runtime),
+        )
+
+    def _minimise(self, failure: Failure) -> None:
+        signature = failure.outcome.signature()
+        smallest = minimise(failure.trace, self.replay)
+        plan = Plan(tuple(smallest.choices))
+        if smallest is not failure.trace and self.reproduces(plan, signature):
+            # From here on the strict plan counts, not the lenient one that led to it.
+            smallest.plan = plan
+            failure.trace = smallest
+            failure.plan = plan
+            failure.outcome = smallest.outcome
+            failure.essential = tuple(smallest.preemptions())
+            failure.early_timeouts = early_timeouts(smallest)
+
+    def finish(self) -> None:
+        """Find out on which builds of Python each failure can happen."""
+        if self._is_interrupted() or self._options.level == Level.SYNC.value:
+            return
+        if not isinstance(self._runtime, ThreadsRuntime):
+            return
+        for failure in self._result.failures:
+            if failure.outcome.kind is OutcomeKind.RACE:
+                continue
+            if self._options.interpreter == "gil":
+                failure.interpreter = Interpreter.GIL
+                continue
+            trace, beyond = self._runtime.preemptions_beyond_gil(failure.plan, failure.points)
+            if trace.outcome.signature() != failure.outcome.signature():
+                continue
+            failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL
+
+
+def accesses_of(runtime: Runtime) -> tuple[PointText, ...]:
+    """What the data accesses that are scheduling points now look like in the source."""
+    if not isinstance(runtime, ThreadsRuntime):
+        return ()
+    return texts_of_points(runtime.point_keys(), runtime.points)
+
+
+def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:
+    """The same trace with another outcome."""
+    columns: dict[str, Any] = {field.name: getattr(trace, field.name) for field in fields(Trace)}
+    return Trace(**{**columns, "outcome": outcome})

@@ -1,0 +1,39 @@
+"""Ctrl-C while an exploration lasts."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any, Self
+
+
+class Interrupts:
+    """Context manager: Ctrl-C ends the exploration in good order, a second one at once.
+
+    Does nothing outside of the main thread, to which Python brings all signals.
+
+    Parameters:
+        stop: ends the exploration.
+    """
+
+    def __init__(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        self._handler: Any = None
+        self._came = False
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._handler = signal.getsignal(signal.SIGINT)
+            signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def _interrupt(self, *_: object) -> None:
+        if self._came:
+            raise KeyboardInterrupt
+        self._came = True
+        self._stop()
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)

@@ -1,0 +1,172 @@
+"""Exploring and replaying native programs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bohrbug.exploration.explorer import Explorer
+from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
+from bohrbug.exploration.native_strategies import native_strategy
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.progress import Progress
+from bohrbug.exploration.replaying import Replay, difference_between
+from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings, Printed
+
+KIND = "command"
+"""The kind of target of a native program in reproduction files."""
+
+OnPrinted = Callable[[Printed], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A native program as a test.
+
+    Parameters:
+        words: the program and its arguments.
+        exit_code: what it should exit with; ``None``: as in the first execution.
+        same_output: it should print the same in every execution.
+        check: a command that must exit with 0 after each execution.
+        epoch: what the real-time clock says at the beginning of each execution, in seconds.
+    """
+
+    words: tuple[str, ...]
+    exit_code: int | None = None
+    same_output: bool = False
+    check: tuple[str, ...] = ()
+    epoch: int = field(default_factory=lambda: int(time.time()))
+
+    @property
+    def name(self) -> str:
+        """How reports call the test."""
+        return Path(self.words[0]).name
+
+    def target(self) -> dict[str, Any]:
+        """How a reproduction file names it."""
+        return {
+            "kind": KIND,
+            "command": list(self.words),
+            "directory": os.getcwd(),
+            "exit_code": self.exit_code,
+            "same_output": self.same_output,
+            "check": list(self.check),
+            "epoch": self.epoch,
+        }
+
+    def runtime(
+        self, options: ExploreOptions, on_printed: OnPrinted | None = None
+    ) -> NativeRuntime:
+        """The runtime for it.
+
+        Raises:
+            UnsupportedError: it can't be controlled.
+        """
+        expectation = Expectation(self.exit_code, self.same_output, self.check)
+        return NativeRuntime(
+            self.words,
+            replace(settings_of(options), epoch=self.epoch),
+            NativeExplainer(expectation),
+            on_printed=on_printed,
+        )
+
+
+def command_from(target: dict[str, Any]) -> Command:
+    """The test that a reproduction file names."""
+    return Command(
+        tuple(target["command"]),
+        target["exit_code"],
+        target["same_output"],
+        tuple(target["check"]),
+        target["epoch"],
+    )
+
+
+def settings_of(options: ExploreOptions) -> NativeSettings:
+    """How executions of a native program are run, from the options of an exploration."""
+    return NativeSettings(
+        late_timeouts=options.timeouts == "late",
+        max_steps=options.max_steps,
+        after_release=options.level != "sync",
+        hang_seconds=options.hang_seconds,
+    )
+
+
+def native_explorer(
+    command: Command,
+    options: ExploreOptions,
+    progress: Progress | None = None,
+    on_printed: OnPrinted | None = None,
+) -> tuple[Explorer, NativeRuntime]:
+    """An explorer for a native program.
+
+    Parameters:
+        command: the program and what is expected of it.
+        options: of the exploration; ``scope``, ``interpreter``, ``races``, ``workers`` and
+            ``invariant`` mean nothing here.
+        progress: told how it goes.
+        on_printed: given what each execution printed.
+
+    Raises:
+        UnsupportedError: it can't be controlled, or not with that strategy.
+    """
+    strategy = native_strategy(options)
+    runtime = command.runtime(options, on_printed)
+    alone = replace(options, workers=1)
+    explorer = Explorer(_nothing, command.name, alone, progress, runtime=runtime)
+    explorer.strategy = strategy
+    if options.workers != 1:
+        explorer.result.notices.append(
+            "one process explored: explorations of native programs can't be divided among workers"
+        )
+    return explorer, runtime
+
+
+def _nothing() -> None:
+    """Stands for the test, which the runtime knows."""
+
+
+def replay_native(
+    reproduction: Reproduction, times: int = 1, on_printed: OnPrinted | None = None
+) -> tuple[Replay, NativeRuntime]:
+    """Replay a reproduction of a native program.
+
+    Parameters:
+        reproduction: from the file.
+        times: how often to replay.
+        on_printed: given what each replay printed.
+
+    Raises:
+        UnsupportedError: the program can't be controlled any more.
+    """
+    expected = reproduction.failure
+    runtime = command_from(reproduction.target).runtime(reproduction.options, on_printed)
+    reproduced = 0
+    difference = None
+    with runtime:
+        if _needs_first_execution(reproduction.target):
+            runtime.execute(Plan())
+        for _ in range(times):
+            trace = runtime.execute(expected.plan, learn=False).trace
+            same = trace.outcome.signature() == expected.outcome.signature()
+            if same and trace.divergence is None:
+                reproduced += 1
+            elif difference is None:
+                difference = difference_between(expected.trace, trace)
+    return Replay(trace, reproduced, times, difference), runtime
+
+
+def _needs_first_execution(target: dict[str, Any]) -> bool:
+    """Whether what is expected is learnt from an execution without preemptions."""
+    return target["exit_code"] is None or bool(target["same_output"])
+
+
+def words_of(text: str) -> Sequence[str]:
+    """The words of a command that was given as one text, run by a shell where it needs one."""
+    return ("/bin/sh", "-c", text)

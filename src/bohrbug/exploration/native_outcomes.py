@@ -1,0 +1,160 @@
+"""How an execution of a native program ended, as an outcome."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bohrbug.model.outcome import PASSED, Outcome, OutcomeKind
+from bohrbug.model.trace import Trace
+from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
+from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.launching import Ended
+from bohrbug.runtime.posix.recorded import Reading
+from bohrbug.runtime.posix.runtime import Printed
+
+
+@dataclass(slots=True)
+class Expectation:
+    """What a passing execution looks like.
+
+    Parameters:
+        code: the exit code; ``None``: that of the first execution.
+        same_output: standard output is that of the first execution.
+        check: a command, run after each execution that ended by itself; it must exit with 0.
+        stdout: what the first execution printed.
+    """
+
+    code: int | None = None
+    same_output: bool = False
+    check: Sequence[str] = ()
+    stdout: bytes | None = None
+    learned: bool = field(default=False)
+
+    def learn(self, ended: Ended, printed: Printed) -> None:
+        """Take over what the first execution did, where nothing else was asked for."""
+        if self.learned or ended.code < 0:
+            return
+        self.learned = True
+        if self.code is None:
+            self.code = ended.code
+        if self.stdout is None:
+            self.stdout = printed.stdout
+
+
+class NativeExplainer:
+    """Outcomes of executions on the POSIX runtime.
+
+    Parameters:
+        expectation: what a passing execution looks like.
+    """
+
+    def __init__(self, expectation: Expectation) -> None:
+        self.expectation = expectation
+
+    def __call__(self, reading: Reading, trace: Trace, ended: Ended, printed: Printed) -> Outcome:
+        """The outcome of one execution."""
+        if ended.interrupted:
+            return Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user")
+        if ended.hung:
+            return self._hang(reading, ended)
+        match reading.ending:
+            case layout.DEADLOCK:
+                return stuck_outcome(reading.blocked(), False, ())
+            case layout.STEP_LIMIT:
+                return step_limit_outcome(trace, False)
+            case layout.MISUSE:
+                return self._at_ending(reading, OutcomeKind.MISUSE, reading.message, "misuse")
+            case layout.ASSERTION:
+                return self._at_ending(reading, OutcomeKind.ASSERTION, reading.message, "assert")
+            case layout.STUCK_OUTSIDE:
+                return Outcome(OutcomeKind.HANG, reading.message, blocked=tuple(reading.blocked()))
+            case layout.TOO_BIG:
+                return Outcome(OutcomeKind.STEP_LIMIT, reading.message)
+        if ended.code < 0 or reading.ending == layout.CRASH:
+            return self._crash(reading, ended)
+        self.expectation.learn(ended, printed)
+        return self._ended_by_itself(ended, printed)
+
+    def _task(self, reading: Reading) -> str | None:
+        task = reading.ending_task
+        return reading.ids[task] if task < len(reading.ids) else None
+
+    def _process(self, reading: Reading) -> int:
+        task = reading.ending_task
+        return reading.tasks[task].process if task < len(reading.tasks) else 0
+
+    def _at_ending(
+        self, reading: Reading, kind: OutcomeKind, message: str, exception: str
+    ) -> Outcome:
+        stack = reading.stack(reading.ending_stack, self._process(reading), reading.ending_site)
+        number = reading.ending_resource
+        if number != layout.NONE and not number & layout.TASK_BIT and kind is OutcomeKind.MISUSE:
+            message = f"{message} ({reading.describe(number).label})"
+        return Outcome(kind, message, self._task(reading), exception, stack)
+
+    def _crash(self, reading: Reading, ended: Ended) -> Outcome:
+        number = reading.signal if reading.ending == layout.CRASH else -ended.code
+        name = signal_name(number)
+        message = f"died of {name}"
+        if number in (signal.SIGSEGV, signal.SIGBUS) and reading.ending == layout.CRASH:
+            message += f" at address {reading.fault_address:#x}"
+        return self._at_ending(reading, OutcomeKind.CRASH, message, name)
+
+    def _hang(self, reading: Reading, ended: Ended) -> Outcome:
+        running = reading.running
+        who = "the program"
+        if running < len(reading.ids):
+            who = f"task {reading.ids[running]}"
+        return Outcome(
+            OutcomeKind.HANG,
+            f"{who} has run for {ended.seconds:g} s without reaching a scheduling point: it spins "
+            "or computes without a call that Bohrbug knows, or is blocked inside one",
+        )
+
+    def _ended_by_itself(self, ended: Ended, printed: Printed) -> Outcome:
+        expected = self.expectation
+        if ended.code != expected.code:
+            return Outcome(
+                OutcomeKind.EXCEPTION,
+                f"exit code {ended.code} instead of {expected.code}",
+                exception=f"exit code {ended.code}",
+            )
+        if expected.same_output and printed.stdout != expected.stdout:
+            return Outcome(
+                OutcomeKind.ASSERTION,
+                "the output differs from that of the first execution",
+                exception="output",
+            )
+        if expected.check:
+            return _checked(expected.check)
+        return PASSED
+
+
+def _checked(command: Sequence[str]) -> Outcome:
+    result = subprocess.run(
+        list(command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if result.returncode == 0:
+        return PASSED
+    said = result.stdout.decode("utf-8", "replace").strip().splitlines()
+    words = f": {said[-1]}" if said else ""
+    return Outcome(
+        OutcomeKind.ASSERTION,
+        f"the check exits with {result.returncode}{words}",
+        exception="check",
+    )
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

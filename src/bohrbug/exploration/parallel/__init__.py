@@ -1,0 +1,1 @@
+"""One exploration by several processes: pieces go to workers, findings come back."""

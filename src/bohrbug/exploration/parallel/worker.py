@@ -1,0 +1,266 @@
+"""A worker: goes through pieces of the work and tells what it finds."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from bohrbug.exploration.figures import Figures, RaceKey, Signature, race_key, step_limit
+from bohrbug.exploration.parallel.messages import (
+    Channel,
+    End,
+    Finished,
+    FoundFailure,
+    FoundRace,
+    Hung,
+    Learned,
+    Piece,
+    Progressed,
+)
+from bohrbug.exploration.parallel.shared import SharedNumbers
+from bohrbug.exploration.watchdog import Watchdog
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.search.divisible import Divisible
+
+REPORTED = 5
+"""Executions with the same failure that are told of, should the first ones not be confirmed."""
+
+BETWEEN_SPLITS = 0.002
+"""Seconds between two times that a worker shares what it has."""
+
+_now = time.perf_counter
+_exit, _getppid, _kill, _getpid = os._exit, os.getppid, os.kill, os.getpid
+_signal = signal.signal
+
+STUCK = 70
+"""Exit status of a worker whose execution could not be ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker is to do, besides its pieces.
+
+    Parameters:
+        number: of the worker, from 0.
+        ignore_races: data races are not wanted.
+        hang_seconds: see :class:`bohrbug.exploration.options.ExploreOptions`.
+        longest_passed: steps of the longest execution that passed.
+        known_failures: signatures that need not be told of again.
+        known_races: the same for data races.
+        state_every: seconds after which to tell how far it is; ``None``: never.
+    """
+
+    number: int
+    ignore_races: bool
+    hang_seconds: float
+    longest_passed: int
+    known_failures: Collection[Signature]
+    known_races: Collection[RaceKey]
+    state_every: float | None
+
+
+class Worker:
+    """Works in a forked process, with copies of the runtime and of the strategy.
+
+    Parameters:
+        task: what to do.
+        runtime: of the test; ready to execute.
+        strategy: any of its kind: each piece replaces its state.
+        channel: to the first process.
+        shared: see :class:`SharedNumbers`.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        runtime: ThreadsRuntime,
+        strategy: Divisible,
+        channel: Channel,
+        shared: SharedNumbers,
+    ) -> None:
+        self._task = task
+        self._runtime = runtime
+        self._strategy = strategy
+        self._channel = channel
+        self._shared = shared
+        self._told: dict[Signature, int] = {}
+        self._told_races: set[RaceKey] = set()
+        self._longest_passed = task.longest_passed
+        self._interrupted = False
+        self._ends = False
+
+    # -- life --------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Work until told to end, or until the first process is gone."""
+        _signal(signal.SIGINT, signal.SIG_IGN)
+        _signal(signal.SIGTERM, self._interrupt)
+        seconds = self._task.hang_seconds
+        watchdog = Watchdog(seconds, lambda _: _exit(STUCK)) if seconds else None
+        self._runtime.watchdog = watchdog
+        if watchdog is not None:
+            watchdog.start()
+        self._runtime.name_older_objects(f"{self._task.number + 1}.")
+        while not self._ends:
+            message = self._channel.receive()
+            if isinstance(message, End):
+                return
+            self._work(message)
+
+    def _interrupt(self, *_: Any) -> None:
+        self._interrupted = True
+        execution = self._runtime.execution
+        if execution is not None:
+            execution.interrupt()
+
+    # -- a piece -----------------------------------------------------------------
+
+    def _work(self, piece: Piece) -> None:
+        """Execute plans of a piece until it is done, its limit is reached or all have to stop."""
+        strategy, shared, task = self._strategy, self._shared, self._task
+        strategy.restore(piece.state)
+        figures, left = piece.figures, piece.most
+        told = shared_at = _now()
+        shared.set_executions(task.number, figures.executions)
+        while left > 0 and not shared.stop and not self._interrupted and not self._ends:
+            plan = strategy.next_plan()
+            if plan is None:
+                break
+            position = strategy.position()
+            if position is not None and position >= shared.limit:
+                break
+            if not self._execute(plan, position, figures):
+                break
+            left -= 1
+            shared.set_executions(task.number, figures.executions)
+            now = _now()
+            if shared.hungry and now - shared_at > BETWEEN_SPLITS and left > 1:
+                shared_at = now
+                given = strategy.split()
+                if given is not None:
+                    most = left // 2
+                    left -= most
+                    self._tell(figures, left, Piece(given, most, Figures()))
+                    told = now
+            elif task.state_every is not None and now - told > task.state_every:
+                self._tell(figures, left)
+                # What is written costs time: the more of it, the less often.
+                told = _now() + 20 * (_now() - now)
+        self._channel.send(Finished(self._piece(figures, left)))
+
+    def _tell(self, figures: Figures, left: int, given: Piece | None = None) -> None:
+        self._channel.send(Progressed(self._piece(figures, left), given))
+
+    def _piece(self, figures: Figures, left: int) -> Piece:
+        return Piece(self._strategy.state(), left, figures)
+
+    # -- an execution --------------------------------------------------------------
+
+    def _execute(self, plan: Plan, position: int | None, figures: Figures) -> bool:
+        """Execute a plan and take note; False if it did not come to an end."""
+        executed = self._runtime.execute(plan)
+        trace = executed.trace
+        if trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
+            return False
+        figures.count(executed)
+        learned = self._runtime.has_learned
+        if trace.divergence is not None and not trace.outcome.is_failure:
+            executed = self._runtime.execute(plan)
+            trace = executed.trace
+            if trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
+                return False
+            figures.count(executed)
+            learned = learned or self._runtime.has_learned
+        self._strategy.observe(trace)
+        self._look_at(trace, position, figures)
+        # Of a plan that diverged, what was executed is what can be executed again.
+        again = plan if trace.divergence is None else Plan(tuple(trace.choices))
+        if trace.outcome.kind in (OutcomeKind.HANG, OutcomeKind.STEP_LIMIT):
+            self._ends = True
+            if trace.outcome.kind is OutcomeKind.HANG and self._runtime.look_closer():
+                self._channel.send(Learned(again))
+            else:
+                self._channel.send(Hung(trace.outcome.message))
+        elif learned:
+            self._ends = True
+            self._channel.send(Learned(again))
+        return True
+
+    def _look_at(self, trace: Trace, position: int | None, figures: Figures) -> None:
+        if trace.races and not self._task.ignore_races:
+            self._look_at_races(trace, figures)
+        outcome = trace.outcome
+        if outcome.kind is OutcomeKind.PASSED:
+            self._learn_step_limit(len(trace), figures)
+        elif outcome.is_failure:
+            signature = outcome.signature()
+            told = self._told.get(signature, 0)
+            if signature in self._task.known_failures or told >= REPORTED:
+                figures.occurrences[signature] = figures.occurrences.get(signature, 0) + 1
+            else:
+                # Counted by the first process, which executes the plan again.
+                self._told[signature] = told + 1
+                plan = Plan(tuple(trace.choices))
+                self._channel.send(FoundFailure(plan, signature, position))
+
+    def _look_at_races(self, trace: Trace, figures: Figures) -> None:
+        is_told = False
+        for race in trace.races:
+            key = race_key(race)
+            if key in self._task.known_races or key in self._told_races:
+                figures.races[key] = figures.races.get(key, 0) + race.count
+            else:
+                # Counted by the first process, which executes the plan again.
+                self._told_races.add(key)
+                is_told = True
+        if is_told:
+            self._channel.send(FoundRace(Plan(tuple(trace.choices))))
+
+    def _learn_step_limit(self, length: int, figures: Figures) -> None:
+        figures.longest_passed = max(figures.longest_passed, length)
+        settings = self._runtime.settings
+        if self._longest_passed < length < settings.max_steps:
+            self._longest_passed = length
+            self._runtime.settings = replace(settings, max_steps=step_limit(length))
+
+
+def live_as_worker(parent: int, work: Callable[[], object]) -> NoReturn:
+    """What a forked process does in place of all that the first one would go on to do.
+
+    Parameters:
+        parent: process id of the first process.
+        work: does the work.
+    """
+    status = 1
+    try:
+        _end_with(parent)
+        work()
+        status = 0
+    except (EOFError, BrokenPipeError):
+        # The first process is gone: there is nobody to work for.
+        status = 0
+    except BaseException:  # noqa: BLE001
+        # Told by the status; the traceback goes where the first process's would.
+        traceback.print_exc()
+    finally:
+        # No clean-up that belongs to the first process: its files, its fixtures, its threads.
+        _exit(status)
+
+
+def _end_with(parent: int) -> None:
+    """Be killed when the first process ends, however it does (Linux; elsewhere the pipe tells)."""
+    if sys.platform == "linux":
+        set_death_signal = 1
+        ctypes.CDLL(None, use_errno=True).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
+    if _getppid() != parent:
+        _exit(0)

@@ -1,0 +1,209 @@
+"""The state of an exploration as plain data, so that another process can go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from bohrbug.exploration.figures import Figures, RaceKey, counts_from_json, counts_to_json
+from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.result import Failure
+from bohrbug.model.outcome import Race
+from bohrbug.model.plan import Plan
+from bohrbug.model.serialise import plan_from_json, plan_to_json
+from bohrbug.runtime.threads.runtime import PlaceKey
+from bohrbug.search.divisible import State
+
+
+class ResumeError(ValueError):
+    """An exploration can't be resumed; the message says why, and what to do."""
+
+
+@dataclass(slots=True)
+class SavedPiece:
+    """A part of the work that was with a worker, and what its executions have given."""
+
+    state: State
+    figures: Figures
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a file holds.
+
+    Parameters:
+        saved: the state; ``None`` if something was found before it was saved for the first time.
+        failures: found so far; findings are kept at once, so there may be newer ones than
+            the state knows of; with whether each was put aside.
+        races: seen so far.
+    """
+
+    saved: Saved | None
+    failures: list[tuple[Failure, bool]]
+    races: dict[RaceKey, Race]
+
+
+@dataclass(slots=True)
+class Saved:
+    """An exploration between two executions.
+
+    Parameters:
+        strategy: the state of the strategy.
+        pieces: the work that was with workers.
+        lessons: plans whose executions have shown the runtime more of the test, in order:
+            executed again, they bring another process to see as much.
+        points: the data accesses that were scheduling points.
+        counters: see :meth:`~bohrbug.runtime.threads.runtime.ThreadsRuntime.counters`.
+        executions: made so far, without those of the pieces.
+        diverged, steps, tasks, seconds: see :class:`~bohrbug.exploration.result.Result`.
+        proposed: plans of the strategy that were executed.
+        restarts: how often the search began again.
+        longest_passed: steps of the longest execution that passed.
+        notes: caveats so far.
+        uncontrolled: what ran outside our control, with how often.
+        occurrences: how often each failure, and each data race, had been seen.
+    """
+
+    strategy: State
+    pieces: list[SavedPiece]
+    lessons: list[Plan]
+    points: list[PlaceKey]
+    counters: list[int]
+    executions: int
+    diverged: int
+    steps: int
+    tasks: int
+    seconds: float
+    proposed: int
+    restarts: int
+    longest_passed: int
+    notes: list[str]
+    uncontrolled: dict[str, int]
+    occurrences: dict[tuple[object, ...], int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        plain = {
+            name: getattr(self, name)
+            for name in (*_NUMBERS, "strategy", "counters", "notes", "uncontrolled")
+        }
+        return {
+            **plain,
+            "pieces": [
+                {"state": piece.state, "figures": figures_to_json(piece.figures)}
+                for piece in self.pieces
+            ],
+            "lessons": [plan_to_json(plan) for plan in self.lessons],
+            "points": [list(point) for point in self.points],
+            "occurrences": counts_to_json(self.occurrences),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Saved:
+        """What :meth:`to_json` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is damaged.
+        """
+        plain = {
+            name: data[name]
+            for name in (*_NUMBERS, "strategy", "counters", "notes", "uncontrolled")
+        }
+        return cls(
+            **plain,
+            pieces=[
+                SavedPiece(piece["state"], figures_from_json(piece["figures"]))
+                for piece in data["pieces"]
+            ],
+            lessons=[plan_from_json(plan) for plan in data["lessons"]],
+            points=[(file, name, line, offset) for file, name, line, offset in data["points"]],
+            occurrences=counts_from_json(data["occurrences"]),
+        )
+
+
+_NUMBERS = (
+    "executions",
+    "diverged",
+    "steps",
+    "tasks",
+    "seconds",
+    "proposed",
+    "restarts",
+    "longest_passed",
+)
+
+
+def figures_to_json(figures: Figures) -> dict[str, Any]:
+    """Figures as plain data."""
+    return {
+        **asdict(figures),
+        "occurrences": counts_to_json(figures.occurrences),
+        "races": counts_to_json(figures.races),
+    }
+
+
+def figures_from_json(data: dict[str, Any]) -> Figures:
+    """What :func:`figures_to_json` wrote."""
+    return Figures(
+        **{
+            **data,
+            "occurrences": counts_from_json(data["occurrences"]),
+            "races": counts_from_json(data["races"]),
+        }
+    )
+
+
+class Keeper(Protocol):
+    """Keeps an exploration, so that another process can go on with it."""
+
+    def load(self) -> Loaded | None:
+        """What an earlier process has kept, if it is to be resumed.
+
+        Raises:
+            ResumeError: it can't be.
+        """
+        ...
+
+    def is_due(self) -> bool:
+        """Whether it is time to save."""
+        ...
+
+    def save(self, saved: Saved, findings: Findings, sources: Sequence[str]) -> None:
+        """Keep the state, all at once or not at all.
+
+        Parameters:
+            saved: the state; the findings are given apart.
+            findings: failures and races so far.
+            sources: files with functions of the test that have run.
+        """
+        ...
+
+    def save_findings(self, findings: Findings) -> None:
+        """Keep what was found, at once."""
+        ...
+
+    def close(self) -> None:
+        """The exploration has ended, and can be resumed."""
+        ...
+
+    def discard(self) -> None:
+        """The exploration has ended, and nothing is left to do."""
+        ...
+
+
+def check_points(expected: Sequence[PlaceKey], found: Sequence[PlaceKey]) -> None:
+    """What has to be a scheduling point is one again.
+
+    Raises:
+        ResumeError: there is a difference.
+    """
+    missing = sorted(set(expected) - set(found))
+    if missing:
+        file, name, line, _ = missing[0]
+        raise ResumeError(
+            f"the exploration can't be resumed: {len(missing)} of its {len(expected)} racy places, "
+            f"such as one in {name} ({file}:{line}), did not show again; the test is not "
+            "deterministic, or something that it depends on has changed. Explore it again from "
+            "the start"
+        )

@@ -1,0 +1,1 @@
+"""Record and replay of the order of messages: all tasks run natively, in parallel."""

@@ -1,0 +1,109 @@
+"""What asyncio's families share: the stream of the running task, and waiting without blocking."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from asyncio import events, tasks
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from bohrbug.runtime.channels.events import Kind, Outcome
+from bohrbug.runtime.channels.replaying import DesynchronisationError, ReplayingStream
+from bohrbug.runtime.channels.session import active, main_stream
+from bohrbug.runtime.channels.streams import Channel, Stream
+from bohrbug.runtime.channels.threads import task_within
+
+streams: WeakKeyDictionary[Any, Stream] = WeakKeyDictionary()
+"""The stream of each asyncio task that is seen."""
+
+_SLICE = 0.05
+
+
+def within(stream: Stream) -> Stream | None:
+    """The stream of the asyncio task that runs in the thread of a stream, if there is one."""
+    if events._get_running_loop() is None:
+        return None
+    task = tasks.current_task()
+    found = None if task is None else streams.get(task)
+    return found if found is not None and found.session is stream.session else None
+
+
+task_within.append(within)
+
+
+def aio_stream() -> Stream | None:
+    """The stream that what is done now in an event loop belongs to, also within an operation."""
+    if active.session is None or active.session.closed:
+        return None
+    stream = main_stream()
+    return None if stream is None else within(stream) or stream
+
+
+def waker(future: Any) -> Callable[[], None]:
+    """Sets a future, from whatever thread."""
+    loop, ident = future.get_loop(), threading.get_ident()
+
+    def set_it() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    def wake() -> None:
+        if threading.get_ident() == ident:
+            set_it()
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(set_it)
+
+    return wake
+
+
+async def wait(stream: ReplayingStream, future: Any, expected: str) -> None:
+    """Wait for what the log says that comes, or until all is native.
+
+    Parameters:
+        stream: of the task that waits.
+        future: that somebody sets.
+        expected: what, for a report.
+    """
+    loop = future.get_loop()
+    waited = 0.0
+    handle: Any = None
+
+    def look() -> None:
+        nonlocal waited, handle
+        if future.done():
+            return
+        if stream.replay.native:
+            future.set_result(None)
+            return
+        waited += _SLICE
+        try:
+            stream.replay.check(stream, waited, expected)
+        except DesynchronisationError as error:
+            future.set_exception(error)
+            return
+        handle = loop.call_later(_SLICE, look)
+
+    handle = loop.call_later(_SLICE, look)
+    try:
+        await future
+    finally:
+        handle.cancel()
+
+
+async def expect(
+    stream: Stream, kind: Kind, channel: Channel | None, flavour: str = ""
+) -> Outcome | None:
+    """As :meth:`Stream.expect`; at the end of the log the event loop goes on meanwhile."""
+    if isinstance(stream, ReplayingStream) and stream.expected is None:
+        session = stream.replay
+        stream.exhausted = True
+        waited = 0.0
+        while not session.native and not session.is_over():
+            await asyncio.sleep(_SLICE / 5)
+            waited += _SLICE / 5
+            session.check(stream, waited, "nothing more: the log ends here")
+        session.go_native()
+        return None
+    return stream.expect(kind, channel, flavour)

@@ -1,0 +1,267 @@
+"""``asyncio.Queue``, ``LifoQueue`` and ``PriorityQueue``."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import queues
+from typing import Any
+
+from bohrbug.runtime.channels.aio import aio_stream, expect, wait, waker
+from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, taken
+from bohrbug.runtime.channels.events import Kind, Outcome, Status
+from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.streams import Channel, SenderOfItems, Sending, Stream, new_channel
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+FLAVOUR = "asyncio.Queue"
+
+_Queue: Any = queues.Queue
+_init, _put, _get = _Queue.__init__, _Queue.put, _Queue.get
+_put_nowait, _get_nowait = _Queue.put_nowait, _Queue.get_nowait
+_Closed: type[Exception] = getattr(queues, "QueueShutDown", queues.QueueEmpty)
+
+
+def _channel(stream: Stream, owner: Any) -> Channel:
+    channel: Channel | None = getattr(owner, "_bohrbug_channel", None)
+    if channel is None or channel.session is not stream.session:
+        channel = new_channel(stream, owner, FLAVOUR)
+        channel.messages = SenderOfItems()
+
+        def put(item: Any) -> None:
+            owner._put(item)
+            owner._wakeup_next(owner._getters)
+
+        channel.give_back = give_back_with(channel, put)
+    return channel
+
+
+@patches.method(_Queue, "__init__")
+def _make(self: Any, *args: Any, **kwargs: Any) -> None:
+    _init(self, *args, **kwargs)
+    stream = aio_stream()
+    if stream is not None:
+        _channel(stream, self)
+
+
+# -- put -----------------------------------------------------------------------------------
+
+
+@patches.method(_Queue, "put_nowait")
+def _put_at_once(self: Any, item: Any) -> None:
+    stream = aio_stream()
+    if stream is None:
+        _put_nowait(self, item)
+        return
+    channel = _channel(stream, self)
+    bounded = self._maxsize > 0
+    # Within put() it is that which is the event.
+    kind = Kind.SEND if stream.inside or not bounded else Kind.TRY_SEND
+    if isinstance(stream, ReplayingStream) and not stream.replay.native and not stream.inside:
+        digest = stream.next_digest()
+        # At the end of the log nothing here may wait: the event loop would stand still.
+        outcome = None if stream.expected is None else stream.expect(kind, channel)
+        if outcome is not None:
+            if outcome.status is Status.FULL:
+                raise asyncio.QueueFull
+            if outcome.status is Status.CLOSED:
+                raise _Closed
+            stream.compare(item, digest)
+            _deliver(stream, channel, self, item)
+            return
+    stream.inside += 1
+    try:
+        _put_nowait(self, item)
+    except asyncio.QueueFull:
+        stream.note(kind, channel, Status.FULL)
+        raise
+    except _Closed:
+        stream.note(kind, channel, Status.CLOSED)
+        raise
+    finally:
+        stream.inside -= 1
+    position = -1
+    if bounded:
+        position = channel.position
+        channel.position += 1
+    number = stream.sent(kind, channel, position, item)
+    channel.messages.put(item, (Sending(stream.task), number))
+
+
+def _deliver(stream: Stream, channel: Channel, owner: Any, item: Any) -> None:
+    owner._unfinished_tasks += 1
+    owner._finished.clear()
+    message = (stream.task, stream.sent(Kind.SEND, channel))
+    if not deliver(channel, message, item):
+        owner._put(item)
+        owner._wakeup_next(owner._getters)
+
+
+@patches.method(_Queue, "put")
+async def _put_when_possible(self: Any, item: Any) -> None:
+    stream = aio_stream()
+    if stream is None:
+        await _put(self, item)
+        return
+    channel = _channel(stream, self)
+    if isinstance(stream, ReplayingStream):
+        digest = stream.next_digest()
+        outcome = await expect(stream, Kind.SEND, channel)
+        if outcome is not None:
+            if outcome.status is Status.CLOSED:
+                raise _Closed
+            if outcome.status is Status.CANCELLED:
+                await _until_cancelled(stream, channel)
+            stream.compare(item, digest)
+            await _wait_for_space(stream, channel, outcome, self._maxsize)
+            _deliver(stream, channel, self, item)
+            return
+    stream.inside += 1
+    try:
+        await _put(self, item)
+    except asyncio.CancelledError:
+        stream.note(Kind.SEND, channel, Status.CANCELLED)
+        raise
+    finally:
+        stream.inside -= 1
+
+
+async def _wait_for_space(
+    stream: ReplayingStream, channel: Channel, outcome: Outcome, maxsize: int
+) -> None:
+    if outcome.position is None or maxsize <= 0:
+        return
+    needed = outcome.position + 1 - maxsize
+    if channel.taken < needed and not stream.replay.native:
+        future = asyncio.get_running_loop().create_future()
+        channel.space.append((needed, waker(future)))
+        await wait(stream, future, f"space in {channel.flavour} {channel.id}")
+
+
+async def _until_cancelled(stream: ReplayingStream, channel: Channel) -> None:
+    """The task was cancelled here: wait for that."""
+    future = asyncio.get_running_loop().create_future()
+    await wait(stream, future, f"that the task is cancelled at {channel.flavour} {channel.id}")
+
+
+# -- get -----------------------------------------------------------------------------------
+
+
+@patches.method(_Queue, "get_nowait")
+def _get_at_once(self: Any) -> Any:
+    stream = aio_stream()
+    if stream is None:
+        return _get_nowait(self)
+    channel = _channel(stream, self)
+    kind = Kind.RECV if stream.inside else Kind.TRY_RECV
+    if isinstance(stream, ReplayingStream) and not stream.replay.native and not stream.inside:
+        digest = stream.next_digest()
+        outcome = None if stream.expected is None else stream.expect(kind, channel)
+        if outcome is not None:
+            if outcome.status is Status.EMPTY:
+                raise asyncio.QueueEmpty
+            if outcome.status is Status.CLOSED:
+                raise _Closed
+            assert outcome.message is not None
+            item = channel.arrived.pop((outcome.message.sender, outcome.message.number), MISSING)
+            if item is not MISSING:
+                taken(channel)
+                stream.compare(item, digest)
+                return item
+            # It can't come while the event loop stands still.
+            stream.differ(f"looked for message {outcome.message} before it was sent")
+    stream.inside += 1
+    try:
+        item = _get_nowait(self)
+    except asyncio.QueueEmpty:
+        stream.note(kind, channel, Status.EMPTY)
+        raise
+    except _Closed:
+        stream.note(kind, channel, Status.CLOSED)
+        raise
+    finally:
+        stream.inside -= 1
+    found = channel.messages.take(item)
+    message = channel.unseen_message() if found is None else (found[0].task, found[1])
+    stream.received(kind, channel, message, item)
+    return item
+
+
+@patches.method(_Queue, "get")
+async def _get_when_possible(self: Any) -> Any:
+    stream = aio_stream()
+    if stream is None:
+        return await _get(self)
+    channel = _channel(stream, self)
+    if isinstance(stream, ReplayingStream):
+        digest = stream.next_digest()
+        outcome = await expect(stream, Kind.RECV, channel)
+        if outcome is not None:
+            if outcome.status is Status.CLOSED:
+                raise _Closed
+            if outcome.status is Status.CANCELLED:
+                await _until_cancelled(stream, channel)
+            else:
+                item = await _receive(stream, channel, outcome)
+                if item is not MISSING:
+                    stream.compare(item, digest)
+                    return item
+    stream.inside += 1
+    try:
+        return await _get(self)
+    except asyncio.CancelledError:
+        stream.note(Kind.RECV, channel, Status.CANCELLED)
+        raise
+    finally:
+        stream.inside -= 1
+
+
+async def _receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) -> Any:
+    assert outcome.message is not None
+    message = (outcome.message.sender, outcome.message.number)
+    item = channel.arrived.pop(message, MISSING)
+    if item is MISSING:
+        if stream.replay.native:
+            return MISSING
+        future = asyncio.get_running_loop().create_future()
+        channel.awaited[message] = waker(future)
+        try:
+            words = f"message {outcome.message} in {channel.flavour} {channel.id}"
+            await wait(stream, future, words)
+        finally:
+            channel.awaited.pop(message, None)
+        item = channel.arrived.pop(message, MISSING)
+    if item is not MISSING:
+        taken(channel)
+    return item
+
+
+# -- looks ---------------------------------------------------------------------------------
+
+
+def _patch_look(name: str, convert: type) -> None:
+    real = getattr(_Queue, name)
+
+    @patches.method(_Queue, name)
+    def look(self: Any) -> Any:
+        stream = aio_stream()
+        if stream is None or stream.inside:
+            return real(self)
+        channel = _channel(stream, self)
+        at_end = isinstance(stream, ReplayingStream) and stream.expected is None
+        outcome = None if at_end else stream.expect(Kind.LOOK, channel)
+        if outcome is not None:
+            return convert(outcome.values[0])
+        stream.inside += 1
+        try:
+            value = real(self)
+        finally:
+            stream.inside -= 1
+        stream.note(Kind.LOOK, channel, Status.VALUE, (int(value),))
+        return value
+
+
+_patch_look("qsize", int)
+_patch_look("empty", bool)
+_patch_look("full", bool)

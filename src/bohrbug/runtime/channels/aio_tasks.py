@@ -1,0 +1,32 @@
+"""asyncio tasks: each gets its path in the spawn tree as id."""
+
+from __future__ import annotations
+
+from asyncio import base_events
+from typing import Any
+
+from bohrbug.runtime.channels.aio import streams
+from bohrbug.runtime.channels.threads import spawner
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+_Loop: Any = base_events.BaseEventLoop
+_create_task = _Loop.create_task
+
+
+@patches.method(_Loop, "create_task")
+def _create(self: Any, coro: Any, **kwargs: Any) -> Any:
+    parent = spawner()
+    if parent is None:
+        return _create_task(self, coro, **kwargs)
+    id = parent.next_child()
+    task = _create_task(self, coro, **kwargs)
+    stream = parent.session.begin(id)
+    try:
+        streams[task] = stream
+    except TypeError:
+        # Made by a task factory of the program: no weak references.
+        return task
+    task.add_done_callback(lambda _: stream.end())
+    return task

@@ -1,0 +1,64 @@
+"""Sockets that are channels, by their descriptors; and waiting until one is ready."""
+
+from __future__ import annotations
+
+import select
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from bohrbug.runtime.channels.ends import Ends
+from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.streams import Channel
+
+_SLICE = 0.05
+
+known: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""Sockets that are channels, by descriptor."""
+
+
+class Beside:
+    """What is known of a socket, which takes no attributes itself."""
+
+    _bohrbug_channel: Channel | None = None
+    _bohrbug_ends: Ends | None = None
+
+
+_beside: WeakKeyDictionary[Any, Beside] = WeakKeyDictionary()
+
+
+def beside(socket: Any) -> Beside:
+    """What is known of a socket."""
+    found = _beside.get(socket)
+    if found is None:
+        found = _beside[socket] = Beside()
+    return found
+
+
+def is_channel(descriptor: int) -> bool:
+    """Whether a file descriptor is that of a socket that is a channel."""
+    there = known.get(descriptor)
+    return there is not None and there.fileno() == descriptor
+
+
+def has_more(descriptor: int) -> bool:
+    """Whether something that came early is kept for a socket."""
+    there = known.get(descriptor)
+    channel = None if there is None else beside(there)._bohrbug_channel
+    return channel is not None and bool(channel.arrived)
+
+
+def wait_ready(stream: ReplayingStream, descriptor: int, events: int, expected: str) -> bool:
+    """Wait until a descriptor is ready.
+
+    Returns:
+        False if all is native now.
+    """
+    poll = select.poll()
+    poll.register(descriptor, events)
+    waited = 0.0
+    while not poll.poll(_SLICE * 1000):
+        if stream.replay.native:
+            return False
+        waited += _SLICE
+        stream.replay.check(stream, waited, f"a socket: {expected}")
+    return True

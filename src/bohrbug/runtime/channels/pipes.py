@@ -1,0 +1,293 @@
+"""``multiprocessing.Pipe`` and ``multiprocessing.connection.wait``."""
+
+from __future__ import annotations
+
+from multiprocessing import connection
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+from bohrbug.runtime.channels.delivery import MISSING
+from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
+from bohrbug.runtime.channels.envelopes import Envelope
+from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.pulling import Source, early, pull
+from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
+from bohrbug.runtime.channels.session import current, main_stream
+from bohrbug.runtime.channels.streams import Channel, Stream
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+PIPE = "multiprocessing.Pipe"
+WAIT = "multiprocessing.connection.wait"
+
+_Connection: Any = connection._ConnectionBase
+_Pipe, _wait = connection.Pipe, connection.wait
+_send, _recv = _Connection.send, _Connection.recv
+_send_bytes, _recv_bytes = _Connection.send_bytes, _Connection.recv_bytes
+_recv_bytes_into, _poll = _Connection.recv_bytes_into, _Connection.poll
+
+
+@patches.method(connection, "Pipe")
+def _make_pipe(duplex: bool = True) -> Any:
+    first, second = _Pipe(duplex)
+    stream = main_stream()
+    if stream is not None:
+        there = stream.next_channel()
+        back = stream.next_channel() if duplex else None
+        # Not duplex: the first end only receives.
+        first._bohrbug_ends = Ends(there, back, PIPE)  # type: ignore[attr-defined]
+        second._bohrbug_ends = Ends(back, there, PIPE)  # type: ignore[attr-defined]
+    return first, second
+
+
+# -- through pickles -----------------------------------------------------------------------
+
+
+def _reducing_with_ends(reduce: Any) -> Any:
+    def reduce_with_ends(end: Any) -> Any:
+        function, args = reduce(end)
+        ends = getattr(end, "_bohrbug_ends", None)
+        if ends is None:
+            return function, args
+        return rebuild, (function, args, ends)
+
+    return reduce_with_ends
+
+
+class _Reducers(Patches):
+    """Besides what is replaced: how connections are pickled."""
+
+    def install(self) -> None:
+        super().install()
+        reducers = ForkingPickler._extra_reducers  # type: ignore[attr-defined]
+        self._before: dict[Any, Any] = {
+            cls: reducers[cls]
+            for cls in (connection.Connection, getattr(connection, "PipeConnection", None))
+            if cls in reducers
+        }
+        for cls, reduce in self._before.items():
+            ForkingPickler.register(cls, _reducing_with_ends(reduce))
+
+    def restore(self) -> None:
+        super().restore()
+        for cls, reduce in self._before.items():
+            ForkingPickler.register(cls, reduce)
+
+
+_methods, patches = patches, _Reducers()
+patches._wanted = _methods._wanted
+
+
+# -- sending and receiving -----------------------------------------------------------------
+
+
+@_methods.method(_Connection, "send")
+def _send_item(self: Any, obj: Any) -> None:
+    stream = current()
+    channel = None if stream is None else outgoing(stream, self)
+    if stream is None or channel is None:
+        _send(self, obj)
+        return
+    digest = stream.next_digest()
+    if stream.expect(Kind.SEND, channel) is not None:
+        stream.compare(obj, digest)
+    # The number is taken before the message can be received.
+    number = stream.sent(Kind.SEND, channel, -1, obj)
+    stream.inside += 1
+    try:
+        _send(self, Envelope((stream.task, number), obj))
+    finally:
+        stream.inside -= 1
+
+
+def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, real: Any) -> Any:
+    """Receive an item from a pipe, recorded or replayed.
+
+    Parameters:
+        stream: of the task that receives.
+        kind: of the receive.
+        channel: behind the pipe.
+        source: its reading end.
+        real: receives natively.
+
+    Returns:
+        The item.
+
+    Raises:
+        EOFError: nobody can write any more.
+        LookupError: the log says that there was nothing.
+    """
+    digest = stream.next_digest()
+    outcome = stream.expect(kind, channel)
+    stream.inside += 1
+    try:
+        if outcome is not None:
+            if outcome.status is Status.CLOSED:
+                raise EOFError
+            if outcome.status is not Status.RECEIVED:
+                raise LookupError
+            assert isinstance(stream, ReplayingStream)
+            item = pull(stream, channel, outcome, source)
+            if item is not MISSING:
+                stream.compare(item, digest)
+                return item
+        item = early(channel)
+        if item is not MISSING:
+            return item
+        thing = real()
+    except EOFError:
+        stream.note(kind, channel, Status.CLOSED)
+        raise
+    finally:
+        stream.inside -= 1
+    if isinstance(thing, Envelope):
+        message, item = thing.message, thing.item
+    else:
+        message, item = (None, channel.unseen), thing
+        channel.unseen += 1
+    stream.received(kind, channel, message, item)
+    return item
+
+
+def _opened(thing: Any) -> Any:
+    return thing.item if isinstance(thing, Envelope) else thing
+
+
+@_methods.method(_Connection, "recv")
+def _recv_item(self: Any) -> Any:
+    stream = current()
+    channel = None if stream is None else incoming(stream, self)
+    if stream is None or channel is None:
+        return _opened(_recv(self))
+    self._check_closed()
+    self._check_readable()
+    return receive_from(stream, Kind.RECV, channel, Source(self), lambda: _recv(self))
+
+
+@_methods.method(_Connection, "send_bytes")
+def _send_raw(self: Any, buf: Any, offset: int = 0, size: int | None = None) -> None:
+    stream = current()
+    channel = None if stream is None else outgoing(stream, self)
+    if stream is not None and channel is not None:
+        stream.expect(Kind.SEND, channel)
+        stream.sent(Kind.SEND, channel)
+        stream.inside += 1
+    try:
+        _send_bytes(self, buf, offset, size)
+    finally:
+        if stream is not None and channel is not None:
+            stream.inside -= 1
+
+
+def _receive_raw(self: Any, real: Any) -> Any:
+    """Bytes carry no sender: they are numbered as they come."""
+    stream = current()
+    channel = None if stream is None else incoming(stream, self)
+    if stream is None or channel is None:
+        return real()
+    outcome = stream.expect(Kind.RECV, channel)
+    if outcome is not None and isinstance(stream, ReplayingStream):
+        if outcome.status is Status.CLOSED:
+            raise EOFError
+        waited = 0.0
+        stream.inside += 1
+        try:
+            while not stream.replay.native and not _poll(self, 0.05):
+                waited += 0.05
+                stream.replay.check(stream, waited, f"bytes in {channel.flavour} {channel.id}")
+            return real()
+        finally:
+            stream.inside -= 1
+    stream.inside += 1
+    try:
+        data = real()
+    except EOFError:
+        stream.note(Kind.RECV, channel, Status.CLOSED)
+        raise
+    finally:
+        stream.inside -= 1
+    number = channel.unseen
+    channel.unseen = number + 1
+    stream.received(Kind.RECV, channel, (None, number), None)
+    return data
+
+
+@_methods.method(_Connection, "recv_bytes")
+def _recv_raw(self: Any, maxlength: int | None = None) -> bytes:
+    data: bytes = _receive_raw(self, lambda: _recv_bytes(self, maxlength))
+    return data
+
+
+@_methods.method(_Connection, "recv_bytes_into")
+def _recv_raw_into(self: Any, buf: Any, offset: int = 0) -> int:
+    count: int = _receive_raw(self, lambda: _recv_bytes_into(self, buf, offset))
+    return count
+
+
+@_methods.method(_Connection, "poll")
+def _poll_it(self: Any, timeout: float | None = 0.0) -> bool:
+    stream = current()
+    channel = None if stream is None else incoming(stream, self)
+    if stream is None or channel is None:
+        return bool(_poll(self, timeout))
+    outcome = stream.expect(Kind.LOOK, channel)
+    if outcome is not None:
+        # If there was something, the receive that follows waits for it.
+        return bool(outcome.values[0])
+    stream.inside += 1
+    try:
+        ready = bool(channel.arrived) or bool(_poll(self, timeout))
+    finally:
+        stream.inside -= 1
+    stream.note(Kind.LOOK, channel, Status.VALUE, (int(ready),))
+    return ready
+
+
+# -- select --------------------------------------------------------------------------------
+
+
+def _wait_for(object_list: Any, timeout: float | None = None) -> list[Any]:
+    stream = current()
+    if stream is None:
+        return list(_wait(object_list, timeout))
+    things = list(object_list)
+    if not any(isinstance(thing, _Connection) for thing in things):
+        # Sentinels of processes, sockets: no channels of ours.
+        stream.inside += 1
+        try:
+            return list(_wait(things, timeout))
+        finally:
+            stream.inside -= 1
+    outcome = stream.expect(Kind.SELECT, None, WAIT, fruitless=in_vain(timeout))
+    stream.inside += 1
+    try:
+        if outcome is not None:
+            if outcome.status is Status.TIMED_OUT or max(outcome.values) >= len(things):
+                return []
+            chosen = [things[index] for index in outcome.values]
+            _wait_for_others(stream, chosen)
+            return chosen
+        ready = _wait(things, timeout)
+    finally:
+        stream.inside -= 1
+    indices = tuple(index for index, thing in enumerate(things) if thing in ready)
+    status = Status.READY if indices else Status.TIMED_OUT
+    stream.note(Kind.SELECT, None, status, indices, WAIT)
+    return list(ready)
+
+
+def _wait_for_others(stream: Stream, chosen: list[Any]) -> None:
+    """Wait for what is no connection; a receive from a connection waits by itself."""
+    assert isinstance(stream, ReplayingStream)
+    waited = 0.0
+    for thing in chosen:
+        while not isinstance(thing, _Connection) and not stream.replay.native:
+            if _wait([thing], 0.05):
+                break
+            waited += 0.05
+            stream.replay.check(stream, waited, f"{WAIT}: the end of a process")
+
+
+_methods.add(connection, "wait", _wait_for)
+EXCHANGED = {_wait: _wait_for, _Pipe: _make_pipe}

@@ -1,0 +1,215 @@
+"""``multiprocessing.Queue``, ``JoinableQueue`` and ``SimpleQueue``."""
+
+from __future__ import annotations
+
+import queue
+from multiprocessing import queues
+from typing import Any
+
+from bohrbug.runtime.channels.ends import Ends, incoming
+from bohrbug.runtime.channels.envelopes import Envelope
+from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.pipes import receive_from
+from bohrbug.runtime.channels.pulling import Source
+from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.session import current
+from bohrbug.runtime.channels.streams import Stream, local, receiving, sending
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+QUEUE, SIMPLE = "multiprocessing.Queue", "multiprocessing.SimpleQueue"
+
+_SLICE = 0.1
+
+
+def _name_channel(self: Any, flavour: str) -> None:
+    """The pipe inside is the queue's channel, under the queue's name."""
+    for end in (self._reader, self._writer):
+        ends = getattr(end, "_bohrbug_ends", None)
+        if ends is not None:
+            end._bohrbug_ends = Ends(ends.incoming, ends.outgoing, flavour)
+
+
+def _patch_init(cls: Any, flavour: str) -> None:
+    real = cls.__init__
+
+    @patches.method(cls, "__init__")
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        real(self, *args, **kwargs)
+        _name_channel(self, flavour)
+
+
+_patch_init(queues.Queue, QUEUE)
+_patch_init(queues.SimpleQueue, SIMPLE)
+
+_start_thread = queues.Queue._start_thread  # type: ignore[attr-defined]
+
+
+@patches.method(queues.Queue, "_start_thread")
+def _start_feeder(self: Any) -> None:
+    # The thread that writes to the pipe is the queue's own; it sees items in envelopes.
+    on_error = self._on_queue_feeder_error
+
+    def on_feeder_error(error: Any, thing: Any) -> None:
+        on_error(error, thing.item if isinstance(thing, Envelope) else thing)
+
+    self._on_queue_feeder_error = on_feeder_error
+    local.unseen += 1
+    try:
+        _start_thread(self)
+    finally:
+        local.unseen -= 1
+        del self._on_queue_feeder_error
+
+
+def _patch_put(cls: Any) -> None:
+    real = cls.put
+
+    @patches.method(cls, "put")
+    def put(self: Any, obj: Any, block: bool = True, timeout: float | None = None) -> None:
+        stream = current()
+        channel = None if stream is None else incoming(stream, self._reader)
+        if stream is None or channel is None:
+            real(self, obj, block, timeout)
+            return
+        kind = sending(block, timeout)
+        digest = stream.next_digest()
+        outcome = stream.expect(kind, channel)
+        if outcome is not None and outcome.status is not Status.SENT:
+            raise queue.Full
+        stream.compare(obj, digest)
+        # Who sends is known before the message can be received; the event is noted after.
+        envelope = Envelope((stream.task, _next_number(stream, channel)), obj)
+        stream.inside += 1
+        try:
+            if outcome is not None:
+                _put_patiently(stream, self, envelope, real)
+            else:
+                real(self, envelope, block, timeout)
+        except queue.Full:
+            stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
+            raise
+        finally:
+            stream.inside -= 1
+        stream.sent(kind, channel, -1, obj)
+
+
+def _next_number(stream: Stream, channel: Any) -> int:
+    """The number that the next message gets if it is sent."""
+    if isinstance(stream, ReplayingStream):
+        return stream.sends.get(channel, 0)
+    number: int = stream.sending_to(channel).count  # type: ignore[attr-defined]
+    return number
+
+
+def _put_patiently(stream: Stream, owner: Any, envelope: Envelope, real: Any) -> None:
+    """The log says that there is space: wait until there is."""
+    assert isinstance(stream, ReplayingStream)
+    waited = 0.0
+    while True:
+        try:
+            real(owner, envelope, True, None if stream.replay.native else _SLICE)
+        except queue.Full:
+            waited += _SLICE
+            stream.replay.check(stream, waited, "space in a multiprocessing queue")
+        else:
+            return
+
+
+_patch_put(queues.Queue)
+_patch_put(queues.JoinableQueue)
+
+_get = queues.Queue.get
+
+
+@patches.method(queues.Queue, "get")
+def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> Any:
+    stream = current()
+    channel = None if stream is None else incoming(stream, self._reader)
+    if stream is None or channel is None:
+        thing = _get(self, block, timeout)
+        return thing.item if isinstance(thing, Envelope) else thing
+    if self._closed:
+        return _get(self, block, timeout)
+    kind = receiving(block, timeout)
+
+    def real() -> Any:
+        # What was recorded is on disk before a wait that may never end.
+        if kind is Kind.RECV and not self._poll(_SLICE):
+            stream.flush()
+        return _get(self, block, timeout)
+
+    try:
+        source = Source(self._reader, self._rlock, self._sem.release)
+        return receive_from(stream, kind, channel, source, real)
+    except queue.Empty:
+        stream.note(kind, channel, Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT)
+        raise
+    except LookupError:
+        raise queue.Empty from None
+
+
+_simple_get, _simple_put = queues.SimpleQueue.get, queues.SimpleQueue.put
+
+
+@patches.method(queues.SimpleQueue, "get")
+def _get_simple(self: Any) -> Any:
+    stream = current()
+    channel = None if stream is None else incoming(stream, self._reader)
+    if stream is None or channel is None:
+        thing = _simple_get(self)
+        return thing.item if isinstance(thing, Envelope) else thing
+
+    def real() -> Any:
+        if not self._poll(_SLICE):
+            stream.flush()
+        return _simple_get(self)
+
+    source = Source(self._reader, self._rlock)
+    return receive_from(stream, Kind.RECV, channel, source, real)
+
+
+@patches.method(queues.SimpleQueue, "put")
+def _put_simple(self: Any, obj: Any) -> None:
+    stream = current()
+    channel = None if stream is None else incoming(stream, self._reader)
+    if stream is None or channel is None:
+        _simple_put(self, obj)
+        return
+    digest = stream.next_digest()
+    if stream.expect(Kind.SEND, channel) is not None:
+        stream.compare(obj, digest)
+    number = stream.sent(Kind.SEND, channel, -1, obj)
+    stream.inside += 1
+    try:
+        _simple_put(self, Envelope((stream.task, number), obj))
+    finally:
+        stream.inside -= 1
+
+
+def _patch_look(cls: Any, name: str, convert: type) -> None:
+    real = getattr(cls, name)
+
+    @patches.method(cls, name)
+    def look(self: Any) -> Any:
+        stream = current()
+        channel = None if stream is None else incoming(stream, self._reader)
+        if stream is None or channel is None:
+            return real(self)
+        outcome = stream.expect(Kind.LOOK, channel)
+        if outcome is not None:
+            return convert(outcome.values[0])
+        stream.inside += 1
+        try:
+            value = real(self)
+        finally:
+            stream.inside -= 1
+        stream.note(Kind.LOOK, channel, Status.VALUE, (int(value),))
+        return value
+
+
+_patch_look(queues.Queue, "qsize", int)
+_patch_look(queues.Queue, "empty", bool)
+_patch_look(queues.Queue, "full", bool)
+_patch_look(queues.SimpleQueue, "empty", bool)

@@ -1,0 +1,198 @@
+"""Recording and replaying from within a program."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bohrbug.runtime.channels.codec import ABOUT, OUTCOME, json_block
+from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.replaying import (
+    Desynchronisation,
+    DesynchronisationError,
+    ReplaySession,
+    read_report,
+)
+from bohrbug.runtime.channels.session import (
+    WARNINGS,
+    Session,
+    SessionOptions,
+    active,
+    append,
+    begin_file,
+)
+
+
+class Shared:
+    """The folder that the processes of one recording or replay share, and what is found there."""
+
+    def __init__(self) -> None:
+        # In memory where there is such a place: its files live for moments.
+        memory = Path("/dev/shm")
+        parent = str(memory) if memory.is_dir() else None
+        try:
+            self.folder = Path(tempfile.mkdtemp(prefix="bohrbug-", dir=parent))
+        except OSError:
+            self.folder = Path(tempfile.mkdtemp(prefix="bohrbug-"))
+
+    def warnings(self) -> list[str]:
+        """What the processes warned of, each once."""
+        try:
+            lines = (self.folder / WARNINGS).read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return []
+        return list(dict.fromkeys(lines))
+
+    def report(self) -> Desynchronisation | None:
+        """The first desynchronisation."""
+        return read_report(self.folder)
+
+    def any_process(self) -> bool:
+        """Whether a process has taken part."""
+        return any(self.folder.glob("process-*"))
+
+    def remove(self) -> None:
+        """The recording or replay is over."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class MessageReplay:
+    """How a replay within a program went."""
+
+    def __init__(self) -> None:
+        self.desynchronisation: Desynchronisation | None = None
+        """The first difference; ``None`` if there was none."""
+        self.warnings: list[str] = []
+        """What could not be told apart."""
+
+
+def about(command: object) -> dict[str, Any]:
+    """What the header of a log says."""
+    return {"command": command, "python": sys.version.split()[0], "platform": sys.platform}
+
+
+def begin_log(file: Path, command: object) -> None:
+    """Make an empty log with its header.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    begin_file(file)
+    append(file, json_block(ABOUT, about(command)))
+
+
+def end_log(file: Path, outcome: Mapping[str, Any]) -> None:
+    """Append how the recorded program ended."""
+    append(file, json_block(OUTCOME, outcome))
+
+
+@contextmanager
+def _taking_part(session: Session) -> Iterator[None]:
+    active.start(session)
+    try:
+        install()
+        try:
+            session.begin_process("0")
+            yield
+        finally:
+            try:
+                active.stop()
+            finally:
+                restore()
+    except BaseException:
+        active.session = None
+        raise
+
+
+@contextmanager
+def record(file: str | Path, *, digests: bool = False) -> Iterator[Path]:
+    """Record the order of messages of what is done within the block.
+
+    All threads, asyncio tasks and child processes that are started within take part.  They should
+    have ended when the block ends: what they do later is not recorded.
+
+    Parameters:
+        file: the message log to write.
+        digests: record a digest of each value sent or received, so that a replay notices
+            at once where values differ.
+
+    Yields:
+        The path of the log.
+
+    Raises:
+        OSError: the log can't be written.
+        RuntimeError: messages are being recorded or replayed already.
+    """
+    path = Path(file).absolute()
+    shared = Shared()
+    try:
+        begin_log(path, sys.orig_argv)
+        session = Session(SessionOptions("record", str(path), str(shared.folder), digests))
+        passed = False
+        try:
+            with _taking_part(session):
+                yield path
+            passed = True
+        finally:
+            end_log(path, {"passed": passed})
+            tell(shared.warnings())
+    finally:
+        shared.remove()
+
+
+@contextmanager
+def replay_messages(
+    file: str | Path, *, keep_going: bool = False, patience: float = 10.0
+) -> Iterator[MessageReplay]:
+    """Replay a recorded order of messages in what is done within the block.
+
+    Parameters:
+        file: a message log.
+        keep_going: after a desynchronisation run on natively, instead of raising.
+        patience: seconds without progress after which a wait is taken to be one that
+            never ends.
+
+    Yields:
+        How it went; complete when the block has ended.
+
+    Raises:
+        LogError: the file is no message log.
+        DesynchronisationError: the program does something else than the log says, at the
+            event that differs, and at the end of the block if it was in another task.
+        RuntimeError: messages are being recorded or replayed already.
+    """
+    path = Path(file).absolute()
+    shared = Shared()
+    replay = MessageReplay()
+    options = SessionOptions(
+        "replay",
+        str(path),
+        str(shared.folder),
+        keep_going=keep_going,
+        patience=patience,
+        raises=True,
+    )
+    try:
+        session = ReplaySession(options)
+        try:
+            with _taking_part(session):
+                yield replay
+        finally:
+            replay.desynchronisation = session.desynchronisation or shared.report()
+            replay.warnings = shared.warnings()
+            tell(replay.warnings)
+        if replay.desynchronisation is not None and not keep_going:
+            raise DesynchronisationError(replay.desynchronisation)
+    finally:
+        shared.remove()
+
+
+def tell(warnings: list[str]) -> None:
+    """Print warnings of a recording or replay."""
+    for words in warnings:
+        print(f"bohrbug: {words}", file=sys.stderr)

@@ -1,0 +1,225 @@
+"""Replay of a receive from a pipe: pull messages until the right one has come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from bohrbug.runtime.channels.delivery import MISSING
+from bohrbug.runtime.channels.envelopes import Envelope
+from bohrbug.runtime.channels.events import ChannelId, Outcome, Status, TaskId, process_of
+from bohrbug.runtime.channels.exchange import Bell, any_left, find, leave
+from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
+from bohrbug.runtime.channels.streams import Channel, real_lock
+
+_SLICE = 0.05
+
+Message = tuple[TaskId | None, int]
+
+
+class Source:
+    """The reading end of a pipe, as a channel uses it.
+
+    Parameters:
+        reader: a connection.
+        lock: that readers share among processes; ``None`` if there is none.
+        after: called after each message was taken.
+    """
+
+    __slots__ = ("after", "lock", "reader")
+
+    def __init__(
+        self, reader: Any, lock: Any = None, after: Callable[[], object] | None = None
+    ) -> None:
+        self.reader = reader
+        self.lock = lock
+        self.after = after
+
+    def take(self) -> bytes | None:
+        """The next message, if there is one now.
+
+        Raises:
+            EOFError: nobody can write any more.
+        """
+        if self.lock is not None and not self.lock.acquire(True, _SLICE):
+            return None
+        try:
+            if not self.reader.poll(0):
+                return None
+            data: bytes = self.reader.recv_bytes()
+        finally:
+            if self.lock is not None:
+                self.lock.release()
+        if self.after is not None:
+            self.after()
+        return data
+
+
+class Routes:
+    """Which process receives each message, by the log.
+
+    Parameters:
+        session: whose log.
+    """
+
+    def __init__(self, session: ReplaySession) -> None:
+        self._routes: dict[tuple[ChannelId, Message], TaskId | None] = {}
+        processes = session.coded.processes
+        for task, coded in session.coded.tasks.items():
+            process = process_of(task, processes)
+            for event in coded.events():
+                message = event.outcome.message
+                if message is not None and event.channel is not None:
+                    key = event.channel, (message.sender, message.number)
+                    self._routes[key] = process
+
+    def process(self, channel: Channel, message: Message) -> TaskId | None:
+        """The first task of the process that receives a message; ``None`` if nobody does."""
+        return self._routes.get((channel.id, message))
+
+
+class _Place:
+    """What a process needs to pull messages in one session."""
+
+    def __init__(self, session: ReplaySession) -> None:
+        self.routes = Routes(session)
+        self.pid = -1
+        self.bell: Bell
+        self.locks: WeakKeyDictionary[Channel, Any] = WeakKeyDictionary()
+
+    def prepare(self, session: ReplaySession) -> None:
+        """After a fork the child has its own bell."""
+        if self.pid != os.getpid():
+            self.pid = os.getpid()
+            self.bell = Bell(_bell(session, session.root))
+            self.locks = WeakKeyDictionary()
+
+
+_places: WeakKeyDictionary[ReplaySession, _Place] = WeakKeyDictionary()
+_lock = real_lock()
+
+
+def _place(session: ReplaySession) -> _Place:
+    with _lock:
+        place = _places.get(session)
+        if place is None:
+            place = _places[session] = _Place(session)
+        place.prepare(session)
+        return place
+
+
+def _bell(session: ReplaySession, process: TaskId | None) -> Any:
+    return session.folder / f"bell-{process}"
+
+
+def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: Source) -> Any:
+    """Receive the message that the log says is received.
+
+    One task of a process at a time takes messages from the pipe; those of others of this process
+    are kept for them, those of other processes are left where they find them.
+
+    Returns:
+        The item, or :data:`MISSING` if all is native now.
+
+    Raises:
+        EOFError: nobody can write to the pipe any more, and the message never came.
+    """
+    assert outcome.message is not None
+    message = (outcome.message.sender, outcome.message.number)
+    session = stream.replay
+    place = _place(session)
+    with channel.lock:
+        pulling = place.locks.setdefault(channel, real_lock())
+    waited = 0.0
+    while True:
+        with channel.lock:
+            item = channel.arrived.pop(message, MISSING)
+            if item is MISSING:
+                lock = channel.awaited[message] = waiter()
+        if item is not MISSING:
+            return item
+        data = find(channel, message)
+        if data is not None:
+            channel.awaited.pop(message, None)
+            return _open(channel, data)[1]
+        if session.native:
+            return MISSING
+        if not pulling.acquire(blocking=False):
+            lock.acquire(timeout=_SLICE)
+            waited += _SLICE
+            session.check(stream, waited, f"message {outcome.message} in {channel.id}")
+            continue
+        try:
+            if place.bell.wait_beside(source.reader.fileno(), _SLICE):
+                data = source.take()
+            else:
+                waited += _SLICE
+                session.check(stream, waited, f"message {outcome.message} in {channel.id}")
+        finally:
+            pulling.release()
+            _wake_one(channel, message)
+        if data is not None:
+            waited = 0.0
+            arrived, item = _open(channel, data)
+            if arrived == message:
+                channel.awaited.pop(message, None)
+                return item
+            _pass_on(session, place, channel, arrived, item, data)
+
+
+def _open(channel: Channel, data: bytes) -> tuple[Message, Any]:
+    thing = ForkingPickler.loads(data)
+    if isinstance(thing, Envelope):
+        return thing.message, thing.item
+    number = channel.unseen
+    channel.unseen = number + 1
+    return (None, number), thing
+
+
+def _wake_one(channel: Channel, besides: Message) -> None:
+    """Somebody else may pull now."""
+    with channel.lock:
+        message = next((one for one in channel.awaited if one != besides), None)
+        lock = None if message is None else channel.awaited.pop(message)
+    if lock is not None:
+        wake(lock)
+
+
+def _pass_on(
+    session: ReplaySession,
+    place: _Place,
+    channel: Channel,
+    message: Message,
+    item: Any,
+    data: bytes,
+) -> None:
+    process = place.routes.process(channel, message)
+    if process is not None and process != session.root and message[0] is not None:
+        leave(channel, message, data)
+        Bell.ring(_bell(session, process))
+        return
+    with channel.lock:
+        channel.arrived[message] = item
+        lock = channel.awaited.pop(message, None)
+    if lock is not None:
+        wake(lock)
+
+
+def early(channel: Channel) -> Any:
+    """When all is native: something that arrived before, or :data:`MISSING`."""
+    session = channel.session
+    if not isinstance(session, ReplaySession):
+        return MISSING
+    with channel.lock:
+        if channel.arrived:
+            return channel.arrived.pop(next(iter(channel.arrived)))
+    data = any_left(channel)
+    return MISSING if data is None else _open(channel, data)[1]
+
+
+def is_closed(outcome: Outcome) -> bool:
+    """Whether the log says that nobody could write any more."""
+    return outcome.status is Status.CLOSED

@@ -1,0 +1,437 @@
+"""``queue``: ``Queue``, ``LifoQueue``, ``PriorityQueue`` and their subclasses.
+
+``put`` and ``get`` are our own, on the queue's own locks and container, so that who sent what is
+noted in the same critical section that moves the item.
+"""
+
+from __future__ import annotations
+
+import queue
+from time import monotonic
+from typing import Any
+
+from bohrbug.runtime.channels.delivery import (
+    MISSING,
+    deliver,
+    give_back_with,
+    receive,
+    wait_for_space,
+)
+from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.recording import EVENTS_IN_BLOCK, STALE, RecordingStream
+from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.session import active, seen_stream
+from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
+from bohrbug.runtime.channels.streams import (
+    Channel,
+    SenderOfItems,
+    Sending,
+    Stream,
+    local,
+    look,
+    new_channel,
+    receiving,
+    sending,
+)
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+Empty, Full = queue.Empty, queue.Full
+ShutDown: type[Exception] = getattr(queue, "ShutDown", Full)
+_HAS_SHUTDOWN = hasattr(queue, "ShutDown")
+
+_Queue = queue.Queue
+_FifoQueue: Any = queue.Queue
+_LifoQueue: Any = queue.LifoQueue
+_real_put, _real_get = _Queue.put, _Queue.get
+_real_init = _Queue.__init__
+_real_qsize, _real_empty, _real_full = _Queue.qsize, _Queue.empty, _Queue.full
+
+_RECV = int(Kind.RECV)
+_SEND = int(Kind.SEND)
+
+
+# -- which messages a queue holds --------------------------------------------------------
+
+
+def _flavour(owner: Any) -> str:
+    for known in (queue.PriorityQueue, queue.LifoQueue):
+        if isinstance(owner, known):
+            return f"queue.{known.__name__}"
+    return "queue.Queue"
+
+
+def _channel(stream: Stream, owner: Any) -> Channel:
+    """The channel of a queue; made now if the queue is older than the session."""
+    with owner.mutex:
+        channel: Channel | None = owner._bohrbug_channel
+        if channel is not None and channel.session is stream.session:
+            return channel
+        channel = new_channel(stream, owner, _flavour(owner))
+        cls = type(owner)
+        known = (cls._put, cls._get)
+        if known == (_FifoQueue._put, _FifoQueue._get):
+            pass
+        elif known == (_LifoQueue._put, _LifoQueue._get):
+            channel.messages = []
+            channel.take_message = channel.messages.pop
+        else:
+            channel.messages = SenderOfItems()
+            channel.by_item = True
+        if not channel.by_item:
+            older = Sending(None)
+            for number in range(owner._qsize()):
+                channel.messages.append((older, number))
+            channel.unseen = owner._qsize()
+
+        def put(item: Any) -> None:
+            with owner.mutex:
+                owner._put(item)
+                owner.not_empty.notify()
+
+        channel.give_back = give_back_with(channel, put)
+        return channel
+
+
+def _unseen(channel: Channel) -> tuple[Sending, int]:
+    return Sending(None), channel.unseen_message()[1]
+
+
+def _message_of(owner: Any, channel: Channel, item: Any, size: int) -> tuple[Sending, int]:
+    """Which message an item was, where the short way does not do."""
+    messages = channel.messages
+    if channel.by_item:
+        return messages.take(item) or _unseen(channel)
+    # The program has changed ``owner.queue`` itself.
+    while len(messages) > size:
+        messages.popleft() if hasattr(messages, "popleft") else messages.pop()
+    return channel.take_message() if len(messages) == size else _unseen(channel)
+
+
+# -- put ---------------------------------------------------------------------------------
+
+
+@patches.method(_Queue, "__init__")
+def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+    _real_init(self, *args, **kwargs)
+    stream = seen_stream()
+    if stream is not None:
+        _channel(stream, self)
+
+
+patches.add(_Queue, "_bohrbug_channel", None)
+
+
+@patches.method(_Queue, "put")
+def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None) -> None:
+    stream = local.stream
+    if stream is None:
+        stream = seen_stream()
+        if stream is None:
+            _put_unseen(self, item, block, timeout)
+            return
+    channel = self._bohrbug_channel
+    if channel is None or channel.session is not stream.session:
+        channel = _channel(stream, self)
+    if stream.replaying:
+        _put_replayed(stream, channel, self, item, block, timeout)  # type: ignore[arg-type]
+        return
+    recorder: RecordingStream = stream  # type: ignore[assignment]
+    if self.maxsize > 0 or channel.by_item or recorder.digests is not None:
+        _put_slowly(recorder, channel, self, item, block, timeout)
+        return
+    target = recorder.sending.get(channel)
+    if target is None:
+        target = recorder.sending_to(channel)
+    with self.mutex:
+        if _HAS_SHUTDOWN and self.is_shutdown:
+            recorder.note(Kind.SEND, channel, Status.CLOSED)
+            raise ShutDown
+        self._put(item)
+        number = target.count
+        target.count = number + 1
+        channel.messages.append((target, number))
+        self.unfinished_tasks += 1
+        if self.not_empty._waiters:
+            self.not_empty.notify()
+    code = target.codes.get(_SEND)
+    if code is None:
+        code = target.codes[_SEND] = recorder.vocabulary.code(
+            Kind.SEND, Status.SENT, channel.id, channel.flavour
+        )
+    codes = recorder.codes
+    codes.append(code)
+    if len(codes) >= EVENTS_IN_BLOCK:
+        recorder.flush()
+
+
+def _put_slowly(
+    stream: RecordingStream,
+    channel: Channel,
+    owner: Any,
+    item: Any,
+    block: bool,
+    timeout: float | None,
+) -> None:
+    """Bounded queues, queues with an order of their own, values that are digested."""
+    kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
+    with owner.mutex:
+        if _HAS_SHUTDOWN and owner.is_shutdown:
+            stream.note(kind, channel, Status.CLOSED)
+            raise ShutDown
+        try:
+            _wait_for_space(owner, block, timeout)
+        except Full:
+            stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
+            raise
+        except ShutDown:
+            stream.note(kind, channel, Status.CLOSED)
+            raise
+        owner._put(item)
+        target = stream.sending_to(channel)
+        position = -1
+        if owner.maxsize > 0:
+            position = channel.position
+            channel.position += 1
+        number = stream.sent(kind, channel, position, item)
+        if channel.by_item:
+            channel.messages.put(item, (target, number))
+        else:
+            channel.messages.append((target, number))
+        owner.unfinished_tasks += 1
+        owner.not_empty.notify()
+
+
+def _wait_for_space(owner: Any, block: bool, timeout: float | None) -> None:
+    if owner.maxsize <= 0:
+        return
+    if timeout is not None and block and timeout < 0:
+        raise ValueError("'timeout' must be a non-negative number")
+    end = monotonic() + timeout if block and timeout is not None else None
+    while owner._qsize() >= owner.maxsize:
+        if not block:
+            raise Full
+        left = None if end is None else end - monotonic()
+        if left is not None and left <= 0:
+            raise Full
+        owner.not_full.wait(left)
+        if _HAS_SHUTDOWN and owner.is_shutdown:
+            raise ShutDown
+
+
+def _put_unseen(self: Any, item: Any, block: bool, timeout: float | None) -> None:
+    """By a thread that has no id; the queue may have a channel all the same."""
+    channel = self._bohrbug_channel
+    session = active.session
+    if channel is None or session is None or channel.session is not session:
+        _real_put(self, item, block, timeout)
+        return
+    if session.replaying:
+        with self.mutex:
+            self.unfinished_tasks += 1
+        if not deliver(channel, channel.unseen_message(), item):
+            with self.mutex:
+                self._put(item)
+                self.not_empty.notify()
+        return
+    with self.mutex:
+        if _HAS_SHUTDOWN and self.is_shutdown:
+            raise ShutDown
+        _wait_for_space(self, block, timeout)
+        self._put(item)
+        message = _unseen(channel)
+        if channel.by_item:
+            channel.messages.put(item, message)
+        else:
+            channel.messages.append(message)
+        channel.position += 1
+        self.unfinished_tasks += 1
+        self.not_empty.notify()
+
+
+def _put_replayed(
+    stream: ReplayingStream,
+    channel: Channel,
+    owner: Any,
+    item: Any,
+    block: bool,
+    timeout: float | None,
+) -> None:
+    kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
+    digest = stream.next_digest()
+    outcome = stream.expect(kind, channel)
+    if outcome is None:
+        _real_put(owner, item, block, timeout)
+        return
+    if outcome.status in (Status.FULL, Status.TIMED_OUT):
+        raise Full
+    if outcome.status is Status.CLOSED:
+        raise ShutDown
+    stream.compare(item, digest)
+    wait_for_space(stream, channel, outcome, owner.maxsize)
+    with owner.mutex:
+        owner.unfinished_tasks += 1
+    if not deliver(channel, (stream.task, stream.sent(kind, channel)), item):
+        with owner.mutex:
+            owner._put(item)
+            owner.not_empty.notify()
+
+
+# -- get ---------------------------------------------------------------------------------
+
+
+@patches.method(_Queue, "get")
+def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
+    stream = local.stream
+    if stream is None:
+        stream = seen_stream()
+        if stream is None:
+            return _get_unseen(self, block, timeout)
+    channel = self._bohrbug_channel
+    if channel is None or channel.session is not stream.session:
+        channel = _channel(stream, self)
+    if stream.replaying:
+        return _get_replayed(stream, channel, self, block, timeout)  # type: ignore[arg-type]
+    recorder: RecordingStream = stream  # type: ignore[assignment]
+    kind = _RECV if block and timeout is None else int(receiving(block, timeout))
+    with self.mutex:
+        size = self._qsize()
+        if not size or (_HAS_SHUTDOWN and self.is_shutdown):
+            size = _wait_for_item(recorder, channel, self, kind, timeout)
+        item = self._get()
+        if channel.by_item or len(channel.messages) != size:
+            message = _message_of(self, channel, item, size)
+        else:
+            message = channel.take_message()
+        if self.not_full._waiters:
+            self.not_full.notify()
+    target, number = message
+    source = recorder.received_from.get(target)
+    code = None
+    if source is not None and recorder.digests is None:
+        code = source.codes.get(number - source.last << 3 | kind)
+    if code is None:
+        recorder.received(Kind(kind), channel, (target.task, number), item)
+        if target.task is not None:
+            recorder.received_from[target] = recorder.receiving[channel, target.task]
+        return item
+    source.last = number  # type: ignore[union-attr]
+    codes = recorder.codes
+    codes.append(code)
+    if len(codes) >= EVENTS_IN_BLOCK:
+        recorder.flush()
+    return item
+
+
+def _wait_for_item(
+    stream: RecordingStream, channel: Channel, owner: Any, kind: int, timeout: float | None
+) -> int:
+    """Wait until there is an item; how many there are then."""
+    end = None
+    if kind == Kind.TIMED_RECV:
+        assert timeout is not None
+        if timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        end = monotonic() + timeout
+    while True:
+        size: int = owner._qsize()
+        if _HAS_SHUTDOWN and owner.is_shutdown and not size:
+            stream.note(Kind(kind), channel, Status.CLOSED)
+            raise ShutDown
+        if size:
+            return size
+        left = None if end is None else end - monotonic()
+        if kind == Kind.TRY_RECV or (left is not None and left <= 0):
+            status = Status.EMPTY if kind == Kind.TRY_RECV else Status.TIMED_OUT
+            stream.note(Kind(kind), channel, status)
+            raise Empty
+        if stream.is_stale():
+            # Nothing to do anyway: write now, so that little is lost if the process is killed.
+            stream.flush()
+            if owner._qsize():
+                continue
+        if stream.codes and (left is None or left > STALE):
+            owner.not_empty.wait(STALE)
+        else:
+            owner.not_empty.wait(left)
+
+
+def _get_unseen(self: Any, block: bool, timeout: float | None) -> Any:
+    channel = self._bohrbug_channel
+    session = active.session
+    if channel is None or session is None or channel.session is not session:
+        return _real_get(self, block, timeout)
+    if session.replaying and not session.native:  # type: ignore[attr-defined]
+        session.warn(
+            f"a thread that Bohrbug does not see receives from {channel.flavour} {channel.id}: "
+            "it waits until the replay is over"
+        )
+        return _real_get(self, block, timeout)
+    with self.not_empty:
+        end = monotonic() + timeout if block and timeout is not None else None
+        while not self._qsize():
+            if _HAS_SHUTDOWN and self.is_shutdown:
+                raise ShutDown
+            left = None if end is None else end - monotonic()
+            if not block or (left is not None and left <= 0):
+                raise Empty
+            self.not_empty.wait(left)
+        size = self._qsize()
+        item = self._get()
+        if channel.by_item or len(channel.messages) != size:
+            _message_of(self, channel, item, size)
+        else:
+            channel.take_message()
+        self.not_full.notify()
+    return item
+
+
+def _get_replayed(
+    stream: ReplayingStream,
+    channel: Channel,
+    owner: Any,
+    block: bool,
+    timeout: float | None,
+) -> Any:
+    digest = stream.next_digest()
+    outcome = stream.expect(receiving(block, timeout), channel)
+    if outcome is None:
+        return _real_get(owner, block, timeout)
+    if outcome.status in (Status.EMPTY, Status.TIMED_OUT):
+        raise Empty
+    if outcome.status is Status.CLOSED:
+        raise ShutDown
+    item = receive(stream, channel, outcome)
+    if item is MISSING:
+        return _real_get(owner, block, timeout)
+    stream.compare(item, digest)
+    return item
+
+
+# -- looks -------------------------------------------------------------------------------
+
+
+@patches.method(_Queue, "qsize")
+def _qsize(self: Any) -> int:
+    size: int = _real_qsize(self)
+    stream = seen_stream()
+    return size if stream is None else look(_channel(stream, self), stream, size)
+
+
+@patches.method(_Queue, "empty")
+def _empty(self: Any) -> bool:
+    empty = _real_empty(self)
+    stream = seen_stream()
+    return empty if stream is None else bool(look(_channel(stream, self), stream, int(empty)))
+
+
+@patches.method(_Queue, "full")
+def _full(self: Any) -> bool:
+    full = _real_full(self)
+    stream = seen_stream()
+    return full if stream is None else bool(look(_channel(stream, self), stream, int(full)))
+
+
+patches.add(queue, "SimpleQueue", SimpleQueue)
+EXCHANGED = {RealSimpleQueue: SimpleQueue}

@@ -1,0 +1,58 @@
+"""``selectors``: which of several sockets are ready."""
+
+from __future__ import annotations
+
+import select
+import selectors
+from typing import Any
+
+from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_ready
+from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
+from bohrbug.runtime.channels.session import current
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+FLAVOUR = "selectors.select"
+_POLL = {selectors.EVENT_READ: select.POLLIN, selectors.EVENT_WRITE: select.POLLOUT}
+
+
+def wait_for(stream: ReplayingStream, descriptor: int, events: int) -> None:
+    """Wait until a socket is ready for all of the events."""
+    for event, poll in _POLL.items():
+        if events & event and not (event == selectors.EVENT_READ and has_more(descriptor)):
+            wait_ready(stream, descriptor, poll, "readiness")
+
+
+def _patch_select(cls: Any) -> None:
+    real = cls.select
+
+    @patches.method(cls, "select")
+    def ready(self: Any, timeout: float | None = None) -> Any:
+        stream = current()
+        keys = list(self.get_map().values()) if stream is not None else []
+        # What else is in there is no channel: an event loop's own pipe, a child's output.
+        if stream is None or not keys or not all(is_channel(key.fd) for key in keys):
+            return real(self, timeout)
+        outcome = stream.expect(Kind.SELECT, None, FLAVOUR, fruitless=in_vain(timeout))
+        if outcome is not None and isinstance(stream, ReplayingStream):
+            pairs = list(zip(outcome.values[::2], outcome.values[1::2], strict=True))
+            if all(index < len(keys) for index, _ in pairs):
+                for index, events in pairs:
+                    wait_for(stream, keys[index].fd, events)
+                return [(keys[index], events) for index, events in pairs]
+        early = [(key, selectors.EVENT_READ) for key in keys if has_more(key.fd)]
+        result = early or real(self, timeout)
+        indices = {key.fd: index for index, key in enumerate(keys)}
+        values = tuple(n for key, events in result for n in (indices[key.fd], events))
+        status = Status.READY if values else Status.TIMED_OUT
+        stream.note(Kind.SELECT, None, status, values, FLAVOUR)
+        return result
+
+
+# PollSelector and DevpollSelector have theirs from _PollLikeSelector.
+for _name in ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector"):
+    _class = getattr(selectors, _name, None)
+    if _class is not None and "select" in vars(_class):
+        _patch_select(_class)

@@ -1,0 +1,502 @@
+"""Streams that replay: each event ends as the log says, or the replay is desynchronised."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from bohrbug.runtime.channels.codec import CodedLog, read_coded
+from bohrbug.runtime.channels.digest import digest
+from bohrbug.runtime.channels.events import Event, Kind, Outcome, Status, TaskId, process_of
+from bohrbug.runtime.channels.session import Session, SessionOptions
+from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
+
+DESYNCHRONISED = 3
+"""Exit code of a strict replay that is desynchronised."""
+
+REPORT = "desynchronisation"
+"""File in the session's folder that the first desynchronisation is written to."""
+
+_SLICE = 0.1
+_POLL = 0.005
+_IN_VAIN = {
+    Kind.TRY_RECV: Outcome(Status.EMPTY),
+    Kind.TIMED_RECV: Outcome(Status.TIMED_OUT),
+}
+_BUSY_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Desynchronisation:
+    """The first difference between a replay and its log.
+
+    Parameters:
+        task: where it showed.
+        number: of the task's event.
+        expected: what the log says, in words.
+        found: what the program did, in words.
+        place: where in the program, as ``file:line``; empty if that is not known.
+    """
+
+    task: TaskId
+    number: int
+    expected: str
+    found: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        at = f" at {self.place}" if self.place else ""
+        return (
+            f"task {self.task}, event {self.number + 1}{at}\n"
+            f"  the log says   {self.expected}\n"
+            f"  the program    {self.found}"
+        )
+
+
+class DesynchronisationError(RuntimeError):
+    """A strict replay can't go on.
+
+    Parameters:
+        desynchronisation: the first difference.
+    """
+
+    def __init__(self, desynchronisation: Desynchronisation) -> None:
+        super().__init__(f"the replay is desynchronised: {desynchronisation}")
+        self.desynchronisation = desynchronisation
+
+
+class Waiting(Protocol):
+    """Something that can be waited for: a lock, a semaphore."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Whether it came within so many seconds."""
+
+
+class ReplaySession(Session):
+    """A replay, as one process takes part in it.
+
+    Parameters:
+        options: what to do.
+        coded: the log; read from the file if not given.
+
+    Raises:
+        LogError: the file is no message log.
+    """
+
+    replaying = True
+
+    def __init__(self, options: SessionOptions, coded: CodedLog | None = None) -> None:
+        super().__init__(options)
+        self.coded = coded if coded is not None else read_coded(Path(options.file))
+        self.native = False
+        """True once everything is to go as it goes: desynchronised, or the log is over."""
+        self.desynchronisation: Desynchronisation | None = None
+        self._quiet = _Quiet(self)
+
+    def make_stream(self, task: TaskId) -> Stream:
+        """See :meth:`Session.make_stream`."""
+        return ReplayingStream(self, task)
+
+    def write(self, data: bytes) -> None:
+        """A replay writes nothing."""
+
+    def after_fork(self) -> None:
+        """See :meth:`Session.after_fork`."""
+        super().after_fork()
+        self._quiet = _Quiet(self)
+
+    # -- the end of the log ------------------------------------------------------------------
+
+    def is_over(self) -> bool:
+        """Whether every task of this process has had all the events that the log has of it."""
+        for task, coded in self.coded.tasks.items():
+            if process_of(task, self.coded.processes) != self.root or not coded.codes:
+                continue
+            stream = self.streams.get(task)
+            if not isinstance(stream, ReplayingStream) or not (stream.ended or stream.exhausted):
+                return False
+        return True
+
+    def go_native(self) -> None:
+        """From now on everything goes as it goes; give back what is held."""
+        with self._lock:
+            if self.native:
+                return
+            self.native = True
+        for channel in list(self.channels):
+            with channel.lock:
+                waiting = list(channel.awaited.values()) + [lock for _, lock in channel.space]
+                channel.awaited.clear()
+                channel.space.clear()
+                if channel.give_back is not None:
+                    channel.give_back()
+            for lock in waiting:
+                wake(lock)
+
+    # -- desynchronisations --------------------------------------------------------------------
+
+    def desynchronise(self, found: Desynchronisation) -> None:
+        """A difference showed: stop, or go on natively.
+
+        Raises:
+            DesynchronisationError: the replay is strict, and not that of a command.
+        """
+        if self.native and self.desynchronisation is None:
+            return
+        first = self._first(found)
+        with self._lock:
+            self.desynchronisation = self.desynchronisation or first
+        self.go_native()
+        self._stop_if_strict()
+
+    def _first(self, found: Desynchronisation) -> Desynchronisation:
+        path = self.folder / REPORT
+        part = self.folder / f"{REPORT}-{os.getpid()}-{threading.get_ident()}"
+        try:
+            part.write_text(json.dumps(asdict(found)))
+            os.link(part, path)
+        except FileExistsError:
+            return read_report(self.folder) or found
+        except OSError:
+            return found
+        return found
+
+    def _stop_if_strict(self) -> None:
+        if self.options.keep_going or self.desynchronisation is None:
+            return
+        if self.options.raises:
+            raise DesynchronisationError(self.desynchronisation)
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        real_exit(DESYNCHRONISED)
+
+    def look_around(self) -> None:
+        """Called now and then by tasks that wait: has another process desynchronised?"""
+        if not self.native and (report := read_report(self.folder)) is not None:
+            self.desynchronisation = report
+            self.go_native()
+        self._stop_if_strict()
+
+    # -- waiting -----------------------------------------------------------------------------
+
+    def wait(self, stream: ReplayingStream, lock: Waiting, expected: str) -> bool:
+        """Wait for what the log says that comes.
+
+        Parameters:
+            stream: of the task that waits.
+            lock: what is waited for.
+            expected: what, for a report.
+
+        Returns:
+            Whether it came; if not, everything is native from now on.
+        """
+        waited = 0.0
+        while not lock.acquire(timeout=_SLICE):
+            if self.native:
+                return bool(lock.acquire(timeout=0))
+            waited += _SLICE
+            self.check(stream, waited, expected)
+        return True
+
+    def check(self, stream: ReplayingStream, waited: float, expected: str) -> None:
+        """Declare a desynchronisation if a wait seems never to end.
+
+        Parameters:
+            stream: of the task that waits.
+            waited: how long, in seconds.
+            expected: what for.
+        """
+        self.look_around()
+        if self.native or waited < self.options.patience:
+            return
+        quiet = self._quiet.seconds()
+        if quiet >= self.options.patience:
+            self.desynchronise(
+                Desynchronisation(
+                    stream.task,
+                    stream.number - 1,
+                    expected,
+                    f"waited {quiet:.0f} s in vain, and nothing else went on",
+                    place_outside(),
+                )
+            )
+
+    def past_end(self, stream: ReplayingStream) -> None:
+        """A task has more events than the log: wait until all others have had theirs."""
+        stream.exhausted = True
+        pause = 0.002
+        waited = 0.0
+        while not self.native:
+            if self.is_over():
+                self.go_native()
+                return
+            time.sleep(pause)
+            waited += pause
+            pause = min(pause * 2, _SLICE)
+            self.check(stream, waited, "nothing more: the log ends here")
+
+    def finish(self) -> None:
+        """The process, or the replay, ends: did the first task do all that it should?"""
+        stream = self.streams.get(self.root or "")
+        if isinstance(stream, ReplayingStream) and not stream.ended:
+            stream.end()
+
+
+class ReplayingStream(Stream):
+    """A task whose events are to end as recorded.
+
+    Parameters:
+        session: that it belongs to.
+        task: its id.
+    """
+
+    __slots__ = (
+        "_events",
+        "_polls",
+        "exhausted",
+        "expected",
+        "number",
+        "polled",
+        "replay",
+        "sends",
+    )
+
+    replaying = True
+
+    def __init__(self, session: ReplaySession, task: TaskId) -> None:
+        super().__init__(session, task)
+        self.replay = session
+        coded = session.coded.tasks.get(task)
+        self._events: Iterator[Event] = iter(()) if coded is None else coded.events()
+        self.expected: Event | None = next(self._events, None)
+        self.exhausted = self.expected is None
+        self.number = 0
+        self.polled = 0.0
+        self._polls: dict[tuple[Any, ...], Outcome] = {}
+        """What looks in vain since the last event that was none have shown."""
+        self.sends: dict[Channel, int] = {}
+
+    def expect(
+        self,
+        kind: Kind,
+        channel: Channel | None,
+        flavour: str = "",
+        *,
+        fruitless: Outcome | None = None,
+    ) -> Outcome | None:
+        """See :meth:`Stream.expect`.
+
+        How often a task looks in vain depends on time, not on messages: a poll that it repeats
+        ends as it ended before, and repeated polls that it leaves out are skipped.
+        """
+        session = self.replay
+        if session.native:
+            session._stop_if_strict()
+            return None
+        key: tuple[Any, ...] = (kind, None, flavour)
+        if channel is not None:
+            key = (kind, channel.id, channel.flavour)
+        event = self.expected
+        if event is None or event[:3] != key:
+            repeated = self._polls.get(key)
+            if repeated is None and event is None:
+                repeated = fruitless or _IN_VAIN.get(kind)
+            if repeated is not None and not (event is None and session.is_over()):
+                return self._poll_again(repeated)
+            while event is not None and self._polls.get(event[:3]) == event.outcome:
+                event = self._advance()
+        if event is None:
+            session.past_end(self)
+            return None
+        if event[:3] != key:
+            name = flavour if channel is None else f"{channel.flavour} {channel.id}"
+            self.differ(f"came to {kind.words} on {name}")
+            return None
+        self._advance()
+        self.polled = 0.0
+        if _is_poll(event):
+            self._polls[key] = event.outcome
+        elif self._polls:
+            self._polls.clear()
+        return event.outcome
+
+    def _advance(self) -> Event | None:
+        self.number += 1
+        self.expected = next(self._events, None)
+        if self.expected is None:
+            self.exhausted = True
+        return self.expected
+
+    def _poll_again(self, outcome: Outcome) -> Outcome | None:
+        time.sleep(_POLL)
+        self.polled += _POLL
+        self.replay.check(self, self.polled, "that the program goes on")
+        return None if self.replay.native else outcome
+
+    def differ(self, found: str, event: Event | None = None) -> None:
+        """Declare that the program does something else than its log."""
+        event = event or self.expected
+        words = "nothing more" if event is None else event.words
+        self.replay.desynchronise(
+            Desynchronisation(self.task, self.number, words, found, place_outside())
+        )
+
+    def next_digest(self) -> int:
+        """The digest that belongs to the next event; 0 if there is none."""
+        return 0 if self.expected is None else self.expected.digest
+
+    def compare(self, value: object, recorded: int) -> None:
+        """Compare the digest of a value with the recorded one, if there is one."""
+        if recorded and digest(value) != recorded:
+            self.replay.desynchronise(
+                Desynchronisation(
+                    self.task,
+                    self.number - 1,
+                    "a message with another value",
+                    "sent or received a value with another digest",
+                    place_outside(),
+                )
+            )
+
+    def note(
+        self,
+        kind: Kind,
+        channel: Channel | None,
+        status: Status,
+        values: tuple[int, ...] = (),
+        flavour: str = "",
+    ) -> None:
+        """What goes natively is not noted."""
+
+    def sent(self, kind: Kind, channel: Channel, position: int = -1, value: object = None) -> int:
+        """See :meth:`Stream.sent`."""
+        number = self.sends.get(channel, 0)
+        self.sends[channel] = number + 1
+        return number
+
+    def received(
+        self,
+        kind: Kind,
+        channel: Channel,
+        message: tuple[TaskId | None, int],
+        value: object = None,
+    ) -> None:
+        """What goes natively is not noted."""
+
+    def end(self) -> None:
+        """See :meth:`Stream.end`."""
+        # Polls in vain may be left: that depends on time.
+        while (left := self.expected) is not None and _is_poll(left):
+            self._advance()
+        super().end()
+        if left is not None and not self.replay.native and not self.session.closed:
+            # The task is over; who asks for the result of the replay is told.
+            with contextlib.suppress(DesynchronisationError):
+                self.differ("came to its end", left)
+
+
+class _Quiet:
+    """For how long nothing has gone on, in this process and in those beside it.
+
+    Parameters:
+        session: whose tasks are looked at.
+    """
+
+    def __init__(self, session: ReplaySession) -> None:
+        self._session = session
+        self._since = self._looked = time.monotonic()
+        self._events = -1
+        self._busy = 0.0
+
+    def seconds(self) -> float:
+        """Seconds since the last event, or since processors were last kept busy."""
+        now = time.monotonic()
+        events = sum(
+            stream.number
+            for stream in list(self._session.streams.values())
+            if isinstance(stream, ReplayingStream)
+        )
+        busy = self._processor_seconds()
+        if now - self._looked > _SLICE / 2:
+            computing = busy - self._busy > (now - self._looked) * _BUSY_SHARE
+            if computing or events != self._events:
+                self._since = now
+            self._events, self._busy, self._looked = events, busy, now
+        return now - self._since
+
+    def _processor_seconds(self) -> float:
+        """Of all processes that take part; elsewhere than on Linux, of this one."""
+        total = time.process_time()
+        for path in self._session.folder.glob("process-*"):
+            number = path.name.partition("-")[2]
+            if number == str(os.getpid()):
+                continue
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                words = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+                total += (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        return total
+
+
+def in_vain(timeout: float | None) -> Outcome | None:
+    """How a select with this timeout ends if nothing gets ready."""
+    return None if timeout is None else Outcome(Status.TIMED_OUT)
+
+
+def _is_poll(event: Event) -> bool:
+    status = event.outcome.status
+    if event.kind is Kind.LOOK:
+        return True
+    return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT)
+
+
+def read_report(folder: Path) -> Desynchronisation | None:
+    """The first desynchronisation of a session, from its folder."""
+    try:
+        return Desynchronisation(**json.loads((folder / REPORT).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def wake(waiting: Any) -> None:
+    """Wake who waits for a lock, or for an asyncio future (whose loop is asked to)."""
+    if callable(waiting):
+        waiting()
+    else:
+        waiting.release()
+
+
+real_exit = os._exit
+
+_LIBRARY = tuple(
+    str(Path(module.__file__).parent)
+    for module in (sys.modules[__name__.rpartition(".")[0]], threading)
+    if module.__file__
+)
+
+
+def place_outside() -> str:
+    """The line of the program that called us: the innermost one outside of libraries we patch."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_LIBRARY) or "site-packages" in name:
+            return f"{Path(name).name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def waiter() -> Any:
+    """A lock that is held; whoever brings what is waited for releases it."""
+    lock = real_lock()
+    lock.acquire()
+    return lock

@@ -1,0 +1,154 @@
+"""``queue.SimpleQueue``, which is written in C: ours stands in its place."""
+
+from __future__ import annotations
+
+import _queue
+from typing import Any
+
+from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, receive
+from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.recording import STALE, RecordingStream
+from bohrbug.runtime.channels.session import active, seen_stream
+from bohrbug.runtime.channels.streams import (
+    Channel,
+    Sending,
+    Stream,
+    local,
+    look,
+    new_channel,
+    receiving,
+)
+
+Empty = _queue.Empty
+RealSimpleQueue = _queue.SimpleQueue
+_simple_put, _simple_get = RealSimpleQueue.put, RealSimpleQueue.get
+_simple_empty, _simple_qsize = RealSimpleQueue.empty, RealSimpleQueue.qsize
+_SIMPLE = "queue.SimpleQueue"
+
+
+class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
+    """Takes the place of ``queue.SimpleQueue``; its items travel with their sender's id."""
+
+    _bohrbug_channel: Channel | None = None
+
+    def __init__(self) -> None:
+        stream = seen_stream()
+        if stream is not None:
+            self._bohrbug_channel_for(stream)
+
+    def _bohrbug_channel_for(self, stream: Stream) -> Channel:
+        channel = self._bohrbug_channel
+        if channel is None or channel.session is not stream.session:
+            channel = new_channel(stream, self, _SIMPLE)
+
+            def put(item: Any) -> None:
+                _simple_put(self, (item, None, 0))
+
+            channel.give_back = give_back_with(channel, put)
+        return channel
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """As of ``queue.SimpleQueue``: never waits."""
+        stream = local.stream
+        if stream is None:
+            stream = seen_stream()
+            if stream is None:
+                self._put_unseen(item)
+                return
+        channel = self._bohrbug_channel
+        if channel is None or channel.session is not stream.session:
+            channel = self._bohrbug_channel_for(stream)
+        if stream.replaying:
+            digest = stream.next_digest()
+            if stream.expect(Kind.SEND, channel) is not None:
+                stream.compare(item, digest)
+                if deliver(channel, (stream.task, stream.sent(Kind.SEND, channel)), item):
+                    return
+            _simple_put(self, (item, None, 0))
+            return
+        target = stream.sending_to(channel)  # type: ignore[attr-defined]
+        # The number is taken before the item can be received, the event noted after.
+        number = target.count
+        _simple_put(self, (item, target, number))
+        stream.sent(Kind.SEND, channel, -1, item)
+
+    def _put_unseen(self, item: Any) -> None:
+        channel, session = self._bohrbug_channel, active.session
+        if channel is None or session is None or channel.session is not session:
+            _simple_put(self, (item, None, 0))
+            return
+        message = channel.unseen_message()
+        if session.replaying and deliver(channel, message, item):
+            return
+        _simple_put(self, (item, Sending(None), message[1]))
+
+    def put_nowait(self, item: Any) -> None:
+        """As :meth:`put`."""
+        self.put(item)
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """As of ``queue.SimpleQueue``."""
+        stream = local.stream
+        if stream is None:
+            stream = seen_stream()
+            if stream is None:
+                return _simple_get(self, block, timeout)[0]
+        channel = self._bohrbug_channel
+        if channel is None or channel.session is not stream.session:
+            channel = self._bohrbug_channel_for(stream)
+        kind = receiving(block, timeout)
+        if stream.replaying:
+            digest = stream.next_digest()
+            outcome = stream.expect(kind, channel)
+            if outcome is not None:
+                if outcome.status is not Status.RECEIVED:
+                    raise Empty
+                item = receive(stream, channel, outcome)  # type: ignore[arg-type]
+                if item is not MISSING:
+                    stream.compare(item, digest)
+                    return item
+            return _simple_get(self, block, timeout)[0]
+        try:
+            if kind is Kind.RECV:
+                item, sender, number = self._wait(stream)  # type: ignore[arg-type]
+            else:
+                item, sender, number = _simple_get(self, block, timeout)
+        except Empty:
+            status = Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT
+            stream.note(kind, channel, status)
+            raise
+        message = channel.unseen_message() if sender is None else (sender.task, number)
+        stream.received(kind, channel, message, item)
+        return item
+
+    def _wait(self, stream: RecordingStream) -> Any:
+        if stream.codes and _simple_empty(self):
+            try:
+                return _simple_get(self, True, STALE)
+            except Empty:
+                stream.flush()
+        return _simple_get(self)
+
+    def get_nowait(self) -> Any:
+        """As ``get(False)``."""
+        return self.get(False)
+
+    def qsize(self) -> int:
+        """As of ``queue.SimpleQueue``."""
+        size = _simple_qsize(self)
+        stream = seen_stream()
+        if stream is None:
+            return size
+        return look(self._bohrbug_channel_for(stream), stream, size)
+
+    def empty(self) -> bool:
+        """As of ``queue.SimpleQueue``."""
+        empty = _simple_empty(self)
+        stream = seen_stream()
+        if stream is None:
+            return empty
+        return bool(look(self._bohrbug_channel_for(stream), stream, int(empty)))
+
+
+SimpleQueue.__module__ = RealSimpleQueue.__module__
+SimpleQueue.__qualname__ = RealSimpleQueue.__qualname__

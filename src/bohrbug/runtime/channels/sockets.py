@@ -1,0 +1,283 @@
+"""Sockets within this machine: who is accepted next, and how many bytes come at once.
+
+Only TCP over the loopback interface, and not what an asyncio event loop does with its sockets.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import sys
+import time
+from typing import Any
+
+from bohrbug.runtime.channels.delivery import MISSING
+from bohrbug.runtime.channels.descriptors import beside, known, wait_ready
+from bohrbug.runtime.channels.ends import Ends, incoming, outgoing
+from bohrbug.runtime.channels.events import ChannelId, Kind, Status
+from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.session import append, current, main_stream
+from bohrbug.runtime.channels.streams import Channel, Stream, channel_of
+from bohrbug.runtime.threads.patches import Patches
+
+patches = Patches()
+
+LISTEN, CONNECTION = "socket.accept", "socket"
+
+_Socket: Any = socket.socket
+_listen, _accept, _connect, _connect_ex = (
+    _Socket.listen,
+    _Socket.accept,
+    _Socket.connect,
+    _Socket.connect_ex,
+)
+_recv, _recv_into, _send = _Socket.recv, _Socket.recv_into, _Socket.send
+_REGISTRATION = 0.1
+_REGISTRATION_IN_REPLAY = 2.0
+"""Seconds that a connecting task may need to say that it is it that connects."""
+
+
+def _stream() -> Stream | None:
+    stream = current()
+    # The order in which an event loop serves its sockets is its own affair.
+    return None if stream is None or _in_event_loop() else stream
+
+
+def _in_event_loop() -> bool:
+    events = sys.modules.get("asyncio.events")
+    return events is not None and events._get_running_loop() is not None
+
+
+def _kind(self: Any) -> Kind:
+    timeout = self.gettimeout()
+    if timeout is None:
+        return Kind.RECV
+    return Kind.TIMED_RECV if timeout else Kind.TRY_RECV
+
+
+def _is_loopback(self: Any, address: Any) -> bool:
+    if self.type != socket.SOCK_STREAM or self.family not in (socket.AF_INET, socket.AF_INET6):
+        return False
+    host = str(address[0]) if isinstance(address, tuple) else ""
+    return host.startswith("127.") or host in ("localhost", "::1", "::ffff:127.0.0.1")
+
+
+# -- connecting ----------------------------------------------------------------------------
+
+
+def _path(stream: Stream, address: Any) -> Any:
+    return stream.session.folder / f"address-{address[1]}"
+
+
+def _name(stream: Stream, self: Any) -> None:
+    """Say to whoever accepts who it is that connects from this address."""
+    there, back = stream.next_channel(), stream.next_channel()
+    beside(self)._bohrbug_ends = Ends(back, there, CONNECTION)
+    known[self.fileno()] = self
+    try:
+        path = _path(stream, self.getsockname())
+        path.unlink(missing_ok=True)
+        append(path, json.dumps([*there, *back]).encode())
+    except OSError:
+        return
+
+
+def _peer(stream: Stream, address: Any) -> tuple[ChannelId, ChannelId] | None:
+    path = _path(stream, address)
+    patience = _REGISTRATION_IN_REPLAY if stream.replaying else _REGISTRATION
+    end = time.monotonic() + patience
+    while True:
+        try:
+            creator, number, back_creator, back_number = json.loads(path.read_text())
+        except (OSError, ValueError):
+            if time.monotonic() > end:
+                return None
+            time.sleep(_REGISTRATION / 100)
+        else:
+            # The next connection from this address is another one.
+            path.unlink(missing_ok=True)
+            return ChannelId(creator, number), ChannelId(back_creator, back_number)
+
+
+def _connecting(self: Any, address: Any, real: Any) -> Any:
+    stream = _stream()
+    if stream is None or not _is_loopback(self, address):
+        return real(self, address)
+    stream.expect(Kind.SEND, None, "socket.connect")
+    try:
+        return real(self, address)
+    finally:
+        stream.note(Kind.SEND, None, Status.SENT, (), "socket.connect")
+        _name(stream, self)
+
+
+@patches.method(_Socket, "connect")
+def _connect_to(self: Any, address: Any) -> Any:
+    return _connecting(self, address, _connect)
+
+
+@patches.method(_Socket, "connect_ex")
+def _connect_ex_to(self: Any, address: Any) -> Any:
+    return _connecting(self, address, _connect_ex)
+
+
+# -- accepting -----------------------------------------------------------------------------
+
+
+@patches.method(_Socket, "listen")
+def _start_to_listen(self: Any, *args: Any) -> None:
+    _listen(self, *args)
+    stream = main_stream()
+    if stream is not None and _is_loopback(self, self.getsockname()):
+        channel_of(stream, beside(self), LISTEN)
+        known[self.fileno()] = self
+
+
+@patches.method(_Socket, "accept")
+def _accept_next(self: Any) -> Any:
+    stream = _stream()
+    if stream is None or beside(self)._bohrbug_channel is None:
+        return _accept(self)
+    channel = channel_of(stream, beside(self), LISTEN)
+    kind = _kind(self)
+    outcome = stream.expect(kind, channel)
+    if outcome is not None and isinstance(stream, ReplayingStream):
+        if outcome.status is Status.EMPTY:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        if outcome.status is Status.TIMED_OUT:
+            raise TimeoutError("timed out")
+        if outcome.message is not None:
+            message = (outcome.message.sender, outcome.message.number)
+            while message not in channel.arrived:
+                if not wait_ready(stream, self.fileno(), select.POLLIN, str(outcome.message)):
+                    break
+                came, pair = _take(stream, channel, self)
+                channel.arrived[came] = pair
+            pair = channel.arrived.pop(message, MISSING)
+            if pair is not MISSING:
+                return pair
+    if channel.arrived:
+        return channel.arrived.pop(next(iter(channel.arrived)))
+    try:
+        message, pair = _take(stream, channel, self)
+    except BlockingIOError:
+        stream.note(kind, channel, Status.EMPTY)
+        raise
+    except TimeoutError:
+        stream.note(kind, channel, Status.TIMED_OUT)
+        raise
+    stream.received(kind, channel, message)
+    return pair
+
+
+def _take(stream: Stream, channel: Channel, self: Any) -> tuple[tuple[str | None, int], Any]:
+    pair = _accept(self)
+    accepted, address = pair
+    peer = _peer(stream, address)
+    if peer is None:
+        return channel.unseen_message(), pair
+    there, back = peer
+    beside(accepted)._bohrbug_ends = Ends(there, back, CONNECTION)
+    known[accepted.fileno()] = accepted
+    return (there.creator, there.number), pair
+
+
+# -- bytes ---------------------------------------------------------------------------------
+
+
+def _receive(self: Any, size: int, flags: int, real: Any) -> bytes | None:
+    """The bytes, or ``None`` if they are to be received natively and without a note."""
+    stream = None if flags or size <= 0 else _stream()
+    channel = None if stream is None else incoming(stream, beside(self))
+    if stream is None or channel is None:
+        return None
+    kind = _kind(self)
+    outcome = stream.expect(kind, channel)
+    if outcome is not None and isinstance(stream, ReplayingStream):
+        if outcome.status is Status.EMPTY:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        if outcome.status is Status.TIMED_OUT:
+            raise TimeoutError("timed out")
+        if outcome.status is Status.VALUE:
+            return _exactly(stream, self, outcome.values[0], size)
+    try:
+        data: bytes = real()
+    except BlockingIOError:
+        stream.note(kind, channel, Status.EMPTY)
+        raise
+    except TimeoutError:
+        stream.note(kind, channel, Status.TIMED_OUT)
+        raise
+    except OSError:
+        stream.note(kind, channel, Status.CLOSED)
+        raise
+    stream.note(kind, channel, Status.VALUE, (len(data),))
+    return data
+
+
+def _exactly(stream: ReplayingStream, self: Any, count: int, size: int) -> bytes:
+    """As many bytes at once as there were when this was recorded; 0 for the end."""
+    parts = b""
+    while True:
+        if not wait_ready(stream, self.fileno(), select.POLLIN, f"{count} bytes"):
+            rest: bytes = parts or _recv(self, size)
+            return rest
+        part: bytes = _recv(self, count - len(parts) if count else 1)
+        parts += part
+        if len(parts) >= count or not part:
+            break
+    if len(parts) != count:
+        words = f"received {len(parts)} bytes and the end" if count else "received more bytes"
+        stream.differ(words)
+    return parts
+
+
+@patches.method(_Socket, "recv")
+def _receive_bytes(self: Any, bufsize: int, flags: int = 0) -> bytes:
+    data = _receive(self, bufsize, flags, lambda: _recv(self, bufsize))
+    return _recv(self, bufsize, flags) if data is None else data
+
+
+@patches.method(_Socket, "recv_into")
+def _receive_into(self: Any, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+    view = memoryview(buffer).cast("B")
+    size = nbytes or len(view)
+    data = _receive(self, size, flags, lambda: _recv(self, size))
+    if data is None:
+        return _recv_into(self, buffer, nbytes, flags)  # type: ignore[no-any-return]
+    view[: len(data)] = data
+    return len(data)
+
+
+@patches.method(_Socket, "send")
+def _send_bytes(self: Any, data: Any, flags: int = 0) -> int:
+    stream = None if flags else _stream()
+    channel = None if stream is None else outgoing(stream, beside(self))
+    if stream is None or channel is None:
+        return _send(self, data, flags)  # type: ignore[no-any-return]
+    outcome = stream.expect(Kind.SEND, channel)
+    if outcome is not None and isinstance(stream, ReplayingStream):
+        if outcome.status is Status.FULL:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        if outcome.status is Status.VALUE:
+            return _send_exactly(stream, self, data, outcome.values[0])
+    try:
+        count: int = _send(self, data)
+    except BlockingIOError:
+        stream.note(Kind.SEND, channel, Status.FULL)
+        raise
+    except OSError:
+        stream.note(Kind.SEND, channel, Status.CLOSED)
+        raise
+    stream.note(Kind.SEND, channel, Status.VALUE, (count,))
+    return count
+
+
+def _send_exactly(stream: ReplayingStream, self: Any, data: Any, count: int) -> int:
+    view = memoryview(data).cast("B")[:count]
+    sent = 0
+    while sent < len(view):
+        wait_ready(stream, self.fileno(), select.POLLOUT, f"space for {count} bytes")
+        sent += _send(self, view[sent:])
+    return sent

@@ -1,0 +1,115 @@
+"""Names of functions and variables from the symbol tables of an ELF file."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_SYMTAB, _DYNSYM = 2, 11
+_OBJECT, _FUNCTION = 1, 2
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A function or a variable.
+
+    Parameters:
+        address: as the file has it; a position-independent module is loaded at its base.
+        size: in bytes, 0 where unknown.
+        name: as the linker knows it.
+    """
+
+    address: int
+    size: int
+    name: str
+
+
+class SymbolTable:
+    """Symbols of one kind, to be looked up by address."""
+
+    def __init__(self, symbols: Iterator[Symbol]) -> None:
+        self._symbols = sorted(symbols, key=lambda symbol: (symbol.address, symbol.size))
+        self._addresses = [symbol.address for symbol in self._symbols]
+
+    def at(self, address: int) -> Symbol | None:
+        """The symbol that an address lies in."""
+        index = bisect_right(self._addresses, address) - 1
+        if index < 0:
+            return None
+        symbol = self._symbols[index]
+        return symbol if not symbol.size or address < symbol.address + symbol.size else None
+
+
+class ElfFile:
+    """The symbols of a 64-bit little-endian ELF file; a file of another kind has none.
+
+    Parameters:
+        path: of the program or library.
+    """
+
+    def __init__(self, path: str) -> None:
+        try:
+            data = Path(path).read_bytes()
+        except OSError:
+            data = b""
+        symbols: list[tuple[int, Symbol]] = []
+        if data[:6] == b"\x7fELF\x02\x01":
+            try:
+                symbols = list(_symbols(data))
+            except (struct.error, IndexError, UnicodeDecodeError):
+                # Truncated or otherwise damaged: as if it had been stripped.
+                symbols = []
+        self.functions = SymbolTable(symbol for kind, symbol in symbols if kind == _FUNCTION)
+        self.variables = SymbolTable(symbol for kind, symbol in symbols if kind == _OBJECT)
+
+
+def is_elf(path: Path) -> bool:
+    """Whether a file is an ELF file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def interpreter_of(path: Path) -> str | None:
+    """The dynamic loader that an ELF program asks for; ``None`` if it is linked statically."""
+    try:
+        data = path.read_bytes()
+        if data[:5] != b"\x7fELF\x02":
+            return None
+        offset = struct.unpack_from("<Q", data, 32)[0]
+        size, count = struct.unpack_from("<HH", data, 54)
+        for index in range(count):
+            kind, _, start, _, _, length = struct.unpack_from(
+                "<IIQQQQ", data, offset + index * size
+            )
+            if kind == 3:
+                return data[start : start + length].rstrip(b"\0").decode()
+    except (OSError, struct.error, UnicodeDecodeError):
+        return None
+    return None
+
+
+def _symbols(data: bytes) -> Iterator[tuple[int, Symbol]]:
+    offset = struct.unpack_from("<Q", data, 40)[0]
+    size, count = struct.unpack_from("<HH", data, 58)
+    sections = [_SECTION.unpack_from(data, offset + index * size) for index in range(count)]
+    for section in sections:
+        if section[1] not in (_SYMTAB, _DYNSYM):
+            continue
+        names = sections[section[6]][4]
+        start, length = section[4], section[5]
+        for at in range(start, start + length, _SYMBOL.size):
+            name, info, _, index, value, extent = _SYMBOL.unpack_from(data, at)
+            kind = info & 15
+            if kind not in (_OBJECT, _FUNCTION) or not index or not value:
+                continue
+            first = names + name
+            text = data[first : data.index(b"\0", first)].decode("utf-8", "replace")
+            yield kind, Symbol(value, extent, text)

@@ -1,0 +1,346 @@
+"""Starting a program under control, and watching over it until it has ended."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import socket
+import stat
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.segment import Segment
+
+NUDGE = 62
+"""The signal by which a task that spins is made to yield; as in ``shim/signals.h``."""
+
+SERVER_FD = 900
+"""Where the fork server finds its orders; as in ``shim/server.h``."""
+
+SERVER_PATIENCE = 10.0
+"""Seconds that a program may take to get to its main function, to be a fork server."""
+
+_ANSWER = struct.Struct("ii")
+
+NUDGE_SECONDS = 0.2
+"""Seconds of real time without a step after which the running task is nudged."""
+
+_ADDR_NO_RANDOMIZE = 0x0040000
+_libc = ctypes.CDLL(None, use_errno=True)
+_TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine) if hasattr(os, "uname") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the first process of an execution ended.
+
+    Parameters:
+        code: its exit code; ``-number`` if it died of a signal.
+        hung: it made no progress for too long and was killed.
+        interrupted: the user stopped it.
+        seconds: how long it made no progress, for ``hung``.
+    """
+
+    code: int
+    hung: bool = False
+    interrupted: bool = False
+    seconds: float = 0.0
+
+
+class Capture:
+    """A file in memory that gets what an execution prints.
+
+    Parameters:
+        name: for people who look into ``/proc``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.file = os.memfd_create(name)
+        # Every write goes to the end, whoever holds a descriptor of it.
+        self.writer = os.open(f"/proc/self/fd/{self.file}", os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+
+    def clear(self) -> None:
+        """Forget what the last execution printed."""
+        os.ftruncate(self.file, 0)
+
+    def read(self) -> bytes:
+        """What was printed."""
+        return os.pread(self.file, os.fstat(self.file).st_size, 0)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        os.close(self.file)
+        os.close(self.writer)
+
+
+class Input:
+    """Standard input that every execution reads from its beginning.
+
+    A file is opened anew each time; what comes through a pipe is read to its end first; a terminal
+    is replaced by an empty input, as nobody could type the same a thousand times.
+    """
+
+    def __init__(self) -> None:
+        self._kept: int | None = None
+        self._path = os.devnull
+        self._own = f"/proc/{os.getpid()}/fd"
+        try:
+            mode = os.fstat(0).st_mode
+        except OSError:
+            return
+        if stat.S_ISREG(mode):
+            self._path = f"{self._own}/0"
+        elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            self._kept = os.memfd_create("bohrbug-stdin")
+            while chunk := os.read(0, 1 << 16):
+                os.write(self._kept, chunk)
+            self._path = f"{self._own}/{self._kept}"
+
+    @property
+    def path(self) -> str:
+        """Where another process finds the input."""
+        return self._path
+
+    def open(self) -> int:
+        """A descriptor at the beginning of the input."""
+        return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        if self._kept is not None:
+            os.close(self._kept)
+
+
+@contextlib.contextmanager
+def addresses_not_random() -> Iterator[None]:
+    """Programs started in here find their memory at the same addresses each time."""
+    before = _libc.personality(0xFFFFFFFF)
+    if before >= 0:
+        _libc.personality(before | _ADDR_NO_RANDOMIZE)
+    try:
+        yield
+    finally:
+        if before >= 0:
+            _libc.personality(before)
+
+
+def environment_for(segment: Segment, shim: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the tested program.
+
+    Parameters:
+        segment: what it takes part in.
+        shim: what it preloads.
+        base: the environment that it would have had.
+    """
+    found = dict(base)
+    others = found.get("LD_PRELOAD", "")
+    found["LD_PRELOAD"] = f"{shim}:{others}" if others else str(shim)
+    found["BOHRBUG_SEGMENT"] = segment.path
+    # Address sanitizer wants to be the first library, for no reason that concerns us.
+    options = found.get("ASAN_OPTIONS", "")
+    found["ASAN_OPTIONS"] = f"{options}:verify_asan_link_order=0".lstrip(":")
+    return found
+
+
+class Launcher:
+    """Starts one program again and again.
+
+    Parameters:
+        command: the program and its arguments.
+        environment: without what control needs.
+        shim: the library to preload.
+        hang_seconds: seconds of real time without a step after which it hangs; 0 for never.
+        interrupted: whether the user wants to stop.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        shim: Path,
+        hang_seconds: float,
+        interrupted: Callable[[], bool],
+    ) -> None:
+        self._command = list(command)
+        self._environment = dict(environment)
+        self._shim = shim
+        self._hang_seconds = hang_seconds
+        self._interrupted = interrupted
+        self.stdout = Capture("bohrbug-stdout")
+        self.stderr = Capture("bohrbug-stderr")
+        self._input = Input()
+        self._server: socket.socket | None = None
+        self._server_pid: int | None = None
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.end_server()
+        self.stdout.close()
+        self.stderr.close()
+        self._input.close()
+
+    def run(self, segment: Segment) -> Ended:
+        """Execute the plan in a segment, in a program that is started for it."""
+        self._clear()
+        pid = self._spawn(segment, self._environment)
+        try:
+            descriptor = os.pidfd_open(pid)
+            try:
+                stop = self._until_ended(descriptor, segment)
+            finally:
+                os.close(descriptor)
+            if stop is not None:
+                kill_all(pid, segment)
+            _, status = os.waitpid(pid, 0)
+            return self._ended(status, stop)
+        finally:
+            kill_all(pid, segment)
+
+    def _clear(self) -> None:
+        self.stdout.clear()
+        self.stderr.clear()
+
+    def _ended(self, status: int, stop: str | None) -> Ended:
+        code = os.waitstatus_to_exitcode(status)
+        return Ended(code, stop == "hung", stop == "interrupted", self._hang_seconds)
+
+    def _spawn(
+        self, segment: Segment, base: Mapping[str, str], more: Sequence[tuple[int, int]] = ()
+    ) -> int:
+        """Start the program; ``more`` are further descriptors, each with its number there."""
+        stdin = self._input.open()
+        descriptors = [(stdin, 0), (self.stdout.writer, 1), (self.stderr.writer, 2), *more]
+        try:
+            with addresses_not_random():
+                return os.posix_spawn(
+                    self._command[0],
+                    self._command,
+                    environment_for(segment, self._shim, base),
+                    file_actions=[(os.POSIX_SPAWN_DUP2, old, new) for old, new in descriptors],
+                    # A session of its own: some servers end by kill(0, SIGTERM).
+                    setsid=True,
+                    setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
+                )
+        finally:
+            os.close(stdin)
+
+    # -- the fork server -------------------------------------------------------------------
+
+    def serve(self, segment: Segment) -> None:
+        """Start the program once and let it wait before its main function, if it can."""
+        ours, its = socket.socketpair()
+        environment = {
+            **self._environment,
+            "BOHRBUG_SERVER": "1",
+            "BOHRBUG_INPUT": self._input.path,
+        }
+        with its:
+            self._server_pid = self._spawn(segment, environment, [(its.fileno(), SERVER_FD)])
+        self._server = ours
+        ours.settimeout(SERVER_PATIENCE)
+        try:
+            pid, _ = _ANSWER.unpack(ours.recv(_ANSWER.size, socket.MSG_WAITALL))
+        except (OSError, struct.error):
+            pid = -1
+        ours.settimeout(None)
+        if pid < 0:
+            self.end_server()
+
+    @property
+    def serves(self) -> bool:
+        """Whether :meth:`run_forked` can be used."""
+        return self._server is not None
+
+    def run_forked(self, segment: Segment) -> Ended | None:
+        """Execute the plan in a fork of the waiting program; ``None`` if it is gone."""
+        server = self._server
+        assert server is not None
+        self._clear()
+        try:
+            server.send(b"x")
+            stop = self._until_ended(server.fileno(), segment)
+            if stop is not None:
+                self._kill_forked(segment)
+            answer = server.recv(_ANSWER.size, socket.MSG_WAITALL)
+            pid, status = _ANSWER.unpack(answer)
+        except (OSError, struct.error):
+            self.end_server()
+            return None
+        if pid <= 0:
+            self.end_server()
+            return None
+        kill_all(pid, segment)
+        return self._ended(status, stop)
+
+    def _kill_forked(self, segment: Segment) -> None:
+        if segment.header.processes:
+            kill_all(segment.processes[0].pid, segment)
+        elif self._server_pid is not None:
+            # It never got as far as to say who it is.
+            os.kill(self._server_pid, signal.SIGKILL)
+
+    def end_server(self) -> None:
+        """Let the waiting program go."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        if self._server_pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._server_pid, signal.SIGKILL)
+            os.waitpid(self._server_pid, 0)
+            self._server_pid = None
+
+    def _until_ended(self, descriptor: int, segment: Segment) -> str | None:
+        """Wait until a descriptor says that it is over; else why it has to be killed."""
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        header = segment.header
+        progress = -1
+        since = time.monotonic()
+        while not poller.poll(NUDGE_SECONDS * 1000):
+            if self._interrupted():
+                return "interrupted"
+            now = time.monotonic()
+            steps = header.steps - header.nudge_steps
+            if steps != progress:
+                progress, since = steps, now
+            elif self._hang_seconds and now - since > self._hang_seconds:
+                return "hung"
+            elif now - since >= NUDGE_SECONDS:
+                _nudge(segment)
+        return None
+
+
+def _nudge(segment: Segment) -> None:
+    """Make the running task yield, in case it spins on something that nobody sees."""
+    header = segment.header
+    if not header.started or header.running >= header.tasks or _TGKILL is None:
+        return
+    task = segment.tasks[header.running]
+    process = segment.processes[task.process]
+    if task.state == layout.ALIVE and task.thread and process.pid:
+        _libc.syscall(_TGKILL, process.pid, task.thread, NUDGE)
+
+
+def kill_all(pid: int, segment: Segment) -> None:
+    """End whatever is left of an execution."""
+    pids = [process.pid for process in segment.processes if process.state == layout.ALIVE]
+    for other in pids:
+        if other > 0 and other != pid:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(other, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def supported_here() -> bool:
+    """Whether this system has what starting programs under control needs."""
+    return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")

@@ -1,0 +1,327 @@
+"""The layout of the shared segment; ``shim/segment.h`` is the other side of it.
+
+The shim refuses a segment whose sizes are not its own, and a test compares every offset.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_char, c_int32, c_int64, c_uint16, c_uint32, c_uint64
+
+from bohrbug.model.operation import (
+    ACQUIRE,
+    BEGIN,
+    CONTINUE,
+    END,
+    EXTERNAL,
+    GET,
+    INSPECT,
+    JOIN,
+    NOTIFY,
+    PUT,
+    RELEASE,
+    SET,
+    SLEEP,
+    SPAWN,
+    TRY_ACQUIRE,
+    WAIT,
+    WAKE,
+    YIELD,
+)
+
+MAGIC = 0x47554252484F42
+VERSION = 1
+
+NONE = 0xFFFFFFFF
+"""Nobody, where a task is named; nothing, where an index is."""
+OUTSIDE = 0xFFFFFFFE
+"""Stands for whoever holds a mutex that was locked where nobody could see it."""
+NO_DEADLINE = 0xFFFFFFFFFFFFFFFF
+TASK_BIT = 0x80000000
+"""Set in the number of a resource that stands for a task."""
+
+MOST_TASKS = 1024
+MOST_READERS = 8
+STACK_DEPTH = 32
+
+KINDS = (
+    SPAWN,
+    BEGIN,
+    END,
+    JOIN,
+    ACQUIRE,
+    TRY_ACQUIRE,
+    RELEASE,
+    WAIT,
+    WAKE,
+    NOTIFY,
+    SLEEP,
+    YIELD,
+    EXTERNAL,
+    INSPECT,
+    SET,
+    CONTINUE,
+    PUT,
+    GET,
+)
+"""``enum kind``."""
+
+TYPES = (
+    "mutex",
+    "condition variable",
+    "reader-writer lock",
+    "semaphore",
+    "barrier",
+    "spin lock",
+    "once",
+    "futex",
+    "file lock",
+    "descriptor",
+    "children",
+)
+"""``enum type``, in the words of reports."""
+
+RWLOCK = TYPES.index("reader-writer lock")
+
+ALWAYS = 0
+"""The first of ``enum condition``: nothing to wait for."""
+
+NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS = range(4)
+"""``enum policy``."""
+
+UNFINISHED, DEADLOCK, STEP_LIMIT, MISUSE, ASSERTION, CRASH, STUCK_OUTSIDE, TOO_BIG = range(8)
+"""``enum ending``."""
+
+PREPARED, ALIVE, OVER = 1, 2, 3
+"""``enum task_state``, of tasks and processes."""
+
+
+class TaskRecord(ctypes.Structure):
+    """``struct task``."""
+
+    _fields_ = (
+        ("turn", c_uint32),
+        ("state", c_uint32),
+        ("parent", c_uint32),
+        ("number", c_uint32),
+        ("name_in_plan", c_uint32),
+        ("children", c_uint32),
+        ("process", c_uint32),
+        ("thread", c_int32),
+        ("handle", c_uint64),
+        ("routine", c_uint64),
+        ("argument", c_uint64),
+        ("spawned_at", c_uint64),
+        ("kind", c_uint32),
+        ("resource", c_uint32),
+        ("site", c_uint64),
+        ("stack", c_uint32),
+        ("condition", c_uint32),
+        ("target", c_uint64),
+        ("deadline", c_uint64),
+        ("blocked_since", c_uint32),
+        ("timed_out", c_uint32),
+        ("woken", c_uint32),
+        ("eligible", c_uint32),
+        ("fd_ready", c_uint32),
+        ("fd_outside", c_uint32),
+        ("fd_checked", c_uint32),
+        ("signals", c_uint64),
+        ("mask", c_uint64),
+        ("cancellable", c_uint32),
+        ("cancelled", c_uint32),
+        ("cancel_disabled", c_uint32),
+        ("interruptible", c_uint32),
+        ("detached", c_uint32),
+        ("joined", c_uint32),
+        ("main", c_uint32),
+        ("looks", c_uint32),
+        ("seen_changes", c_uint64),
+        ("last_yield", c_uint32),
+        ("last_run", c_uint32),
+        ("priority", c_int64),
+        ("has_priority", c_uint32),
+        ("begun", c_uint32),
+        ("name", c_char * 16),
+    )
+
+
+class HolderRecord(ctypes.Structure):
+    """``struct holder``."""
+
+    _fields_ = (("task", c_uint32), ("stack", c_uint32), ("site", c_uint64))
+
+
+class ResourceRecord(ctypes.Structure):
+    """``struct resource``."""
+
+    _fields_ = (
+        ("address", c_uint64),
+        ("space", c_uint64),
+        ("type", c_uint32),
+        ("creator", c_uint32),
+        ("number", c_uint32),
+        ("process", c_uint32),
+        ("created_at", c_uint64),
+        ("owner", HolderRecord),
+        ("count", c_uint32),
+        ("readers", c_uint32),
+        ("flags", c_uint32),
+        ("clock", c_uint32),
+        ("value", c_int32),
+        ("tokens", c_uint32),
+        ("generation", c_uint32),
+        ("destroyed", c_uint32),
+        ("reader", HolderRecord * MOST_READERS),
+    )
+
+
+class ProcessRecord(ctypes.Structure):
+    """``struct process``."""
+
+    _fields_ = (
+        ("pid", c_int32),
+        ("parent", c_uint32),
+        ("state", c_uint32),
+        ("collected", c_uint32),
+        ("joined", c_uint32),
+        ("main_task", c_uint32),
+        ("signals", c_uint64),
+        ("handled", c_uint64),
+    )
+
+
+class ModuleRecord(ctypes.Structure):
+    """``struct module``."""
+
+    _fields_ = (
+        ("base", c_uint64),
+        ("start", c_uint64),
+        ("end", c_uint64),
+        ("process", c_uint32),
+        ("spare", c_uint32),
+        ("path", c_char * 240),
+    )
+
+
+TABLES = (
+    "tasks",
+    "resources",
+    "processes",
+    "modules",
+    "names",
+    "prefix",
+    "segments",
+    "below",
+    "step_task",
+    "step_kind",
+    "step_yielded",
+    "step_resource",
+    "step_site",
+    "step_stack",
+    "step_options",
+    "step_enabled",
+    "step_timed",
+    "step_effect",
+    "step_process",
+    "pool",
+    "stacks",
+)
+"""``struct tables``."""
+
+
+class Tables(ctypes.Structure):
+    """``struct tables``: offsets from the start of the segment, in bytes."""
+
+    _fields_ = tuple((name, c_uint64) for name in TABLES)
+
+
+class NameRecord(ctypes.Structure):
+    """``struct name_in_plan``."""
+
+    _fields_ = (("parent", c_uint32), ("number", c_uint32))
+
+
+class SegmentRecord(ctypes.Structure):
+    """``struct segment_of_plan``."""
+
+    _fields_ = (("name", c_uint32), ("steps", c_uint32))
+
+
+class Header(ctypes.Structure):
+    """``struct header``."""
+
+    _fields_ = (
+        ("magic", c_uint64),
+        ("version", c_uint32),
+        ("task_size", c_uint32),
+        ("resource_size", c_uint32),
+        ("process_size", c_uint32),
+        ("module_size", c_uint32),
+        ("header_size", c_uint32),
+        ("at", Tables),
+        ("total", c_uint64),
+        ("most_resources", c_uint32),
+        ("most_processes", c_uint32),
+        ("most_modules", c_uint32),
+        ("most_steps", c_uint32),
+        ("most_pool", c_uint32),
+        ("most_stacks", c_uint32),
+        ("policy", c_uint32),
+        ("depth", c_uint32),
+        ("seed", c_uint64),
+        ("length", c_uint64),
+        ("names", c_uint32),
+        ("prefix_length", c_uint32),
+        ("segments_length", c_uint32),
+        ("max_steps", c_uint32),
+        ("late_timeouts", c_uint32),
+        ("after_release", c_uint32),
+        ("with_stacks", c_uint32),
+        ("one_cpu", c_uint32),
+        ("epoch", c_uint64),
+        ("shim", c_char * 256),
+        ("path", c_char * 128),
+        ("started", c_uint32),
+        ("finished", c_uint32),
+        ("reached_main", c_uint32),
+        ("steps_before_main", c_uint32),
+        ("resources_before_main", c_uint32),
+        ("ending", c_uint32),
+        ("ending_task", c_uint32),
+        ("signal", c_uint32),
+        ("fault_address", c_uint64),
+        ("ending_resource", c_uint32),
+        ("ending_stack", c_uint32),
+        ("ending_site", c_uint64),
+        ("message", c_char * 512),
+        ("steps", c_uint32),
+        ("pool_used", c_uint32),
+        ("stacks_used", c_uint32),
+        ("tasks", c_uint32),
+        ("resources", c_uint32),
+        ("processes", c_uint32),
+        ("modules", c_uint32),
+        ("alive_count", c_uint32),
+        ("alive", c_uint16 * MOST_TASKS),
+        ("running", c_uint32),
+        ("nudges", c_uint32),
+        ("nudge_steps", c_uint32),
+        ("diverged", c_uint32),
+        ("diverged_step", c_uint32),
+        ("diverged_name", c_uint32),
+        ("uncontrolled_threads", c_uint32),
+        ("now", c_uint64),
+        ("changes", c_uint64),
+        ("random", c_uint64),
+        ("slice_began", c_uint32),
+        ("fairness_active", c_uint32),
+        ("segment", c_uint32),
+        ("segment_left", c_uint32),
+        ("lowest_priority", c_int64),
+        ("fd_changes", c_uint32),
+        ("probe", c_uint32),
+        ("dying", c_int32),
+        ("taking_over", c_uint32),
+        ("signals_matter", c_uint32),
+    )

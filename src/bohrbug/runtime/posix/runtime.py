@@ -1,0 +1,261 @@
+"""The POSIX runtime: from plans to traces, by starting the program anew for each execution."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from bohrbug.model.outcome import PASSED, Outcome
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix import build
+from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.elf import interpreter_of, is_elf
+from bohrbug.runtime.posix.launching import Ended, Launcher, supported_here
+from bohrbug.runtime.posix.recorded import NativeTrace, Reading, native_trace
+from bohrbug.runtime.posix.segment import Segment
+from bohrbug.runtime.posix.symbols import Symbols
+from bohrbug.runtime.protocol import Executed
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSettings:
+    """How executions are run.
+
+    Parameters:
+        late_timeouts: a timeout fires only when no task is enabled.
+        max_steps: steps after which an execution is ended as a livelock.
+        after_release: there is a scheduling point after an operation that lets others go on, too.
+        hang_seconds: seconds of real time without a step after which an execution hangs.
+        one_cpu: all threads share one processor, which makes handing over several times faster.
+        epoch: what the real-time clock says at the beginning of every execution, in seconds.
+        fork_server: executions are forked from one program that waits before its main function,
+            where that makes no difference; failures are confirmed by programs started anew.
+    """
+
+    late_timeouts: bool = False
+    max_steps: int = 300_000
+    after_release: bool = True
+    hang_seconds: float = 10.0
+    one_cpu: bool = True
+    epoch: int = 1_700_000_000
+    fork_server: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What an execution printed."""
+
+    stdout: bytes
+    stderr: bytes
+
+
+Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
+"""Turns how an execution ended into an outcome; the monitors do."""
+
+
+def command_of(words: Sequence[str]) -> list[str]:
+    """A command with the path of its program found, as a shell would.
+
+    Raises:
+        UnsupportedError: there is no such program, or it can't be controlled.
+    """
+    program = words[0]
+    path = shutil.which(program)
+    if path is None:
+        if Path(program).is_file():
+            raise UnsupportedError(f"{program} may not be executed: chmod +x {program}")
+        raise UnsupportedError(f"there is no program {program}")
+    file = Path(path).resolve()
+    if is_elf(file) and interpreter_of(file) is None:
+        raise UnsupportedError(
+            f"{program} is linked statically, and only programs that use the C library as a shared "
+            "library can be controlled (Go programs, too, make their system calls themselves)"
+        )
+    if file.stat().st_mode & 0o6000 and os.getuid() != 0:
+        raise UnsupportedError(
+            f"{program} is setuid or setgid, and the loader ignores LD_PRELOAD for it"
+        )
+    return [path, *words[1:]]
+
+
+class NativeRuntime:
+    """Executes plans of one command.
+
+    Parameters:
+        command: the program and its arguments.
+        settings: how executions are run.
+        explainer: turns ends of executions into outcomes.
+        environment: of the program; by default that of this process.
+        on_printed: given what each execution printed.
+
+    Raises:
+        UnsupportedError: the command or this system is not one for native programs.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        settings: NativeSettings,
+        explainer: Explainer,
+        environment: dict[str, str] | None = None,
+        on_printed: Callable[[Printed], object] | None = None,
+    ) -> None:
+        if not supported_here():
+            raise UnsupportedError("native programs can be explored on Linux 5.3 and newer only")
+        self.command = command_of(command)
+        self.settings = settings
+        self.explainer = explainer
+        self.shim = build.shim()
+        self.printed = Printed(b"", b"")
+        self.printed_by_failure: Printed | None = None
+        self._on_printed = on_printed
+        self.watchdog: Any = None
+        self._environment = dict(os.environ) if environment is None else environment
+        self._symbols = Symbols()
+        self._segment: Segment | None = None
+        self._launcher: Launcher | None = None
+        self._interrupted = False
+        self._may_serve = False
+        self._asked = False
+
+    # -- life ------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        self._asked = False
+        self._segment = Segment(self.settings.max_steps)
+        self._launcher = Launcher(
+            self.command,
+            self._environment,
+            self.shim,
+            self.settings.hang_seconds,
+            lambda: self._interrupted,
+        )
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._segment is not None:
+            self._segment.close()
+        if self._launcher is not None:
+            self._launcher.close()
+        self._segment = self._launcher = None
+
+    @property
+    def execution(self) -> NativeRuntime:
+        """What can be interrupted."""
+        return self
+
+    @property
+    def forks(self) -> bool:
+        """Whether executions are forked from a waiting program now."""
+        return self._launcher is not None and self._launcher.serves
+
+    def interrupt(self) -> None:
+        """End the running execution (the user pressed Ctrl-C)."""
+        self._interrupted = True
+
+    # -- executing ---------------------------------------------------------------------
+
+    def execute(
+        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
+    ) -> Executed:
+        """Execute a plan.
+
+        A failure is executed once more at once, with the stack of every step.
+
+        Parameters:
+            plan: the plan.
+            learn: false for a replay, which gets stacks at once.
+            watch, discover: mean nothing here: accesses to memory are not seen.
+        """
+        trace, reading = self._run(plan, with_stacks=not learn)
+        if learn and self._may_serve and not self._asked:
+            self._start_server()
+        if learn and trace.outcome.is_failure:
+            again, more = self._run(replace(plan, prefix=tuple(trace.choices)), with_stacks=True)
+            if again.outcome.kind is trace.outcome.kind and again.divergence is None:
+                again.plan = plan
+                trace, reading = again, more
+        return Executed(trace, 0, len(reading.tasks), nudged=reading.nudges > 0)
+
+    def _run(self, plan: Plan, *, with_stacks: bool) -> tuple[NativeTrace, Reading]:
+        segment, launcher = self._segment, self._launcher
+        assert segment is not None
+        assert launcher is not None
+        settings = self.settings
+        self._interrupted = False
+        started = time.perf_counter()
+        names = segment.prepare(
+            plan,
+            settings.max_steps,
+            late_timeouts=settings.late_timeouts,
+            after_release=settings.after_release,
+            with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
+            one_cpu=settings.one_cpu,
+            epoch=settings.epoch * 10**9,
+            shim=str(self.shim).encode(),
+        )
+        ended = launcher.run_forked(segment) if launcher.serves and not with_stacks else None
+        if ended is None:
+            if segment.header.started:
+                # The fork server broke down in the middle of it.
+                return self._run(plan, with_stacks=with_stacks)
+            ended = launcher.run(segment)
+            self._may_serve = settings.fork_server and _is_same_at_main(segment)
+        if not segment.header.started and not ended.interrupted:
+            raise UnsupportedError(
+                f"{self.command[0]} did not take part: the shim {self.shim} was not loaded, or "
+                f"the program ended before it (exit code {ended.code}): "
+                + launcher.stderr.read().decode("utf-8", "replace").strip()
+            )
+        self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
+        reading = Reading(segment, names, self._symbols, str(self.shim))
+        trace = native_trace(plan, reading)
+        trace.outcome = self.explainer(reading, trace, ended, self.printed)
+        if trace.outcome is PASSED:
+            trace.final_pending = {}
+        elif trace.outcome.is_failure:
+            self.printed_by_failure = self.printed
+        if self._on_printed is not None:
+            self._on_printed(self.printed)
+        trace.seconds = time.perf_counter() - started
+        return trace, reading
+
+    def _start_server(self) -> None:
+        """Fork executions from now on, if it is the same as starting the program anew."""
+        assert self._segment is not None
+        assert self._launcher is not None
+        self._asked = True
+        self._launcher.serve(self._segment)
+
+    # -- what is of use to the threads runtime -------------------------------------------------
+
+    is_settling = False
+    """All scheduling points are known from the beginning."""
+    has_learned = False
+    """No execution shows more of the program."""
+
+    def look_closer(self) -> bool:
+        """There is nothing that could be watched more closely."""
+        return False
+
+    def skipped_functions(self) -> tuple[()]:
+        """No function is chosen for its accesses to be made visible."""
+        return ()
+
+    def point_keys(self) -> tuple[()]:
+        """No accesses to memory are scheduling points."""
+        return ()
+
+
+def _is_same_at_main(segment: Segment) -> bool:
+    """Whether the program has done nothing before main that a fork would not repeat."""
+    header = segment.header
+    return bool(
+        header.reached_main and not header.steps_before_main and not header.resources_before_main
+    )

@@ -1,0 +1,52 @@
+/* Barriers. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "real.h"
+#include "schedule.h"
+
+static bool is_shared(const pthread_barrierattr_t *attributes) {
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    if (attributes) pthread_barrierattr_getpshared(attributes, &shared);
+    return shared == PTHREAD_PROCESS_SHARED;
+}
+
+EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
+                                const pthread_barrierattr_t *attributes, unsigned count) {
+    CONTROLLED(pthread_barrier_init, barrier, attributes, count);
+    int result = REAL(pthread_barrier_init)(barrier, attributes, count);
+    if (result == 0)
+        resource_make(barrier, BARRIER, is_shared(attributes), SITE)->value = (int32_t)count;
+    return result;
+}
+
+EXPORT int pthread_barrier_destroy(pthread_barrier_t *barrier) {
+    CONTROLLED(pthread_barrier_destroy, barrier);
+    struct resource *resource = resource_at(barrier, BARRIER, false, SITE, NULL);
+    perform(SET, resource_index(resource), SITE);
+    resource_forget(barrier);
+    /* The real one has never had a waiter. */
+    return REAL(pthread_barrier_destroy)(barrier);
+}
+
+EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier) {
+    CONTROLLED(pthread_barrier_wait, barrier);
+    bool is_new;
+    struct resource *resource = resource_at(barrier, BARRIER, false, SITE, &is_new);
+    if (is_new) return EINVAL;
+    uint32_t number = resource_index(resource);
+    perform(WAIT, number, SITE);
+    if ((int32_t)++resource->count < resource->value) {
+        current->woken = 0;
+        perform_when(WAKE, number, SITE, (struct waiting){WOKEN, 0, UINT64_MAX, false, false});
+        return 0;
+    }
+    resource->count = 0;
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        if (task->condition == WOKEN && task->resource == number) task->woken = 1;
+    }
+    segment->changes++;
+    return PTHREAD_BARRIER_SERIAL_THREAD;
+}

@@ -1,0 +1,264 @@
+/* What programs call to start processes and to wait for them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "environment.h"
+#include "process.h"
+#include "real.h"
+#include "schedule.h"
+
+extern char **environ;
+
+/* Stands for the children of a process, in operations that wait for any of them. */
+static char any_child;
+
+/* -- fork and exec -------------------------------------------------------------------------- */
+
+EXPORT pid_t fork(void) {
+    CONTROLLED(fork);
+    return process_fork(SITE);
+}
+
+/* A child that shares the parent's memory can't be told from here, and programs may not rely on it. */
+EXPORT pid_t vfork(void) {
+    if (!controlled()) return REAL(fork)();
+    GUARD;
+    return process_fork(SITE);
+}
+
+static int execute(const char *path, char *const *arguments, char *const *environment,
+                   uint64_t site) {
+    if (!controlled()) {
+        char *const *all = segment ? with_control(environment) : environment;
+        return REAL(execve)(path, arguments, all);
+    }
+    GUARD;
+    perform(SET, current_resource(), site);
+    if (access(path, X_OK) < 0) return -1;
+    struct process *process = &PROCESSES[this_process];
+    if (can_take_part(path)) {
+        process->main_task = index_of(current);
+        return REAL(execve)(path, arguments, with_control(environment));
+    }
+    /* It goes its own way; those that are left go on without it. */
+    process->joined = 0;
+    uint32_t index = index_of(current);
+    current = NULL;
+    for (uint32_t i = 0; i < segment->tasks; i++)
+        if (TASKS[i].process == this_process && TASKS[i].state == ALIVE) task_remove(&TASKS[i]);
+    if (this_process) schedule_after(index);
+    return REAL(execve)(path, arguments, environment);
+}
+
+EXPORT int execve(const char *path, char *const arguments[], char *const environment[]) {
+    return execute(path, arguments, environment, SITE);
+}
+
+EXPORT int execv(const char *path, char *const arguments[]) {
+    return execute(path, arguments, environ, SITE);
+}
+
+EXPORT int execvpe(const char *name, char *const arguments[], char *const environment[]) {
+    char path[PATH_LENGTH];
+    if (!find_program(name, path)) {
+        errno = ENOENT;
+        return -1;
+    }
+    return execute(path, arguments, environment, SITE);
+}
+
+EXPORT int execvp(const char *name, char *const arguments[]) {
+    char path[PATH_LENGTH];
+    if (!find_program(name, path)) {
+        errno = ENOENT;
+        return -1;
+    }
+    return execute(path, arguments, environ, SITE);
+}
+
+/* -- posix_spawn ---------------------------------------------------------------------------- */
+
+static int spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                 const posix_spawnattr_t *attributes, char *const arguments[],
+                 char *const environment[], uint64_t site) {
+    bool takes_part = can_take_part(path);
+    struct task *task = process_prepare(site);
+    char *const *all = takes_part ? with_control(environment) : environment;
+    pid_t child;
+    int result = REAL(posix_spawn)(&child, path, actions, attributes, arguments, all);
+    if (result) {
+        process_not_started(task);
+        return result;
+    }
+    if (pid) *pid = child;
+    process_started(task, child, takes_part);
+    return 0;
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const arguments[],
+                       char *const environment[]) {
+    CONTROLLED(posix_spawn, pid, path, actions, attributes, arguments, environment);
+    return spawn(pid, path, actions, attributes, arguments, environment, SITE);
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes, char *const arguments[],
+                        char *const environment[]) {
+    CONTROLLED(posix_spawnp, pid, name, actions, attributes, arguments, environment);
+    char path[PATH_LENGTH];
+    if (!find_program(name, path)) return ENOENT;
+    return spawn(pid, path, actions, attributes, arguments, environment, SITE);
+}
+
+/* -- waiting -------------------------------------------------------------------------------- */
+
+static struct process *child_with(pid_t pid) {
+    for (uint32_t i = 0; i < segment->processes; i++) {
+        struct process *child = &PROCESSES[i];
+        if (child->parent != this_process || child->collected) continue;
+        if (pid > 0 ? child->pid == pid : child->state == OVER) return child;
+    }
+    return NULL;
+}
+
+static uint32_t resource_of(pid_t pid, uint64_t site) {
+    struct process *child = pid > 0 ? child_with(pid) : NULL;
+    if (child) return TASK_BIT | child->main_task;
+    return resource_index(resource_at(&any_child, CHILDREN, false, site, NULL));
+}
+
+/* The child to collect, or 0 if there is none yet and nobody wants to wait. */
+static pid_t wait_for(pid_t pid, int options, uint64_t site) {
+    if (pid <= 0) pid = -1;
+    uint32_t resource = resource_of(pid, site);
+    if (options & WNOHANG) {
+        perform(INSPECT, resource, site);
+        if (!child_ended(this_process, pid)) {
+            fruitless(site);
+            return 0;
+        }
+    } else {
+        struct waiting waiting = {CHILD_ENDED, (uint64_t)(int64_t)pid, NO_DEADLINE, true, true};
+        while (perform_when(JOIN, resource, site, waiting) == INTERRUPTED) continue;
+    }
+    struct process *child = child_with(pid);
+    if (!child) return pid;
+    child->collected = 1;
+    return child->pid;
+}
+
+static pid_t collect(pid_t pid, int *status, int options, struct rusage *usage, uint64_t site) {
+    pid_t child = wait_for(pid, options, site);
+    if (child == 0) return 0;
+    /* It is gone or about to be. */
+    return REAL(wait4)(child, status, options & ~WNOHANG, usage);
+}
+
+EXPORT pid_t wait(int *status) {
+    CONTROLLED(wait, status);
+    return collect(-1, status, 0, NULL, SITE);
+}
+
+EXPORT pid_t waitpid(pid_t pid, int *status, int options) {
+    CONTROLLED(waitpid, pid, status, options);
+    return collect(pid, status, options, NULL, SITE);
+}
+
+EXPORT pid_t wait3(int *status, int options, struct rusage *usage) {
+    CONTROLLED(wait3, status, options, usage);
+    return collect(-1, status, options, usage, SITE);
+}
+
+EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage) {
+    CONTROLLED(wait4, pid, status, options, usage);
+    return collect(pid, status, options, usage, SITE);
+}
+
+EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
+    CONTROLLED(waitid, type, id, info, options);
+    pid_t pid = type == P_PID ? (pid_t)id : -1;
+    if (options & WNOWAIT || !(options & WEXITED) || type == P_PIDFD)
+        return REAL(waitid)(type, id, info, options);
+    pid_t child = wait_for(pid, options, SITE);
+    if (child == 0) {
+        if (info) memset(info, 0, sizeof *info);
+        return 0;
+    }
+    if (child < 0) return REAL(waitid)(type, id, info, options);
+    return REAL(waitid)(P_PID, (id_t)child, info, options & ~WNOHANG);
+}
+
+/* -- shells --------------------------------------------------------------------------------- */
+
+static void shell(const char *command) {
+    char *const arguments[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
+    busy = 0;
+    execute("/bin/sh", arguments, environ, 0);
+    REAL(_exit)(127);
+}
+
+EXPORT int system(const char *command) {
+    CONTROLLED(system, command);
+    if (!command) return 1;
+    pid_t pid = process_fork(SITE);
+    if (pid == 0) shell(command);
+    int status = -1;
+    if (pid < 0 || collect(pid, &status, 0, NULL, SITE) < 0) return -1;
+    return status;
+}
+
+/* Streams that popen has opened, and their processes. */
+static struct {
+    FILE *stream;
+    pid_t pid;
+} opened[64];
+
+EXPORT FILE *popen(const char *command, const char *mode) {
+    CONTROLLED(popen, command, mode);
+    bool reads = strchr(mode, 'r') != NULL;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return NULL;
+    int mine = ends[reads ? 0 : 1], its = ends[reads ? 1 : 0];
+    pid_t pid = process_fork(SITE);
+    if (pid == 0) {
+        REAL(dup2)(its, reads ? 1 : 0);
+        shell(command);
+    }
+    REAL(close)(its);
+    FILE *stream = pid < 0 ? NULL : fdopen(mine, reads ? "r" : "w");
+    if (!stream) {
+        REAL(close)(mine);
+        return NULL;
+    }
+    if (!strchr(mode, 'e')) fcntl(mine, F_SETFD, 0);
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+        if (opened[i].stream) continue;
+        opened[i].stream = stream;
+        opened[i].pid = pid;
+        break;
+    }
+    return stream;
+}
+
+EXPORT int pclose(FILE *stream) {
+    CONTROLLED(pclose, stream);
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+        if (opened[i].stream != stream) continue;
+        int status = -1;
+        opened[i].stream = NULL;
+        fclose(stream);
+        segment->fd_changes++;
+        return collect(opened[i].pid, &status, 0, NULL, SITE) < 0 ? -1 : status;
+    }
+    return REAL(pclose)(stream);
+}

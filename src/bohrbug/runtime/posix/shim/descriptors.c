@@ -1,0 +1,128 @@
+#include "descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "real.h"
+
+/* Sockets have an inode for each end, so all of them count as one resource. */
+#define SOCKETS 1
+#define OTHERS 2
+#define PIPES 3
+
+/* What each task of this process waits for. */
+static struct {
+    struct pollfd *descriptors;
+    nfds_t count;
+} waits[MOST_TASKS];
+
+static bool look(struct task *task) {
+    uint32_t index = index_of(task);
+    int error = errno;
+    bool ready = REAL(poll)(waits[index].descriptors, waits[index].count, 0) > 0;
+    errno = error;
+    return ready;
+}
+
+void descriptors_answer(struct task *task) {
+    task->fd_ready = look(task);
+    task->fd_checked = segment->fd_changes;
+    __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&segment->probe, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &segment->probe, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+bool descriptors_ready(struct task *task) {
+    if (task->process == this_process) return look(task);
+    if (task->fd_checked == segment->fd_changes) return task->fd_ready;
+    uint32_t before = __atomic_load_n(&segment->probe, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&task->turn, TO_ANSWER, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+    struct timespec patience = {1, 0};
+    if (__atomic_load_n(&segment->probe, __ATOMIC_ACQUIRE) == before)
+        syscall(SYS_futex, &segment->probe, FUTEX_WAIT, before, &patience, NULL, 0);
+    return task->fd_ready;
+}
+
+bool descriptors_outside(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task->condition == FD_READY && task->fd_outside) return true;
+    }
+    return false;
+}
+
+bool descriptor_may_block(int fd) {
+    struct stat status;
+    int error = errno;
+    bool known = fstat(fd, &status) == 0;
+    errno = error;
+    mode_t type = status.st_mode & S_IFMT;
+    /* Descriptors of events, timers and processes have no type. */
+    return known && (type == S_IFIFO || type == S_IFSOCK || type == 0);
+}
+
+static uint32_t resource_of(int fd, uint64_t site) {
+    struct stat status;
+    if (fstat(fd, &status) < 0) return current_resource();
+    if (S_ISFIFO(status.st_mode))
+        return resource_index(resource_named(PIPES, status.st_ino, DESCRIPTOR, site));
+    uint64_t space = S_ISSOCK(status.st_mode) ? SOCKETS : OTHERS;
+    return resource_index(resource_named(space, 0, DESCRIPTOR, site));
+}
+
+/* Whether what makes a descriptor ready may come from outside the execution. */
+static bool is_outside(int fd) {
+    int domain = 0;
+    socklen_t length = sizeof domain;
+    int error = errno;
+    bool is_socket = getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0;
+    errno = error;
+    return is_socket && domain != AF_UNIX;
+}
+
+static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *descriptors,
+                           nfds_t count, uint64_t deadline, uint64_t site) {
+    struct task *task = current;
+    uint32_t index = index_of(task);
+    waits[index].descriptors = descriptors;
+    waits[index].count = count;
+    task->fd_outside = 0;
+    for (nfds_t i = 0; i < count; i++)
+        if (descriptors[i].fd >= 0 && is_outside(descriptors[i].fd)) task->fd_outside = 1;
+    task->fd_checked = segment->fd_changes - 1;
+    struct waiting waiting = {FD_READY, 0, deadline, true, true};
+    enum woken woken = perform_when(kind, resource, site, waiting);
+    segment->fd_changes++;
+    REAL(pthread_testcancel)();
+    return woken;
+}
+
+void descriptor_operation(enum kind kind, int fd, short events, uint64_t site) {
+    uint32_t resource = resource_of(fd, site);
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || flags & O_NONBLOCK) {
+        perform(kind, resource, site);
+        segment->fd_changes++;
+        return;
+    }
+    struct pollfd descriptor = {fd, events, 0};
+    /* As if every handler had been installed with SA_RESTART. */
+    while (wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site) == INTERRUPTED) continue;
+}
+
+enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,
+                            uint64_t site) {
+    uint32_t resource = resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site));
+    return wait_for(GET, resource, descriptors, count, deadline, site);
+}
+
+void descriptor_change(int fd, uint64_t site) {
+    if (!descriptor_may_block(fd)) return;
+    perform(SET, resource_of(fd, site), site);
+    segment->fd_changes++;
+}

@@ -1,0 +1,27 @@
+/* Descriptors that a task may have to wait for: pipes, sockets and their like. */
+#ifndef BOHRBUG_DESCRIPTORS_H
+#define BOHRBUG_DESCRIPTORS_H
+
+#include <poll.h>
+#include <stdbool.h>
+
+#include "schedule.h"
+
+/* Whether a task that waits for descriptors can go on; another process is asked if need be. */
+bool descriptors_ready(struct task *task);
+/* Answers that question for a task of this thread. */
+void descriptors_answer(struct task *task);
+/* Whether a task waits for something that may come from outside, such as a connection. */
+bool descriptors_outside(void);
+
+/* Whether operations on a descriptor may block. */
+bool descriptor_may_block(int fd);
+/* The current task is about to operate on a descriptor, and waits until that would not block. */
+void descriptor_operation(enum kind kind, int fd, short events, uint64_t site);
+/* The same for several at once; with a deadline, TIMED_OUT is a result. */
+enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,
+                            uint64_t site);
+/* A descriptor is about to be closed or replaced, which others may see. */
+void descriptor_change(int fd, uint64_t site);
+
+#endif

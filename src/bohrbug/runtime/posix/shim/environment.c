@@ -1,0 +1,97 @@
+#include "environment.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "segment.h"
+
+#define PRELOAD "LD_PRELOAD="
+#define SEGMENT "BOHRBUG_SEGMENT="
+
+static bool begins_with(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+char *const *with_control(char *const *environment) {
+    size_t count = 0, length = 0;
+    const char *others = "";
+    for (; environment && environment[count]; count++)
+        if (begins_with(environment[count], PRELOAD)) others = environment[count] + strlen(PRELOAD);
+    bool named = strstr(others, segment->shim) != NULL;
+    length = strlen(PRELOAD) + strlen(segment->shim) + strlen(others) + strlen(SEGMENT) +
+             strlen(segment->path) + 8;
+    size_t bytes = (count + 3) * sizeof(char *) + length;
+    /* Not from malloc: the child of a vfork may not use it. */
+    char **all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return environment;
+    char *text = (char *)(all + count + 3);
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!begins_with(environment[i], PRELOAD) && !begins_with(environment[i], SEGMENT))
+            all[used++] = environment[i];
+    all[used++] = text;
+    text += 1 + sprintf(text, "%s%s%s%s", PRELOAD, named ? "" : segment->shim,
+                        named || !*others ? "" : ":", others);
+    all[used++] = text;
+    sprintf(text, "%s%s", SEGMENT, segment->path);
+    all[used] = NULL;
+    return all;
+}
+
+/* The program that the first line of a script names. */
+static bool interpreter_of_script(const char *line, char *path) {
+    line += 2 + strspn(line + 2, " \t");
+    size_t length = strcspn(line, " \t\n");
+    if (!length || length >= PATH_LENGTH) return false;
+    memcpy(path, line, length);
+    path[length] = 0;
+    return true;
+}
+
+bool can_take_part(const char *path) {
+    char start[4096];
+    struct stat status;
+    if (stat(path, &status) < 0 ||
+        (status.st_mode & (S_ISUID | S_ISGID) && status.st_uid != geteuid()))
+        return false;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    long length = syscall(SYS_read, fd, start, sizeof start - 1);
+    syscall(SYS_close, fd);
+    if (length < 4) return false;
+    start[length] = 0;
+    if (begins_with(start, "#!")) {
+        char interpreter[PATH_LENGTH];
+        return interpreter_of_script(start, interpreter) && can_take_part(interpreter);
+    }
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)start;
+    if (memcmp(start, ELFMAG, SELFMAG) != 0 || start[EI_CLASS] != ELFCLASS64) return false;
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        size_t at = header->e_phoff + i * header->e_phentsize;
+        if (at + sizeof(Elf64_Phdr) > (size_t)length) return false;
+        if (((const Elf64_Phdr *)(start + at))->p_type == PT_INTERP) return true;
+    }
+    return false;
+}
+
+bool find_program(const char *name, char *path) {
+    if (strchr(name, '/')) return snprintf(path, PATH_LENGTH, "%s", name) < PATH_LENGTH;
+    const char *folders = getenv("PATH");
+    if (!folders) folders = "/bin:/usr/bin";
+    while (*folders) {
+        size_t length = strcspn(folders, ":");
+        if (snprintf(path, PATH_LENGTH, "%.*s/%s", (int)length, length ? folders : ".", name) <
+                PATH_LENGTH &&
+            access(path, X_OK) == 0)
+            return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}

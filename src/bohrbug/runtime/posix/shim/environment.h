@@ -1,0 +1,16 @@
+/* What a new program needs to take part. */
+#ifndef BOHRBUG_ENVIRONMENT_H
+#define BOHRBUG_ENVIRONMENT_H
+
+#include <stdbool.h>
+
+#define PATH_LENGTH 4096
+
+/* An environment in which the shim is preloaded and finds the segment; never freed. */
+char *const *with_control(char *const *environment);
+/* Whether the loader would preload the shim into a program. */
+bool can_take_part(const char *path);
+/* The program that a shell would start for a name. */
+bool find_program(const char *name, char *path);
+
+#endif

@@ -1,0 +1,66 @@
+/* The table of interposed functions.  To add one: its name here, and a wrapper that begins with
+ *
+ *     EXPORT int name(parameters) {
+ *         CONTROLLED(name, arguments);
+ */
+#ifndef BOHRBUG_FUNCTIONS_H
+#define BOHRBUG_FUNCTIONS_H
+
+#define INTERPOSED(F) \
+    /* threads */ \
+    F(pthread_create) F(pthread_join) F(pthread_tryjoin_np) F(pthread_timedjoin_np) \
+    F(pthread_clockjoin_np) F(pthread_detach) F(pthread_cancel) F(pthread_setcancelstate) \
+    F(pthread_setcanceltype) F(pthread_testcancel) F(pthread_setname_np) F(pthread_kill) \
+    F(thrd_create) F(thrd_join) F(thrd_detach) F(thrd_sleep) F(thrd_yield) \
+    /* mutexes */ \
+    F(pthread_mutex_init) F(pthread_mutex_destroy) F(pthread_mutex_lock) \
+    F(pthread_mutex_trylock) F(pthread_mutex_timedlock) F(pthread_mutex_clocklock) \
+    F(pthread_mutex_unlock) F(pthread_mutex_consistent) \
+    F(mtx_init) F(mtx_destroy) F(mtx_lock) F(mtx_trylock) F(mtx_timedlock) F(mtx_unlock) \
+    F(pthread_spin_init) F(pthread_spin_destroy) F(pthread_spin_lock) \
+    F(pthread_spin_trylock) F(pthread_spin_unlock) \
+    /* condition variables */ \
+    F(pthread_cond_init) F(pthread_cond_destroy) F(pthread_cond_wait) \
+    F(pthread_cond_timedwait) F(pthread_cond_clockwait) F(pthread_cond_signal) \
+    F(pthread_cond_broadcast) \
+    F(cnd_init) F(cnd_destroy) F(cnd_wait) F(cnd_timedwait) F(cnd_signal) F(cnd_broadcast) \
+    /* reader-writer locks */ \
+    F(pthread_rwlock_init) F(pthread_rwlock_destroy) F(pthread_rwlock_rdlock) \
+    F(pthread_rwlock_tryrdlock) F(pthread_rwlock_timedrdlock) F(pthread_rwlock_clockrdlock) \
+    F(pthread_rwlock_wrlock) F(pthread_rwlock_trywrlock) F(pthread_rwlock_timedwrlock) \
+    F(pthread_rwlock_clockwrlock) F(pthread_rwlock_unlock) \
+    /* barriers, once, semaphores */ \
+    F(pthread_barrier_init) F(pthread_barrier_destroy) F(pthread_barrier_wait) \
+    F(pthread_once) F(call_once) \
+    F(sem_init) F(sem_destroy) F(sem_open) F(sem_close) F(sem_wait) F(sem_trywait) \
+    F(sem_timedwait) F(sem_clockwait) F(sem_post) F(sem_getvalue) \
+    /* time, sleeping, yielding */ \
+    F(sched_yield) F(sleep) F(usleep) F(nanosleep) F(clock_nanosleep) \
+    F(clock_gettime) F(gettimeofday) F(time) F(timespec_get) F(clock) \
+    /* the kernel, by number */ \
+    F(syscall) \
+    /* randomness */ \
+    F(getrandom) F(getentropy) \
+    /* the processors that a program believes to have */ \
+    F(sched_getaffinity) F(sched_setaffinity) F(pthread_getaffinity_np) \
+    F(pthread_setaffinity_np) F(sched_getcpu) \
+    /* ends */ \
+    F(exit) F(_exit) F(_Exit) F(quick_exit) F(__assert_fail) F(__libc_start_main) \
+    /* signals */ \
+    F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigwait) F(sigwaitinfo) \
+    F(sigtimedwait) F(sigsuspend) F(pause) F(kill) F(raise) \
+    /* processes */ \
+    F(fork) F(vfork) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
+    F(execvp) F(execvpe) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(pclose) \
+    /* descriptors */ \
+    F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) \
+    F(select) F(pselect) F(epoll_wait) F(epoll_pwait) F(accept) F(accept4) F(connect) F(recv) \
+    F(recvfrom) F(recvmsg) F(send) F(sendto) F(sendmsg) F(shutdown) \
+    F(__uflow) F(__underflow) F(fgetc) F(getc) F(fgetc_unlocked) F(fgets) F(fgets_unlocked) \
+    F(fread) F(fread_unlocked) F(getdelim) F(__getdelim) F(getline) \
+    F(fwrite) F(fwrite_unlocked) F(fputs) F(fputs_unlocked) F(puts) F(fputc) F(putc) \
+    F(fputc_unlocked) F(putc_unlocked) F(__overflow) F(putchar) F(vfprintf) F(__vfprintf_chk) \
+    F(printf) F(fprintf) F(vprintf) F(__printf_chk) F(__fprintf_chk) \
+    F(fflush) F(fflush_unlocked) F(fclose)
+
+#endif

@@ -1,0 +1,124 @@
+/* System calls by number: how the runtimes of C++ and Rust wait and wake. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+
+#include "clock.h"
+#include "random_bytes.h"
+#include "real.h"
+#include "schedule.h"
+
+static struct resource *resource_of(const uint32_t *word, int operation, uint64_t site) {
+    return resource_at(word, FUTEX, !(operation & FUTEX_PRIVATE_FLAG), site, NULL);
+}
+
+static long fail(int error) {
+    errno = error;
+    return -1;
+}
+
+static long wait_for(uint32_t *word, int operation, uint32_t value, uint64_t deadline,
+                     uint64_t site) {
+    uint32_t number = resource_index(resource_of(word, operation, site));
+    perform(WAIT, number, site);
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) return fail(EAGAIN);
+    current->woken = 0;
+    struct waiting waiting = {WOKEN, 0, deadline, false, false};
+    enum woken woken = perform_when(WAKE, number, site, waiting);
+    return woken == TIMED_OUT ? fail(ETIMEDOUT) : 0;
+}
+
+/* The task that has waited longest, as in the kernel; NULL if none is left. */
+static struct task *longest_waiting(uint32_t number) {
+    struct task *best = NULL;
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        if (task->condition != WOKEN || task->resource != number || task->woken) continue;
+        if (!best || task->blocked_since < best->blocked_since) best = task;
+    }
+    return best;
+}
+
+static long wake(uint32_t *word, int operation, uint32_t most, uint64_t site) {
+    uint32_t number = resource_index(resource_of(word, operation, site));
+    perform(NOTIFY, number, site);
+    long count = 0;
+    struct task *task;
+    while ((uint64_t)count < most && (task = longest_waiting(number))) {
+        task->woken = 1;
+        count++;
+    }
+    after_release(number, site);
+    return count;
+}
+
+static long requeue(uint32_t *word, int operation, uint32_t most, uint32_t most_moved,
+                    uint32_t *other, uint64_t site) {
+    uint32_t from = resource_index(resource_of(word, operation, site));
+    uint32_t to = resource_index(resource_of(other, operation, site));
+    long count = wake(word, operation, most, site), moved = 0;
+    struct task *task;
+    while ((uint64_t)moved < most_moved && (task = longest_waiting(from))) {
+        task->resource = to;
+        moved++;
+    }
+    return count + moved;
+}
+
+static long futex(const long *a, uint64_t site) {
+    uint32_t *word = (uint32_t *)a[0], *other = (uint32_t *)a[4];
+    int operation = (int)a[1];
+    uint32_t value = (uint32_t)a[2];
+    const struct timespec *time = (const struct timespec *)a[3];
+    switch (operation & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+        return wait_for(word, operation, value, time ? deadline_after(time) : NO_DEADLINE, site);
+    case FUTEX_WAIT_BITSET: {
+        clockid_t clock = operation & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+        return wait_for(word, operation, value, time ? deadline_at(clock, time) : NO_DEADLINE,
+                        site);
+    }
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET:
+        return wake(word, operation, value, site);
+    case FUTEX_CMP_REQUEUE:
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != (uint32_t)a[5]) return fail(EAGAIN);
+        return requeue(word, operation, value, (uint32_t)a[3], other, site);
+    case FUTEX_REQUEUE:
+        return requeue(word, operation, value, (uint32_t)a[3], other, site);
+    default:
+        return REAL(syscall)(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+    }
+}
+
+EXPORT long syscall(long number, ...) {
+    long a[6];
+    va_list arguments;
+    va_start(arguments, number);
+    for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
+    va_end(arguments);
+    if (controlled() && !busy) {
+        GUARD;
+        switch (number) {
+        case SYS_futex:
+            return futex(a, SITE);
+        case SYS_sched_yield:
+            perform(YIELD, current_resource(), SITE);
+            return 0;
+        case SYS_getrandom:
+            random_bytes((void *)a[0], (size_t)a[1]);
+            return a[1];
+        case SYS_clock_gettime: {
+            uint64_t now = clock_read((clockid_t)a[0]);
+            *(struct timespec *)a[1] =
+                (struct timespec){(time_t)(now / SECOND), (long)(now % SECOND)};
+            return 0;
+        }
+        default:
+            break;
+        }
+    }
+    return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}

@@ -1,0 +1,223 @@
+#include "mutex.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "clock.h"
+#include "ending.h"
+#include "real.h"
+#include "schedule.h"
+
+/* As glibc keeps it in `__kind`; its bits/struct_mutex.h and nptl's internal header. */
+#define KIND_MASK 3
+#define ROBUST 16
+#define SHARED 128
+#define DESTROYED (-1)
+
+static int kind_of(const pthread_mutex_t *mutex) { return mutex->__data.__kind & KIND_MASK; }
+
+static bool is_locked(const pthread_mutex_t *mutex) {
+    return mutex->__data.__lock != 0 && mutex->__data.__owner != 0;
+}
+
+static const char *path_of(uint32_t task, char *text, size_t size) {
+    /* Paths are built from the end. */
+    char *at = text + size;
+    *--at = 0;
+    for (uint32_t i = task; i != NONE && at > text + 12; i = TASKS[i].parent) {
+        uint32_t number = TASKS[i].number;
+        do *--at = (char)('0' + number % 10);
+        while (number /= 10);
+        if (TASKS[i].parent != NONE) *--at = '.';
+    }
+    return at;
+}
+
+static struct resource *resource_of(pthread_mutex_t *mutex, uint64_t site, const char *what) {
+    bool is_new;
+    bool shared = mutex->__data.__kind != DESTROYED && mutex->__data.__kind & SHARED;
+    struct resource *resource = resource_at(mutex, MUTEX, shared, site, &is_new);
+    if (mutex->__data.__kind == DESTROYED)
+        misuse(resource_index(resource), site, "%s of a mutex that was destroyed", what);
+    if (is_new && is_locked(mutex)) {
+        resource->owner.task = OUTSIDE;
+    } else if (resource->owner.task != NONE && !is_locked(mutex)) {
+        /* The memory was used for something else, and is a new mutex now. */
+        resource = resource_make(mutex, MUTEX, shared, site);
+    }
+    return resource;
+}
+
+/* After the scheduler has found it free. */
+static int take(pthread_mutex_t *mutex, struct resource *resource, uint64_t site) {
+    int result = REAL(pthread_mutex_trylock)(mutex);
+    while (result == EBUSY) {
+        /* A thread that is not controlled holds it, or one that is about to vanish. */
+        struct timespec pause = {0, 10000};
+        REAL(nanosleep)(&pause, NULL);
+        result = REAL(pthread_mutex_trylock)(mutex);
+        if (result == EBUSY) perform(YIELD, current_resource(), site);
+    }
+    if (result == 0 || result == EOWNERDEAD) {
+        resource_take(resource, site);
+        resource->count = 1;
+    }
+    return result;
+}
+
+int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
+    struct resource *resource = resource_of(mutex, site, "lock");
+    uint32_t number = resource_index(resource);
+    if (resource->owner.task == index_of(current)) {
+        if (kind_of(mutex) == PTHREAD_MUTEX_RECURSIVE) {
+            perform(ACQUIRE, number, site);
+            resource->count++;
+            return REAL(pthread_mutex_trylock)(mutex);
+        }
+        if (kind_of(mutex) == PTHREAD_MUTEX_ERRORCHECK) {
+            perform(TRY_ACQUIRE, number, site);
+            return EDEADLK;
+        }
+    }
+    if (perform_when(ACQUIRE, number, site, (struct waiting){UNHELD, 0, deadline, false, false}))
+        return ETIMEDOUT;
+    return take(mutex, resource, site);
+}
+
+int mutex_trylock(pthread_mutex_t *mutex, uint64_t site) {
+    struct resource *resource = resource_of(mutex, site, "trylock");
+    perform(TRY_ACQUIRE, resource_index(resource), site);
+    if (resource->owner.task == NONE) return take(mutex, resource, site);
+    if (resource->owner.task == index_of(current) && kind_of(mutex) == PTHREAD_MUTEX_RECURSIVE) {
+        resource->count++;
+        return REAL(pthread_mutex_trylock)(mutex);
+    }
+    fruitless(site);
+    return EBUSY;
+}
+
+/* Whether unlocking is an error with a defined result, rather than a mistake. */
+static bool is_checked(const pthread_mutex_t *mutex) {
+    int kind = kind_of(mutex);
+    return kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK ||
+           mutex->__data.__kind & ROBUST;
+}
+
+static void check_owner(pthread_mutex_t *mutex, const struct resource *resource, uint64_t site,
+                        const char *what) {
+    uint32_t owner = resource->owner.task;
+    char path[64];
+    if (owner == index_of(current) || owner == OUTSIDE || is_checked(mutex)) return;
+    if (owner == NONE)
+        misuse(resource_index(resource), site, "%s a mutex that nobody has locked", what);
+    misuse(resource_index(resource), site, "%s a mutex that task %s has locked", what,
+           path_of(owner, path, sizeof path));
+}
+
+int mutex_unlock(pthread_mutex_t *mutex, uint64_t site) {
+    struct resource *resource = resource_of(mutex, site, "unlock");
+    uint32_t number = resource_index(resource);
+    perform(RELEASE, number, site);
+    check_owner(mutex, resource, site, "unlock of");
+    int result = REAL(pthread_mutex_unlock)(mutex);
+    if (result) return result;
+    if (resource->owner.task == index_of(current) && resource->count > 1) {
+        resource->count--;
+        return 0;
+    }
+    resource_release(resource);
+    after_release(number, site);
+    return 0;
+}
+
+uint32_t mutex_give_up(pthread_mutex_t *mutex, uint64_t site) {
+    struct resource *resource = resource_of(mutex, site, "wait with");
+    check_owner(mutex, resource, site, "wait for a condition variable with");
+    uint32_t count = resource->count ? resource->count : 1;
+    for (uint32_t i = 0; i < count; i++) REAL(pthread_mutex_unlock)(mutex);
+    resource->count = 0;
+    resource_release(resource);
+    return count;
+}
+
+int mutex_take_again(pthread_mutex_t *mutex, uint64_t site, uint32_t count) {
+    int result = mutex_lock(mutex, site, NO_DEADLINE);
+    if (result && result != EOWNERDEAD) return result;
+    for (uint32_t i = 1; i < count; i++) REAL(pthread_mutex_trylock)(mutex);
+    resource_at(mutex, MUTEX, false, site, NULL)->count = count;
+    return result;
+}
+
+int mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes, uint64_t site) {
+    int result = REAL(pthread_mutex_init)(mutex, attributes);
+    if (result == 0) resource_make(mutex, MUTEX, mutex->__data.__kind & SHARED, site);
+    return result;
+}
+
+int mutex_destroy(pthread_mutex_t *mutex, uint64_t site) {
+    struct resource *resource = resource_of(mutex, site, "destroy");
+    char path[64];
+    perform(SET, resource_index(resource), site);
+    if (resource->owner.task < OUTSIDE)
+        misuse(resource_index(resource), site, "destroy of a mutex that task %s has locked",
+               path_of(resource->owner.task, path, sizeof path));
+    int result = REAL(pthread_mutex_destroy)(mutex);
+    if (result == 0) resource_forget(mutex);
+    return result;
+}
+
+void mutexes_of_ended(void) {
+    for (uint32_t i = 0; i < segment->resources; i++) {
+        struct resource *resource = &RESOURCES[i];
+        if (resource->type != MUTEX || resource->destroyed ||
+            resource->owner.task != index_of(current))
+            continue;
+        const pthread_mutex_t *mutex = (const pthread_mutex_t *)(uintptr_t)resource->address;
+        if (resource->space >> 63 || mutex->__data.__kind & ROBUST) {
+            /* The kernel tells the next one that the owner died. */
+            resource_release(resource);
+            continue;
+        }
+        misuse(i, resource->owner.site, "a thread ended with a mutex that it had locked");
+    }
+}
+
+/* -- what programs call ----------------------------------------------------------- */
+
+EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+    CONTROLLED(pthread_mutex_init, mutex, attributes);
+    return mutex_init(mutex, attributes, SITE);
+}
+
+EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex) {
+    CONTROLLED(pthread_mutex_destroy, mutex);
+    return mutex_destroy(mutex, SITE);
+}
+
+EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    CONTROLLED(pthread_mutex_lock, mutex);
+    return mutex_lock(mutex, SITE, NO_DEADLINE);
+}
+
+EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex) {
+    CONTROLLED(pthread_mutex_trylock, mutex);
+    return mutex_trylock(mutex, SITE);
+}
+
+EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time) {
+    CONTROLLED(pthread_mutex_timedlock, mutex, time);
+    if (!valid_time(time)) return EINVAL;
+    return mutex_lock(mutex, SITE, deadline_at(CLOCK_REALTIME, time));
+}
+
+EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                   const struct timespec *time) {
+    CONTROLLED(pthread_mutex_clocklock, mutex, clock, time);
+    if (!valid_time(time)) return EINVAL;
+    return mutex_lock(mutex, SITE, deadline_at(clock, time));
+}
+
+EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+    CONTROLLED(pthread_mutex_unlock, mutex);
+    return mutex_unlock(mutex, SITE);
+}

@@ -1,0 +1,23 @@
+/* Mutexes of every type.  The real one is locked too, but only when it is known to be free. */
+#ifndef BOHRBUG_MUTEX_H
+#define BOHRBUG_MUTEX_H
+
+#include <pthread.h>
+
+#include "segment.h"
+
+int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline);
+int mutex_trylock(pthread_mutex_t *mutex, uint64_t site);
+int mutex_unlock(pthread_mutex_t *mutex, uint64_t site);
+int mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes, uint64_t site);
+int mutex_destroy(pthread_mutex_t *mutex, uint64_t site);
+
+/* Around a wait for a condition variable: gives the mutex up, however often it was locked, and
+ * takes it again.  Releasing is no step of its own. */
+uint32_t mutex_give_up(pthread_mutex_t *mutex, uint64_t site);
+int mutex_take_again(pthread_mutex_t *mutex, uint64_t site, uint32_t count);
+
+/* The current task ends: it should hold none. */
+void mutexes_of_ended(void);
+
+#endif

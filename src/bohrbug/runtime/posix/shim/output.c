@@ -1,0 +1,189 @@
+/* Streams that write to pipes and sockets: before the C library empties a buffer there has to be
+ * room on the other side, and it is a scheduling point. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "descriptors.h"
+#include "real.h"
+
+#undef fwrite_unlocked
+#undef fputc_unlocked
+#undef putc
+#undef putchar
+#undef putc_unlocked
+
+/* glibc's _IO_UNBUFFERED and _IO_LINE_BUF. */
+#define NOT_FULLY_BUFFERED (0x0002 | 0x0200)
+/* More than most calls of printf write. */
+#define FORMATTED 1024
+
+static bool is_ours(FILE *stream) {
+    int error = errno;
+    int fd = stream ? fileno(stream) : -1;
+    errno = error;
+    return controlled() && fd >= 0 && descriptor_may_block(fd);
+}
+
+/* Waits if writing so many bytes may empty the buffer. */
+static void make_room(FILE *stream, size_t bytes, uint64_t site) {
+    size_t room = (size_t)(stream->_IO_buf_end - stream->_IO_write_ptr);
+    bool fits = stream->_IO_write_ptr && stream->_IO_buf_end > stream->_IO_write_ptr &&
+                room > bytes && !(stream->_flags & NOT_FULLY_BUFFERED);
+    if (!fits) descriptor_operation(PUT, fileno(stream), POLLOUT, site);
+}
+
+static void make_room_to_flush(FILE *stream, uint64_t site) {
+    if (stream->_IO_write_ptr > stream->_IO_write_base)
+        descriptor_operation(PUT, fileno(stream), POLLOUT, site);
+}
+
+/* A pipe that is ready takes so much without blocking. */
+static size_t write_items(const void *buffer, size_t size, size_t count, FILE *stream,
+                          uint64_t site) {
+    size_t wanted = size * count, written = 0;
+    while (written < wanted) {
+        size_t piece = wanted - written < PIPE_BUF / 2 ? wanted - written : PIPE_BUF / 2;
+        make_room(stream, piece, site);
+        size_t done = REAL(fwrite)((const char *)buffer + written, 1, piece, stream);
+        written += done;
+        if (done < piece) break;
+    }
+    return size ? written / size : 0;
+}
+
+#define WRITES_ITEMS(name) \
+    EXPORT size_t name(const void *restrict buffer, size_t size, size_t count, \
+                       FILE *restrict stream) { \
+        if (!is_ours(stream)) return REAL(name)(buffer, size, count, stream); \
+        GUARD; \
+        return write_items(buffer, size, count, stream, SITE); \
+    }
+
+WRITES_ITEMS(fwrite)
+WRITES_ITEMS(fwrite_unlocked)
+
+#define WRITES_TEXT(name) \
+    EXPORT int name(const char *restrict text, FILE *restrict stream) { \
+        if (!is_ours(stream)) return REAL(name)(text, stream); \
+        GUARD; \
+        size_t length = strlen(text); \
+        return write_items(text, 1, length, stream, SITE) == length ? 1 : EOF; \
+    }
+
+WRITES_TEXT(fputs)
+WRITES_TEXT(fputs_unlocked)
+
+EXPORT int puts(const char *text) {
+    if (!is_ours(stdout)) return REAL(puts)(text);
+    GUARD;
+    size_t length = strlen(text);
+    return write_items(text, 1, length, stdout, SITE) == length &&
+                   write_items("\n", 1, 1, stdout, SITE) == 1
+               ? 1
+               : EOF;
+}
+
+#define WRITES_A_CHARACTER(name) \
+    EXPORT int name(int character, FILE *stream) { \
+        if (is_ours(stream)) { \
+            GUARD; \
+            make_room(stream, 1, SITE); \
+        } \
+        return REAL(name)(character, stream); \
+    }
+
+WRITES_A_CHARACTER(fputc)
+WRITES_A_CHARACTER(putc)
+WRITES_A_CHARACTER(fputc_unlocked)
+WRITES_A_CHARACTER(putc_unlocked)
+
+EXPORT int __overflow(FILE *stream, int character) {
+    if (is_ours(stream)) {
+        GUARD;
+        make_room_to_flush(stream, SITE);
+    }
+    return REAL(__overflow)(stream, character);
+}
+
+EXPORT int putchar(int character) {
+    if (is_ours(stdout)) {
+        GUARD;
+        make_room(stdout, 1, SITE);
+    }
+    return REAL(putchar)(character);
+}
+
+/* -- formatted output -------------------------------------------------------------------- */
+
+static void before_format(FILE *stream, uint64_t site) {
+    if (!is_ours(stream)) return;
+    GUARD;
+    make_room(stream, FORMATTED, site);
+}
+
+EXPORT int vfprintf(FILE *restrict stream, const char *restrict format, va_list arguments) {
+    before_format(stream, SITE);
+    return REAL(vfprintf)(stream, format, arguments);
+}
+
+EXPORT int vprintf(const char *restrict format, va_list arguments) {
+    before_format(stdout, SITE);
+    return REAL(vfprintf)(stdout, format, arguments);
+}
+
+EXPORT int __vfprintf_chk(FILE *restrict stream, int flag, const char *restrict format,
+                          va_list arguments) {
+    before_format(stream, SITE);
+    return REAL(__vfprintf_chk)(stream, flag, format, arguments);
+}
+
+#define FORMATS(stream, call) \
+    va_list arguments; \
+    before_format(stream, SITE); \
+    va_start(arguments, format); \
+    int result = call; \
+    va_end(arguments); \
+    return result
+
+EXPORT int printf(const char *restrict format, ...) {
+    FORMATS(stdout, REAL(vfprintf)(stdout, format, arguments));
+}
+
+EXPORT int fprintf(FILE *restrict stream, const char *restrict format, ...) {
+    FORMATS(stream, REAL(vfprintf)(stream, format, arguments));
+}
+
+EXPORT int __printf_chk(int flag, const char *restrict format, ...) {
+    FORMATS(stdout, REAL(__vfprintf_chk)(stdout, flag, format, arguments));
+}
+
+EXPORT int __fprintf_chk(FILE *restrict stream, int flag, const char *restrict format, ...) {
+    FORMATS(stream, REAL(__vfprintf_chk)(stream, flag, format, arguments));
+}
+
+/* -- emptying buffers ------------------------------------------------------------------------ */
+
+#define FLUSHES(name) \
+    EXPORT int name(FILE *stream) { \
+        if (is_ours(stream)) { \
+            GUARD; \
+            make_room_to_flush(stream, SITE); \
+        } \
+        return REAL(name)(stream); \
+    }
+
+FLUSHES(fflush)
+FLUSHES(fflush_unlocked)
+
+EXPORT int fclose(FILE *stream) {
+    if (is_ours(stream)) {
+        GUARD;
+        make_room_to_flush(stream, SITE);
+        descriptor_change(fileno(stream), SITE);
+    }
+    return REAL(fclose)(stream);
+}

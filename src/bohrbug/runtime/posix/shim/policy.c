@@ -1,0 +1,128 @@
+#include "policy.h"
+
+#define MOST_CHANGES 64
+
+/* The steps with a change of priority (PCT); found again in every process from the seed. */
+static uint64_t changes[MOST_CHANGES];
+
+/* splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += 0x9E3779B97F4A7C15ULL;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
+    return z ^ z >> 31;
+}
+
+static uint32_t random_below(uint32_t limit) {
+    return (uint32_t)((next_random(&segment->random) >> 32) * limit >> 32);
+}
+
+bool option_is_enabled(const struct options *options, uint32_t task) {
+    for (uint32_t i = 0; i < options->enabled_count; i++)
+        if (options->enabled[i] == task) return true;
+    return false;
+}
+
+uint32_t earliest(const struct options *options) {
+    uint32_t best = options->timed[0];
+    for (uint32_t i = 1; i < options->timed_count; i++)
+        if (TASKS[options->timed[i]].deadline < TASKS[best].deadline) best = options->timed[i];
+    return best;
+}
+
+static uint32_t option(const struct options *options, uint32_t i) {
+    return i < options->enabled_count ? options->enabled[i]
+                                      : options->timed[i - options->enabled_count];
+}
+
+static uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded) {
+    if (!options->enabled_count) return earliest(options);
+    if (!yielded && option_is_enabled(options, running)) return running;
+    for (uint32_t i = 0; i < options->enabled_count; i++)
+        if (options->enabled[i] > running) return options->enabled[i];
+    return options->enabled[0];
+}
+
+/* PCT (Burckhardt et al., ASPLOS 2010, section 3). */
+
+static int64_t priority_of(uint32_t index) {
+    struct task *task = &TASKS[index];
+    if (!task->has_priority) {
+        task->has_priority = 1;
+        task->priority = (int64_t)(next_random(&segment->random) >> 2);
+    }
+    return task->priority;
+}
+
+static void drop(uint32_t index) {
+    TASKS[index].has_priority = 1;
+    TASKS[index].priority = --segment->lowest_priority;
+}
+
+static uint32_t highest(const struct options *options) {
+    uint32_t count = options->enabled_count + options->timed_count, best = option(options, 0);
+    for (uint32_t i = 1; i < count; i++)
+        if (priority_of(option(options, i)) > priority_of(best)) best = option(options, i);
+    return best;
+}
+
+static uint32_t by_priority(const struct options *options, uint32_t running, bool yielded,
+                            uint32_t step) {
+    if (yielded) drop(running);
+    uint32_t best = highest(options);
+    for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++) {
+        if (changes[i] != step) continue;
+        TASKS[best].has_priority = 1;
+        TASKS[best].priority = -(int64_t)i - 1;
+        best = highest(options);
+        break;
+    }
+    /* A fired timeout is a yield: a loop that sleeps must not starve the rest. */
+    if (!option_is_enabled(options, best)) drop(best);
+    return best;
+}
+
+/* Given stretches of given tasks, as far as that is possible. */
+static uint32_t by_segments(const struct options *options, uint32_t running, bool yielded) {
+    const struct segment_of_plan *segments = TABLE(struct segment_of_plan, segments);
+    uint32_t count = options->enabled_count + options->timed_count;
+    while (segment->segment < segment->segments_length) {
+        if (segment->segment_left > 0)
+            for (uint32_t i = 0; i < count; i++) {
+                uint32_t candidate = option(options, i);
+                if (TASKS[candidate].name_in_plan != segments[segment->segment].name) continue;
+                segment->segment_left--;
+                return candidate;
+            }
+        segment->segment++;
+        if (segment->segment < segment->segments_length)
+            segment->segment_left = segments[segment->segment].steps;
+    }
+    return non_preemptive(options, running, yielded);
+}
+
+void policy_begin(void) {
+    uint64_t state = segment->seed;
+    for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++)
+        changes[i] = next_random(&state) % (segment->length ? segment->length : 1);
+    if (segment->started) return;
+    segment->random = state;
+    segment->lowest_priority = -(int64_t)segment->depth;
+    if (segment->segments_length)
+        segment->segment_left = TABLE(struct segment_of_plan, segments)[0].steps;
+}
+
+uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
+                       uint32_t step) {
+    switch ((enum policy)segment->policy) {
+    case UNIFORM_RANDOM:
+        return option(options, random_below(options->enabled_count + options->timed_count));
+    case PRIORITIES:
+        return by_priority(options, running, yielded, step);
+    case SEGMENTS:
+        return by_segments(options, running, yielded);
+    case NON_PREEMPTIVE:
+        break;
+    }
+    return non_preemptive(options, running, yielded);
+}

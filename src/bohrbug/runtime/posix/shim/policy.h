@@ -1,0 +1,24 @@
+/* The executors of the plan's policies: who runs next, once the prefix is used up. */
+#ifndef BOHRBUG_POLICY_H
+#define BOHRBUG_POLICY_H
+
+#include <stdbool.h>
+
+#include "segment.h"
+
+/* What there is to choose from: indices of tasks, oldest first. */
+struct options {
+    const uint16_t *enabled, *timed;
+    uint32_t enabled_count, timed_count;
+};
+
+bool option_is_enabled(const struct options *options, uint32_t task);
+/* The task whose timeout fires first; among equals the oldest. */
+uint32_t earliest(const struct options *options);
+/* The task that runs next; `running` ran until now and may not be among the options. */
+uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
+                       uint32_t step);
+/* Sets the policy up at the beginning of an execution. */
+void policy_begin(void);
+
+#endif

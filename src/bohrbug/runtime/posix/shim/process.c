@@ -1,0 +1,254 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ending.h"
+#include "real.h"
+#include "schedule.h"
+#include "signals.h"
+#include "stack.h"
+#include "thread.h"
+
+#define MILLISECOND 1000000L
+
+static struct process *own(void) { return &PROCESSES[this_process]; }
+
+static void rest(long nanoseconds) {
+    struct timespec pause = {0, nanoseconds};
+    syscall(SYS_nanosleep, &pause, NULL);
+}
+
+static uint32_t append(uint32_t parent) {
+    if (segment->processes >= segment->most_processes)
+        finish(TOO_BIG, NONE, "an execution with more than %u processes", segment->most_processes);
+    uint32_t index = segment->processes++;
+    PROCESSES[index].parent = parent;
+    PROCESSES[index].state = PREPARED;
+    return index;
+}
+
+/* This thread is a task from now on. */
+static void become(struct task *task) {
+    current = task;
+    task->thread = (int32_t)syscall(SYS_gettid);
+    task->handle = (uint64_t)pthread_self();
+    task->begun = 1;
+    thread_watch_end();
+}
+
+/* -- the beginning -------------------------------------------------------------------- */
+
+/* The record of this process, which the one that started it may not have written yet. */
+static uint32_t find_own(void) {
+    int32_t pid = (int32_t)syscall(SYS_getpid);
+    for (int patience = 0; patience < 2000; patience++) {
+        for (uint32_t i = segment->processes; i-- > 0;)
+            if (PROCESSES[i].pid == pid && PROCESSES[i].state == ALIVE) return i;
+        rest(MILLISECOND);
+    }
+    return NONE;
+}
+
+/* After an exec the process has other code and other memory: it gets a new record. */
+static void begin_again(uint32_t index) {
+    struct process *before = &PROCESSES[index];
+    struct task *task = &TASKS[before->main_task];
+    for (uint32_t i = 0; i < segment->tasks; i++)
+        if (TASKS[i].process == index && TASKS[i].state == ALIVE && &TASKS[i] != task)
+            task_remove(&TASKS[i]);
+    uint32_t again = append(before->parent);
+    PROCESSES[again].pid = before->pid;
+    PROCESSES[again].signals = before->signals;
+    PROCESSES[again].main_task = before->main_task;
+    PROCESSES[again].state = ALIVE;
+    for (uint32_t i = 0; i < segment->processes; i++)
+        if (PROCESSES[i].parent == index) PROCESSES[i].parent = again;
+    before->state = OVER;
+    before->collected = 1;
+    this_process = task->process = again;
+    task->cancelled = task->cancel_disabled = 0;
+}
+
+bool process_begin(void) {
+    if (!segment->started) {
+        this_process = append(NONE);
+        struct process *process = own();
+        process->pid = (int32_t)syscall(SYS_getpid);
+        process->state = ALIVE;
+        process->joined = 1;
+        struct task *task = task_prepare(NULL, this_process);
+        task->main = 1;
+        process->main_task = index_of(task);
+        segment->running = index_of(task);
+        task_enliven(task);
+        become(task);
+        return true;
+    }
+    uint32_t index = find_own();
+    if (index == NONE) return false;
+    if (PROCESSES[index].joined) {
+        begin_again(index);
+        become(&TASKS[own()->main_task]);
+    } else {
+        this_process = index;
+        become(&TASKS[own()->main_task]);
+        wait_for_turn(current);
+    }
+    own()->joined = 1;
+    return true;
+}
+
+/* -- children --------------------------------------------------------------------------- */
+
+struct task *process_prepare(uint64_t site) {
+    uint32_t index = append(this_process);
+    struct task *task = task_prepare(current, index);
+    task->main = 1;
+    task->spawned_at = task->site = site;
+    task->stack = NONE;
+    PROCESSES[index].main_task = index_of(task);
+    perform(SPAWN, TASK_BIT | index_of(task), site);
+    return task;
+}
+
+void process_started(struct task *task, pid_t pid, bool takes_part) {
+    struct process *process = &PROCESSES[task->process];
+    process->pid = (int32_t)pid;
+    process->state = ALIVE;
+    if (takes_part) task_enliven(task);
+    else task->state = OVER;
+    after_release(TASK_BIT | index_of(task), task->spawned_at);
+}
+
+void process_not_started(struct task *task) {
+    PROCESSES[task->process].state = OVER;
+    PROCESSES[task->process].collected = 1;
+    task_discard(task);
+}
+
+pid_t process_fork(uint64_t site) {
+    struct task *parent = current, *child = process_prepare(site);
+    uint32_t index = child->process;
+    PROCESSES[index].joined = 1;
+    uint32_t copies = resources_copy(index_of(parent), index_of(child), index);
+    /* What the program has asked to be called at a fork is code of the program. */
+    int was_busy = busy;
+    busy = 0;
+    pid_t pid = REAL(fork)();
+    busy = was_busy;
+    if (pid < 0) {
+        process_not_started(child);
+        return pid;
+    }
+    if (pid > 0) {
+        process_started(child, pid, true);
+        return pid;
+    }
+    this_process = index;
+    become(child);
+    resources_adopt(copies);
+    wait_for_turn(child);
+    modules_record();
+    return 0;
+}
+
+/* Whether a process has ended, as the kernel knows it. */
+bool process_is_gone(int32_t pid) {
+    char path[32], text[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return true;
+    long length = syscall(SYS_read, fd, text, sizeof text - 1);
+    syscall(SYS_close, fd);
+    if (length <= 0) return true;
+    text[length] = 0;
+    const char *state = strrchr(text, ')');
+    return state && (state[2] == 'Z' || state[2] == 'X');
+}
+
+bool child_ended(uint32_t process, int32_t pid) {
+    bool any = false;
+    for (uint32_t i = 0; i < segment->processes; i++) {
+        struct process *child = &PROCESSES[i];
+        if (child->parent != process || child->collected || (pid != -1 && child->pid != pid))
+            continue;
+        any = true;
+        if (child->state == OVER) return true;
+        if (child->state == ALIVE && !child->joined && process_is_gone(child->pid)) {
+            process_is_over(i);
+            return true;
+        }
+    }
+    /* Without a child the real call fails at once. */
+    return !any;
+}
+
+bool processes_outside(void) {
+    for (uint32_t i = 0; i < segment->processes; i++) {
+        const struct process *process = &PROCESSES[i];
+        if (process->state == ALIVE && TASKS[process->main_task].state == OVER &&
+            !process->joined && !process_is_gone(process->pid))
+            return true;
+    }
+    return false;
+}
+
+/* -- the end ------------------------------------------------------------------------------ */
+
+void process_is_over(uint32_t process) {
+    for (uint32_t i = 0; i < segment->tasks; i++)
+        if (TASKS[i].process == process && TASKS[i].state == ALIVE) task_remove(&TASKS[i]);
+    PROCESSES[process].state = OVER;
+    if (PROCESSES[process].parent != NONE) signal_send(PROCESSES[process].parent, SIGCHLD);
+    segment->changes++;
+    segment->fd_changes++;
+}
+
+void process_leave(void) {
+    /* With the first process everything ends. */
+    if (!current || this_process == 0 || segment->finished) return;
+    GUARD;
+    process_is_over(this_process);
+    segment->dying = own()->pid;
+    current = NULL;
+    schedule_elsewhere();
+}
+
+void wait_for_the_dying(void) {
+    int32_t pid = segment->dying;
+    if (!pid) return;
+    segment->dying = 0;
+    for (int patience = 0; patience < 10000 && !process_is_gone(pid); patience++) rest(20000);
+    segment->fd_changes++;
+}
+
+/* The running process died, with the turn: somebody has to pass it on. */
+static void take_over(const struct task *task) {
+    uint32_t running = segment->running;
+    uint32_t process = TASKS[running].process;
+    if (process == task->process || !process_is_gone(PROCESSES[process].pid)) return;
+    if (__atomic_exchange_n(&segment->taking_over, 1, __ATOMIC_ACQ_REL)) return;
+    if (segment->running == running && PROCESSES[process].state == ALIVE) {
+        process_is_over(process);
+        schedule_after(running);
+    }
+    __atomic_store_n(&segment->taking_over, 0, __ATOMIC_RELEASE);
+}
+
+void processes_wait(struct task *task) {
+    if (segment->processes == 1) {
+        syscall(SYS_futex, &task->turn, FUTEX_WAIT, PARKED, NULL, NULL, 0);
+        return;
+    }
+    struct timespec patience = {0, 100 * MILLISECOND};
+    long result = syscall(SYS_futex, &task->turn, FUTEX_WAIT, PARKED, &patience, NULL, 0);
+    if (result < 0 && errno == ETIMEDOUT) take_over(task);
+}

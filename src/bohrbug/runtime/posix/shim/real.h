@@ -1,0 +1,53 @@
+/* The functions behind the interposed ones. */
+#ifndef BOHRBUG_REAL_H
+#define BOHRBUG_REAL_H
+
+/* assert.h declares what a failed assertion calls only without it. */
+#undef NDEBUG
+#include <assert.h>
+#include <stdarg.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "functions.h"
+
+/* Declared by no header, or only for some programs. */
+int __uflow(FILE *stream);
+int __overflow(FILE *stream, int character);
+int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments);
+int __printf_chk(int flag, const char *format, ...);
+int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
+int __underflow(FILE *stream);
+int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t size);
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);
+
+#define DECLARE(name) extern __typeof__(name) *real_##name;
+INTERPOSED(DECLARE)
+#undef DECLARE
+
+#define REAL(name) (real_##name ? real_##name : (load_real_functions(), real_##name))
+#define EXPORT __attribute__((visibility("default")))
+/* Where the program called: what reports show. */
+#define SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
+
+void load_real_functions(void);
+
+#endif

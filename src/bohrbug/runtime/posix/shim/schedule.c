@@ -1,0 +1,318 @@
+#include "schedule.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "descriptors.h"
+#include "ending.h"
+#include "fairness.h"
+#include "policy.h"
+#include "process.h"
+#include "signals.h"
+#include "stack.h"
+
+/* Steps that a task does in a row before it is taken to yield, as any real scheduler would. */
+#define TIME_SLICE 2000
+/* Fruitless looks in a row, with no change in between, after which a task is taken to yield. */
+#define FRUITLESS 50
+
+/* Whether the operation says that its task can make no progress. */
+static bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
+
+/* Whether it may let other tasks go on. */
+static bool is_change(enum kind kind) {
+    return kind == RELEASE || kind == NOTIFY || kind == END || kind == SPAWN || kind == SET ||
+           kind == PUT || kind == GET;
+}
+
+uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
+
+/* -- readiness ------------------------------------------------------------------- */
+
+static bool is_satisfied(struct task *task);
+
+bool is_ready(struct task *task) {
+    if (task->cancellable && task->cancelled && !task->cancel_disabled) return true;
+    if (task->interruptible && signal_interrupts(task)) return true;
+    return is_satisfied(task);
+}
+
+static bool is_satisfied(struct task *task) {
+    const struct resource *resource =
+        task->resource & TASK_BIT ? NULL : &RESOURCES[task->resource];
+    switch ((enum condition)task->condition) {
+    case ALWAYS:
+        return true;
+    case NEVER:
+        return false;
+    case UNHELD:
+        return resource->owner.task == NONE;
+    case READABLE:
+        return resource->owner.task == NONE && !(resource->flags && resource->tokens);
+    case WRITABLE:
+        return resource->owner.task == NONE && resource->readers == 0;
+    case POSITIVE:
+        return resource->value > 0;
+    case SIGNALLED:
+        return task->eligible && resource->tokens > 0;
+    case WOKEN:
+        return task->woken;
+    case ENDED:
+        return TASKS[task->target].state == OVER;
+    case FD_READY:
+        return descriptors_ready(task);
+    case CHILD_ENDED:
+        return child_ended(task->process, (int32_t)task->target);
+    case SIGNAL_SENT:
+        return signal_is_pending(task);
+    }
+    return false;
+}
+
+/* -- the choice of who runs ------------------------------------------------------- */
+
+static uint16_t enabled[MOST_TASKS], timed[MOST_TASKS];
+static uint32_t enabled_count, timed_count;
+
+static void find_options(void) {
+    enabled_count = timed_count = 0;
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        uint16_t index = segment->alive[i];
+        struct task *task = &TASKS[index];
+        if (task->condition == ALWAYS || is_ready(task)) enabled[enabled_count++] = index;
+        else if (task->deadline != NO_DEADLINE) timed[timed_count++] = index;
+    }
+    if (segment->late_timeouts && timed_count) {
+        if (enabled_count) {
+            timed_count = 0;
+        } else {
+            struct options all = {enabled, timed, 0, timed_count};
+            timed[0] = (uint16_t)earliest(&all);
+            timed_count = 1;
+        }
+    }
+}
+
+/* No task can go on and no timeout can fire. */
+static void stuck(void) {
+    /* Only what lies outside could change that now. */
+    if (processes_outside() || descriptors_outside()) {
+        for (int patience = 0; patience < 5000; patience++) {
+            struct timespec pause = {0, patience < 100 ? 100000 : 1000000};
+            syscall(SYS_nanosleep, &pause, NULL);
+            segment->fd_changes++;
+            find_options();
+            if (enabled_count) return;
+        }
+        finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
+    }
+    finish(DEADLOCK, NONE, "%s", "");
+}
+
+static uint32_t follow_prefix(const struct options *options, uint32_t running, bool yielded,
+                              uint32_t step) {
+    uint32_t wanted = TABLE(uint32_t, prefix)[step];
+    for (uint32_t i = 0; i < options->enabled_count; i++)
+        if (TASKS[options->enabled[i]].name_in_plan == wanted) return options->enabled[i];
+    for (uint32_t i = 0; i < options->timed_count; i++)
+        if (TASKS[options->timed[i]].name_in_plan == wanted) return options->timed[i];
+    /* Give up the replay (CHESS, section 4.2). */
+    segment->diverged = 1;
+    segment->diverged_step = step;
+    segment->diverged_name = wanted;
+    segment->prefix_length = 0;
+    return policy_choose(options, running, yielded, step);
+}
+
+static uint32_t pooled_options(void) {
+    uint16_t *pool = TABLE(uint16_t, pool);
+    uint32_t step = segment->steps, count = enabled_count + timed_count;
+    if (step) {
+        uint32_t last = TABLE(uint32_t, step_options)[step - 1];
+        if (TABLE(uint16_t, step_enabled)[step - 1] == enabled_count &&
+            TABLE(uint16_t, step_timed)[step - 1] == timed_count &&
+            !memcmp(pool + last, enabled, enabled_count * sizeof *enabled) &&
+            !memcmp(pool + last + enabled_count, timed, timed_count * sizeof *timed))
+            return last;
+    }
+    if (segment->pool_used + count > segment->most_pool)
+        finish(TOO_BIG, NONE, "no room for more options: lower --max-steps");
+    uint32_t at = segment->pool_used;
+    memcpy(pool + at, enabled, enabled_count * sizeof *enabled);
+    memcpy(pool + at + enabled_count, timed, timed_count * sizeof *timed);
+    segment->pool_used += count;
+    return at;
+}
+
+static void record(const struct task *chosen, bool yielded) {
+    uint32_t step = segment->steps;
+    TABLE(uint32_t, step_options)[step] = pooled_options();
+    TABLE(uint16_t, step_enabled)[step] = (uint16_t)enabled_count;
+    TABLE(uint16_t, step_timed)[step] = (uint16_t)timed_count;
+    TABLE(uint16_t, step_task)[step] = (uint16_t)index_of(chosen);
+    TABLE(uint8_t, step_kind)[step] = (uint8_t)chosen->kind;
+    TABLE(uint8_t, step_yielded)[step] = yielded;
+    TABLE(uint32_t, step_resource)[step] = chosen->resource;
+    TABLE(uint64_t, step_site)[step] = chosen->site;
+    TABLE(uint32_t, step_stack)[step] = chosen->stack;
+    TABLE(uint32_t, step_effect)[step] = NONE;
+    TABLE(uint16_t, step_process)[step] = (uint16_t)chosen->process;
+    segment->steps = step + 1;
+}
+
+/* Who runs next; NULL if nobody is left. */
+static struct task *choose_next(uint32_t running, bool yielded) {
+    if (!segment->alive_count) return NULL;
+    find_options();
+    if (!enabled_count && !timed_count) stuck();
+    uint32_t step = segment->steps;
+    if (step >= segment->max_steps)
+        finish(STEP_LIMIT, running, "not finished after %u steps", step);
+    if (enabled_count > 1 && step - segment->slice_began >= TIME_SLICE) {
+        segment->slice_began = step;
+        yielded = true;
+    }
+    if (yielded || segment->fairness_active) {
+        if (yielded) fairness_yielded(running, enabled, enabled_count);
+        if (segment->fairness_active) enabled_count = fairness_filter(enabled, enabled_count);
+    }
+    struct options options = {enabled, timed, enabled_count, timed_count};
+    uint32_t index = step < segment->prefix_length
+                         ? follow_prefix(&options, running, yielded, step)
+                         : policy_choose(&options, running, yielded, step);
+    struct task *chosen = &TASKS[index];
+    record(chosen, yielded);
+    if (index != running) segment->slice_began = step;
+    if (timed_count && !option_is_enabled(&options, index)) {
+        chosen->timed_out = 1;
+        clock_advance(chosen->deadline);
+    }
+    if (segment->fairness_active) fairness_scheduled(index);
+    chosen->last_run = segment->steps;
+    segment->running = index;
+    return chosen;
+}
+
+/* -- passing control --------------------------------------------------------------- */
+
+static void all_signals(int how, uint64_t *before) {
+    /* By number: the C library keeps some signals, such as that of pthread_cancel, to itself. */
+    static const uint64_t all = UINT64_MAX;
+    syscall(SYS_rt_sigprocmask, how, how == SIG_BLOCK ? &all : before,
+            how == SIG_BLOCK ? before : NULL, sizeof all);
+}
+
+void wait_for_turn(struct task *task) {
+    /* A handler of the program must not run while another task does. */
+    uint64_t before = 0;
+    bool masked = segment->signals_matter;
+    if (masked) all_signals(SIG_BLOCK, &before);
+    for (;;) {
+        uint32_t turn = __atomic_load_n(&task->turn, __ATOMIC_ACQUIRE);
+        if (turn == TO_RUN) break;
+        if (turn == TO_ANSWER) {
+            descriptors_answer(task);
+        } else if (turn == TO_DECIDE) {
+            __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
+            wait_for_the_dying();
+            schedule_after(segment->running);
+        } else {
+            processes_wait(task);
+        }
+    }
+    __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
+    wait_for_the_dying();
+    if (masked) all_signals(SIG_SETMASK, &before);
+}
+
+static void tell(struct task *task, enum turn turn) {
+    __atomic_store_n(&task->turn, turn, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void give_turn(struct task *task) { tell(task, TO_RUN); }
+
+void schedule_elsewhere(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        if (!PROCESSES[task->process].joined) continue;
+        tell(task, TO_DECIDE);
+        return;
+    }
+}
+
+static void declare(enum kind kind, uint32_t resource, uint64_t site,
+                    const struct waiting *waiting) {
+    struct task *task = current;
+    task->kind = kind;
+    task->resource = resource;
+    task->site = site;
+    task->condition = waiting->condition;
+    task->target = waiting->target;
+    task->deadline = waiting->deadline;
+    task->cancellable = waiting->cancellable;
+    task->interruptible = waiting->interruptible && segment->signals_matter;
+    if (task->interruptible) signals_look(task);
+    task->stack = NONE;
+    if (segment->with_stacks && (stack_is_wanted() || !is_ready(task)))
+        task->stack = stack_record();
+    task->timed_out = 0;
+    task->blocked_since = segment->steps ? segment->steps - 1 : 0;
+}
+
+enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct waiting waiting) {
+    struct task *task = current;
+    bool yielded = is_yield(kind);
+    if (is_change(kind)) segment->changes++;
+    if (task->seen_changes != segment->changes) {
+        task->seen_changes = segment->changes;
+        task->looks = 0;
+    } else if (task->looks >= FRUITLESS) {
+        task->looks = 0;
+        yielded = true;
+    }
+    declare(kind, resource, site, &waiting);
+    struct task *next = choose_next(index_of(task), yielded);
+    if (next != task) {
+        give_turn(next);
+        wait_for_turn(task);
+    }
+    bool fired = task->timed_out;
+    bool interrupted = task->interruptible && !fired && !is_satisfied(task);
+    task->interruptible = 0;
+    task->condition = ALWAYS;
+    task->deadline = NO_DEADLINE;
+    task->cancellable = 0;
+    task->timed_out = 0;
+    return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
+}
+
+void perform(enum kind kind, uint32_t resource, uint64_t site) {
+    perform_when(kind, resource, site, (struct waiting){ALWAYS, 0, NO_DEADLINE, false, false});
+}
+
+void after_release(uint32_t resource, uint64_t site) {
+    if (segment->after_release && segment->alive_count > 1) perform(CONTINUE, resource, site);
+}
+
+void fruitless(uint64_t site) {
+    (void)site;
+    current->looks++;
+}
+
+void schedule_after(uint32_t gone) {
+    struct task *next = choose_next(gone, false);
+    if (next) give_turn(next);
+}
+
+void schedule_end(void) {
+    struct task *task = current;
+    task_remove(task);
+    current = NULL;
+    schedule_after(index_of(task));
+}

@@ -1,0 +1,49 @@
+/* Scheduling points: the only places where control passes from one task to another. */
+#ifndef BOHRBUG_SCHEDULE_H
+#define BOHRBUG_SCHEDULE_H
+
+#include <stdbool.h>
+
+#include "resource.h"
+#include "task.h"
+
+/* What a task may have to wait for. */
+struct waiting {
+    enum condition condition;
+    uint64_t target;      /* for ENDED the index of a task */
+    uint64_t deadline;    /* virtual nanoseconds, or NO_DEADLINE */
+    bool cancellable;     /* a cancellation point */
+    bool interruptible;   /* a signal with a handler ends it */
+};
+
+/* What the futex `turn` of a task says. */
+enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE };
+
+/* What a wait came to. */
+enum woken { GOES_ON, TIMED_OUT, INTERRUPTED };
+
+/* Number of the resource of the current task, for operations without another one. */
+uint32_t current_resource(void);
+
+/* The current task is about to do an operation that does not block. */
+void perform(enum kind kind, uint32_t resource, uint64_t site);
+/* ... one that may have to wait; returns when the task may do it, or what else ended the wait. */
+enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct waiting waiting);
+/* ... and has done one that lets others go on: a plain store may follow that nobody sees. */
+void after_release(uint32_t resource, uint64_t site);
+/* A look that changed nothing; after many in a row the task is taken to wait, and yields. */
+void fruitless(uint64_t site);
+
+/* The current task has ended: control goes to another, and this thread is on its own. */
+void schedule_end(void);
+/* The task with that index is no more, and whoever acts for it passes control on. */
+void schedule_after(uint32_t gone);
+void give_turn(struct task *task);
+/* The same, but a task of another process chooses, once this one is gone with its descriptors. */
+void schedule_elsewhere(void);
+/* A new thread waits until it is chosen. */
+void wait_for_turn(struct task *task);
+/* Whether a task could go on now. */
+bool is_ready(struct task *task);
+
+#endif

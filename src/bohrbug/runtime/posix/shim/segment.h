@@ -1,0 +1,221 @@
+/* The shared segment: everything that the processes of an execution and its starter have in common.
+ *
+ * The starter writes the plan and the settings, the shim follows them and writes what happened.
+ * layout.py beside this folder describes the same structures to Python; `layout` guards both.
+ */
+#ifndef BOHRBUG_SEGMENT_H
+#define BOHRBUG_SEGMENT_H
+
+#include <stdint.h>
+
+#define SEGMENT_MAGIC 0x47554252484f42ULL
+#define SEGMENT_VERSION 1u
+
+/* "Nobody" where a task is named, "nothing" where an index is. */
+#define NONE UINT32_MAX
+/* Holds a mutex that was locked where nobody could see it. */
+#define OUTSIDE (UINT32_MAX - 1)
+#define NO_DEADLINE UINT64_MAX
+/* A resource that stands for a task: this bit and the task's index. */
+#define TASK_BIT 0x80000000u
+
+#define MOST_TASKS 1024
+#define MOST_READERS 8
+#define NAME_LENGTH 16
+#define MESSAGE_LENGTH 512
+/* Steps for which every operation gets its stack, and those before the end of the plan. */
+#define FIRST_STACKS 2000
+#define LAST_STACKS 1000
+#define STACK_DEPTH 32
+
+/* Kinds of operations; the order is that of KINDS in layout.py. */
+enum kind {
+    SPAWN, BEGIN, END, JOIN,
+    ACQUIRE, TRY_ACQUIRE, RELEASE,
+    WAIT, WAKE, NOTIFY,
+    SLEEP, YIELD, EXTERNAL,
+    INSPECT, SET, CONTINUE,
+    PUT, GET,
+};
+
+/* Types of resources; the order is that of TYPES in layout.py. */
+enum type {
+    MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
+    CHILDREN,
+};
+
+/* When a waiting task is enabled. */
+enum condition {
+    ALWAYS,
+    NEVER,        /* only its timeout lets it go on */
+    UNHELD,       /* nobody holds the resource */
+    READABLE,     /* a reader-writer lock lets a reader in */
+    WRITABLE,     /* ... a writer */
+    POSITIVE,     /* the value of a semaphore */
+    SIGNALLED,    /* a signal of a condition variable is left for the task */
+    WOKEN,        /* another task has set `woken` */
+    ENDED,        /* the task with the index `argument` */
+    FD_READY,     /* poll says so of the descriptors that the task waits for */
+    CHILD_ENDED,  /* a process that the task may wait for */
+    SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
+};
+
+enum policy { NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS };
+
+enum ending {
+    UNFINISHED,   /* the processes ended by themselves, or were ended from outside */
+    DEADLOCK,
+    STEP_LIMIT,
+    MISUSE,
+    ASSERTION,
+    CRASH,
+    STUCK_OUTSIDE,
+    TOO_BIG,
+};
+
+enum task_state { UNUSED, PREPARED, ALIVE, OVER };
+
+struct task {
+    uint32_t turn;             /* a futex: 1 while the task may run */
+    uint32_t state;
+    uint32_t parent, number;   /* the path in the spawn tree */
+    uint32_t name_in_plan;     /* index into the plan's names, or NONE */
+    uint32_t children;
+    uint32_t process;
+    int32_t thread;            /* as the kernel numbers it */
+    uint64_t handle;           /* its pthread_t */
+    uint64_t routine, argument;
+    uint64_t spawned_at;
+    /* What it is about to do. */
+    uint32_t kind, resource;
+    uint64_t site;
+    uint32_t stack;
+    uint32_t condition;
+    uint64_t target;
+    uint64_t deadline;
+    uint32_t blocked_since;
+    uint32_t timed_out, woken, eligible;
+    uint32_t fd_ready, fd_outside, fd_checked;  /* the answer, who could change it, and when it was given */
+    uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
+    uint32_t cancellable, cancelled, cancel_disabled, interruptible;
+    uint32_t detached, joined, main;
+    uint32_t looks;            /* fruitless ones in a row */
+    uint64_t seen_changes;
+    uint32_t last_yield, last_run;
+    int64_t priority;
+    uint32_t has_priority;
+    uint32_t begun;
+    char name[NAME_LENGTH];
+};
+
+struct holder {
+    uint32_t task, stack;
+    uint64_t site;
+};
+
+struct resource {
+    uint64_t address;
+    uint64_t space;            /* the process, or for shared memory what names the file */
+    uint32_t type, creator, number, process;
+    uint64_t created_at;
+    struct holder owner;
+    uint32_t count;
+    uint32_t readers, flags, clock;
+    int32_t value;
+    uint32_t tokens, generation, destroyed;
+    struct holder reader[MOST_READERS];
+};
+
+struct process {
+    int32_t pid;
+    uint32_t parent;           /* index of the process, or NONE */
+    uint32_t state;            /* task_state */
+    uint32_t collected;        /* somebody has waited for it */
+    uint32_t joined;           /* its shim takes part */
+    uint32_t main_task;
+    uint64_t signals, handled; /* sent to it as a whole by other tasks, and those with a handler */
+};
+
+struct module {
+    uint64_t base, start, end;
+    uint32_t process;
+    uint32_t spare;
+    char path[240];
+};
+
+/* Columns with one entry per step, and their offsets from the start of the segment. */
+struct tables {
+    uint64_t tasks, resources, processes, modules, names, prefix, segments, below;
+    uint64_t step_task, step_kind, step_yielded, step_resource, step_site, step_stack;
+    uint64_t step_options, step_enabled, step_timed, step_effect, step_process;
+    uint64_t pool, stacks;
+};
+
+struct name_in_plan {
+    uint32_t parent;           /* index of a name, or NONE for the root */
+    uint32_t number;
+};
+
+struct segment_of_plan {
+    uint32_t name, steps;
+};
+
+struct header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t task_size, resource_size, process_size, module_size, header_size;
+    struct tables at;
+    uint64_t total;
+    uint32_t most_resources, most_processes, most_modules, most_steps, most_pool, most_stacks;
+    /* The plan. */
+    uint32_t policy, depth;
+    uint64_t seed, length;
+    uint32_t names, prefix_length, segments_length;
+    /* The settings. */
+    uint32_t max_steps, late_timeouts, after_release, with_stacks, one_cpu;
+    uint64_t epoch;            /* nanoseconds of the real-time clock at the beginning */
+    char shim[256];            /* the path to preload into new programs */
+    char path[128];            /* of the segment itself */
+    /* What happened. */
+    uint32_t started, finished;
+    uint32_t reached_main, steps_before_main, resources_before_main;
+    uint32_t ending, ending_task;
+    uint32_t signal;
+    uint64_t fault_address;
+    uint32_t ending_resource, ending_stack;
+    uint64_t ending_site;
+    char message[MESSAGE_LENGTH];
+    uint32_t steps, pool_used, stacks_used;
+    uint32_t tasks, resources, processes, modules;
+    uint32_t alive_count;
+    uint16_t alive[MOST_TASKS];
+    uint32_t running;          /* index of the task that has the turn */
+    uint32_t nudges, nudge_steps;
+    uint32_t diverged, diverged_step;
+    uint32_t diverged_name;
+    uint32_t uncontrolled_threads;
+    uint64_t now;              /* nanoseconds of virtual time */
+    uint64_t changes;          /* operations that made progress possible */
+    uint64_t random;
+    uint32_t slice_began, fairness_active;
+    uint32_t segment, segment_left;
+    int64_t lowest_priority;
+    uint32_t fd_changes;       /* operations on descriptors */
+    uint32_t probe;            /* a futex: answers to the question whether a task is ready */
+    int32_t dying;             /* a process to wait for before going on, or 0 */
+    uint32_t taking_over;      /* 1 while a thread acts for a process that died with the turn */
+    uint32_t signals_matter;
+};
+
+extern struct header *segment;
+
+#define TABLE(type, field) ((type *)((char *)segment + segment->at.field))
+#define TASKS TABLE(struct task, tasks)
+#define RESOURCES TABLE(struct resource, resources)
+#define PROCESSES TABLE(struct process, processes)
+#define MODULES TABLE(struct module, modules)
+
+/* Maps the segment that the environment names; false if there is none. */
+int segment_open(void);
+
+#endif

@@ -1,0 +1,191 @@
+#include "signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "real.h"
+#include "clock.h"
+#include "schedule.h"
+
+static void on_nudge(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    if (!controlled() || busy || segment->running != index_of(current)) return;
+    int error = errno;
+    GUARD;
+    uint64_t site = 0;
+#if defined(__x86_64__)
+    site = (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    site = (uint64_t)((const ucontext_t *)context)->uc_mcontext.pc;
+#else
+    (void)context;
+#endif
+    segment->nudges++;
+    segment->nudge_steps++;
+    perform(YIELD, current_resource(), site);
+    errno = error;
+}
+
+void signals_begin(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_nudge;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    REAL(sigaction)(NUDGE, &action, NULL);
+}
+
+static uint64_t bit(int number) { return number > 0 && number < 65 ? 1ULL << (number - 1) : 0; }
+
+static uint64_t bits(const sigset_t *set) {
+    uint64_t found = 0;
+    for (int number = 1; number < 65; number++)
+        if (sigismember(set, number) == 1) found |= bit(number);
+    return found;
+}
+
+static void note_handler(int number, sighandler_t handler) {
+    if (!segment) return;
+    bool is_handled = handler != SIG_DFL && handler != SIG_IGN;
+    if (is_handled) PROCESSES[this_process].handled |= bit(number);
+    else PROCESSES[this_process].handled &= ~bit(number);
+    if (is_handled) segment->signals_matter = 1;
+}
+
+EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
+    if (segment && number == NUDGE) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (action) note_handler(number, action->sa_handler);
+    return REAL(sigaction)(number, action, before);
+}
+
+EXPORT sighandler_t signal(int number, sighandler_t handler) {
+    note_handler(number, handler);
+    return REAL(signal)(number, handler);
+}
+
+static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int how) {
+    if (!segment || !set || how == SIG_UNBLOCK) return set;
+    *copy = *set;
+    sigdelset(copy, NUDGE);
+    return copy;
+}
+
+EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
+    sigset_t copy;
+    return REAL(pthread_sigmask)(how, without_nudge(set, &copy, how), before);
+}
+
+EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before) {
+    sigset_t copy;
+    return REAL(sigprocmask)(how, without_nudge(set, &copy, how), before);
+}
+
+/* -- waiting for signals ------------------------------------------------------------------ */
+
+void signals_look(struct task *task) {
+    sigset_t set;
+    /* What a handler has had since is not pending any more. */
+    uint64_t left = sigpending(&set) == 0 ? bits(&set) : 0;
+    task->signals &= left;
+    PROCESSES[task->process].signals &= left;
+    task->mask = REAL(pthread_sigmask)(SIG_BLOCK, NULL, &set) == 0 ? bits(&set) : 0;
+}
+
+bool signal_interrupts(const struct task *task) {
+    const struct process *process = &PROCESSES[task->process];
+    return (task->signals | process->signals) & process->handled & ~task->mask;
+}
+
+void signal_send(uint32_t process, int number) { PROCESSES[process].signals |= bit(number); }
+
+bool signal_is_pending(const struct task *task) {
+    uint64_t sent = task->signals | PROCESSES[task->process].signals;
+    if (sent & task->target) return true;
+    /* From outside, or by a timer. */
+    sigset_t pending;
+    return task->process == this_process && sigpending(&pending) == 0 &&
+           bits(&pending) & task->target;
+}
+
+static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint64_t site) {
+    signals_look(current);
+    struct waiting waiting = {SIGNAL_SENT, set, deadline, true, false};
+    enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
+    current->signals &= ~set;
+    PROCESSES[this_process].signals &= ~set;
+    REAL(pthread_testcancel)();
+    return woken;
+}
+
+EXPORT int sigwait(const sigset_t *set, int *number) {
+    CONTROLLED(sigwait, set, number);
+    wait_until_sent(bits(set), NO_DEADLINE, SITE);
+    return REAL(sigwait)(set, number);
+}
+
+EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
+    CONTROLLED(sigwaitinfo, set, info);
+    wait_until_sent(bits(set), NO_DEADLINE, SITE);
+    return REAL(sigwaitinfo)(set, info);
+}
+
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time) {
+    CONTROLLED(sigtimedwait, set, info, time);
+    wait_until_sent(bits(set), time ? deadline_after(time) : NO_DEADLINE, SITE);
+    struct timespec now = {0, 0};
+    return REAL(sigtimedwait)(set, info, &now);
+}
+
+/* With another mask until a handler has run. */
+static int suspend(const sigset_t *mask, uint64_t site) {
+    wait_until_sent(~bits(mask), NO_DEADLINE, site);
+    return REAL(sigsuspend)(mask);
+}
+
+EXPORT int sigsuspend(const sigset_t *mask) {
+    CONTROLLED(sigsuspend, mask);
+    return suspend(mask, SITE);
+}
+
+EXPORT int pause(void) {
+    CONTROLLED(pause);
+    sigset_t mask;
+    REAL(pthread_sigmask)(SIG_BLOCK, NULL, &mask);
+    return suspend(&mask, SITE);
+}
+
+/* -- sending them ------------------------------------------------------------------------- */
+
+EXPORT int pthread_kill(pthread_t thread, int number) {
+    CONTROLLED(pthread_kill, thread, number);
+    struct task *task = task_of_handle((uint64_t)thread);
+    if (!task || number == 0) return REAL(pthread_kill)(thread, number);
+    perform(SET, TASK_BIT | index_of(task), SITE);
+    task->signals |= bit(number);
+    segment->signals_matter = 1;
+    return REAL(pthread_kill)(thread, number);
+}
+
+EXPORT int kill(pid_t pid, int number) {
+    CONTROLLED(kill, pid, number);
+    if (number == 0) return REAL(kill)(pid, number);
+    perform(SET, current_resource(), SITE);
+    segment->signals_matter = 1;
+    for (uint32_t i = 0; i < segment->processes; i++) {
+        struct process *process = &PROCESSES[i];
+        if (process->state == ALIVE && (process->pid == pid || pid <= 0))
+            process->signals |= bit(number);
+    }
+    return REAL(kill)(pid, number);
+}
+
+EXPORT int raise(int number) {
+    CONTROLLED(raise, number);
+    current->signals |= bit(number);
+    return REAL(raise)(number);
+}

@@ -1,0 +1,72 @@
+#include "stack.h"
+
+#include <execinfo.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "task.h"
+
+static uint32_t record(void) {
+    uint64_t *pool = TABLE(uint64_t, stacks);
+    if (segment->stacks_used + STACK_DEPTH + 1 > segment->most_stacks) return NONE;
+    void *frames[STACK_DEPTH];
+    inside++;
+    int depth = backtrace(frames, STACK_DEPTH);
+    inside--;
+    uint32_t at = segment->stacks_used;
+    pool[at] = (uint64_t)depth;
+    for (int i = 0; i < depth; i++) pool[at + 1 + (uint32_t)i] = (uint64_t)(uintptr_t)frames[i];
+    segment->stacks_used += (uint32_t)depth + 1;
+    return at;
+}
+
+uint32_t stack_record(void) { return segment->with_stacks ? record() : NONE; }
+
+bool stack_is_wanted(void) {
+    return segment->steps < FIRST_STACKS || segment->steps + LAST_STACKS > segment->with_stacks;
+}
+
+void stack_prepare(void) {
+    void *frames[2];
+    inside++;
+    backtrace(frames, 2);
+    inside--;
+}
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size;
+    (void)unused;
+    uint64_t start = UINT64_MAX, end = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD) continue;
+        uint64_t from = info->dlpi_addr + header->p_vaddr;
+        if (from < start) start = from;
+        if (from + header->p_memsz > end) end = from + header->p_memsz;
+    }
+    for (uint32_t i = 0; i < segment->modules; i++)
+        if (MODULES[i].start == start && MODULES[i].process == this_process) return 0;
+    if (segment->modules >= segment->most_modules) return 1;
+    struct module *module = &MODULES[segment->modules++];
+    module->base = info->dlpi_addr;
+    module->start = start;
+    module->end = end;
+    module->process = this_process;
+    if (info->dlpi_name && *info->dlpi_name) {
+        strncpy(module->path, info->dlpi_name, sizeof module->path - 1);
+    } else {
+        ssize_t length = readlink("/proc/self/exe", module->path, sizeof module->path - 1);
+        module->path[length > 0 ? length : 0] = 0;
+    }
+    return 0;
+}
+
+void modules_record(void) {
+    inside++;
+    dl_iterate_phdr(add_module, NULL);
+    inside--;
+}

@@ -1,0 +1,18 @@
+/* Stacks, as lists of return addresses. */
+#ifndef BOHRBUG_STACK_H
+#define BOHRBUG_STACK_H
+
+#include <stdbool.h>
+
+#include "segment.h"
+
+/* The stack of this thread in the segment's pool, if the settings ask for stacks; else NONE. */
+uint32_t stack_record(void);
+/* Whether a step now is near enough to the beginning or the end for its stack to be worth its cost. */
+bool stack_is_wanted(void);
+/* Loads what unwinding needs, while that is harmless. */
+void stack_prepare(void);
+/* Writes down where the modules of this process lie in memory. */
+void modules_record(void);
+
+#endif

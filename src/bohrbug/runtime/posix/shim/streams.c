@@ -1,0 +1,149 @@
+/* Streams on pipes and sockets: the C library reads into their buffers by ways that can't be
+ * interposed on, so each reading function waits first where the buffer is empty. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "descriptors.h"
+#include "real.h"
+
+/* Macros where the compiler optimises. */
+#undef fread_unlocked
+#undef fgetc_unlocked
+#undef getc
+
+static size_t buffered(FILE *stream) {
+    return (size_t)(stream->_IO_read_end - stream->_IO_read_ptr);
+}
+
+/* Whether the C library may read it by itself. */
+static bool is_ours(FILE *stream) {
+    int error = errno;
+    int fd = fileno(stream);
+    errno = error;
+    return controlled() && fd >= 0 && descriptor_may_block(fd);
+}
+
+/* The next character; the buffer is filled by one read that does not block. */
+static int next(FILE *stream, uint64_t site) {
+    if (buffered(stream)) return (unsigned char)*stream->_IO_read_ptr++;
+    descriptor_operation(GET, fileno(stream), POLLIN, site);
+    return REAL(__uflow)(stream);
+}
+
+static size_t read_items(void *buffer, size_t size, size_t count, FILE *stream, uint64_t site) {
+    char *bytes = buffer;
+    size_t wanted = size * count, got = 0;
+    while (got < wanted) {
+        size_t ready = buffered(stream);
+        if (ready) {
+            size_t piece = ready < wanted - got ? ready : wanted - got;
+            memcpy(bytes + got, stream->_IO_read_ptr, piece);
+            stream->_IO_read_ptr += piece;
+            got += piece;
+            continue;
+        }
+        int character = next(stream, site);
+        if (character == EOF) break;
+        bytes[got++] = (char)character;
+    }
+    return size ? got / size : 0;
+}
+
+static char *read_line(char *text, int size, FILE *stream, uint64_t site) {
+    int length = 0;
+    while (length < size - 1) {
+        int character = next(stream, site);
+        if (character == EOF) break;
+        text[length++] = (char)character;
+        if (character == '\n') break;
+    }
+    if (length == 0 || ferror(stream)) return NULL;
+    text[length] = 0;
+    return text;
+}
+
+static ssize_t read_until(char **line, size_t *size, int delimiter, FILE *stream, uint64_t site) {
+    size_t length = 0;
+    for (;;) {
+        if (!*line || *size < length + 2) {
+            size_t larger = *line ? 2 * *size : 120;
+            char *again = realloc(*line, larger < 120 ? 120 : larger);
+            if (!again) return -1;
+            *line = again;
+            *size = larger < 120 ? 120 : larger;
+        }
+        int character = next(stream, site);
+        if (character == EOF) break;
+        (*line)[length++] = (char)character;
+        if (character == delimiter) break;
+    }
+    if (length == 0) return -1;
+    (*line)[length] = 0;
+    return (ssize_t)length;
+}
+
+EXPORT int __uflow(FILE *stream) {
+    if (!is_ours(stream)) return REAL(__uflow)(stream);
+    GUARD;
+    return next(stream, SITE);
+}
+
+EXPORT int __underflow(FILE *stream) {
+    if (!is_ours(stream) || buffered(stream)) return REAL(__underflow)(stream);
+    GUARD;
+    descriptor_operation(GET, fileno(stream), POLLIN, SITE);
+    return REAL(__underflow)(stream);
+}
+
+#define READS_A_CHARACTER(name) \
+    EXPORT int name(FILE *stream) { \
+        if (!is_ours(stream)) return REAL(name)(stream); \
+        GUARD; \
+        return next(stream, SITE); \
+    }
+
+READS_A_CHARACTER(fgetc)
+READS_A_CHARACTER(getc)
+READS_A_CHARACTER(fgetc_unlocked)
+
+#define READS_A_LINE(name) \
+    EXPORT char *name(char *restrict text, int size, FILE *restrict stream) { \
+        if (!is_ours(stream)) return REAL(name)(text, size, stream); \
+        GUARD; \
+        return read_line(text, size, stream, SITE); \
+    }
+
+READS_A_LINE(fgets)
+READS_A_LINE(fgets_unlocked)
+
+#define READS_ITEMS(name) \
+    EXPORT size_t name(void *restrict buffer, size_t size, size_t count, \
+                       FILE *restrict stream) { \
+        if (!is_ours(stream)) return REAL(name)(buffer, size, count, stream); \
+        GUARD; \
+        return read_items(buffer, size, count, stream, SITE); \
+    }
+
+READS_ITEMS(fread)
+READS_ITEMS(fread_unlocked)
+
+#define READS_UNTIL(name) \
+    EXPORT ssize_t name(char **restrict line, size_t *restrict size, int delimiter, \
+                        FILE *restrict stream) { \
+        if (!is_ours(stream)) return REAL(name)(line, size, delimiter, stream); \
+        GUARD; \
+        return read_until(line, size, delimiter, stream, SITE); \
+    }
+
+READS_UNTIL(getdelim)
+READS_UNTIL(__getdelim)
+
+EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *restrict stream) {
+    if (!is_ours(stream)) return REAL(getline)(line, size, stream);
+    GUARD;
+    return read_until(line, size, '\n', stream, SITE);
+}

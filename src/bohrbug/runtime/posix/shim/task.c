@@ -1,0 +1,62 @@
+#include "task.h"
+
+#include <stddef.h>
+
+#include "ending.h"
+
+__thread struct task *current;
+__thread int inside;
+__thread int busy;
+uint32_t this_process;
+
+/* The plan's name for a task, by which its prefix speaks of it. */
+static uint32_t name_of(const struct task *parent, uint32_t number) {
+    const struct name_in_plan *names = TABLE(struct name_in_plan, names);
+    uint32_t wanted = parent ? parent->name_in_plan : NONE;
+    if (parent && wanted == NONE) return NONE;
+    for (uint32_t i = 0; i < segment->names; i++)
+        if (names[i].parent == wanted && names[i].number == number) return i;
+    return NONE;
+}
+
+struct task *task_prepare(struct task *parent, uint32_t process) {
+    if (segment->tasks >= MOST_TASKS)
+        finish(TOO_BIG, NONE, "an execution with more than %d tasks", MOST_TASKS);
+    struct task *task = &TASKS[segment->tasks++];
+    task->state = PREPARED;
+    task->parent = parent ? index_of(parent) : NONE;
+    task->number = parent ? ++parent->children : 0;
+    task->name_in_plan = name_of(parent, task->number);
+    task->process = process;
+    task->deadline = NO_DEADLINE;
+    task->kind = BEGIN;
+    task->resource = TASK_BIT | index_of(task);
+    return task;
+}
+
+void task_enliven(struct task *task) {
+    task->state = ALIVE;
+    segment->alive[segment->alive_count++] = (uint16_t)index_of(task);
+}
+
+void task_remove(struct task *task) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < segment->alive_count; i++)
+        if (segment->alive[i] != index_of(task)) segment->alive[kept++] = segment->alive[i];
+    segment->alive_count = kept;
+    task->state = OVER;
+    segment->changes++;
+}
+
+void task_discard(struct task *task) {
+    task_remove(task);
+    task->joined = 1;
+}
+
+struct task *task_of_handle(uint64_t handle) {
+    for (uint32_t i = segment->tasks; i-- > 0;) {
+        struct task *task = &TASKS[i];
+        if (task->handle == handle && task->process == this_process && !task->joined) return task;
+    }
+    return NULL;
+}

@@ -1,0 +1,48 @@
+/* Tasks: who there is, and which of them this thread is. */
+#ifndef BOHRBUG_TASK_H
+#define BOHRBUG_TASK_H
+
+#include <stdbool.h>
+
+#include "segment.h"
+
+/* The task of this thread; NULL in threads that are not controlled. */
+extern __thread struct task *current __attribute__((tls_model("initial-exec")));
+/* Above 0 while this thread runs code of the shim that may call interposed functions. */
+extern __thread int inside __attribute__((tls_model("initial-exec")));
+/* Above 0 while this thread runs code of the shim; no nudge may interrupt that. */
+extern __thread int busy __attribute__((tls_model("initial-exec")));
+/* Index of this process. */
+extern uint32_t this_process;
+
+static inline bool controlled(void) { return current && !inside; }
+
+static inline void leave(const int *unused) {
+    (void)unused;
+    busy--;
+}
+
+/* From here to the end of the function this thread is busy. */
+#define GUARD \
+    busy++; \
+    __attribute__((cleanup(leave), unused)) int guard = 0
+
+/* How a wrapper begins: who is not controlled gets the real thing. */
+#define CONTROLLED(name, ...) \
+    if (!controlled()) return REAL(name)(__VA_ARGS__); \
+    GUARD
+
+static inline uint32_t index_of(const struct task *task) { return (uint32_t)(task - TASKS); }
+
+/* A task that is not alive yet: child of `parent`, or the root if that is NULL. */
+struct task *task_prepare(struct task *parent, uint32_t process);
+/* From now on it can be chosen. */
+void task_enliven(struct task *task);
+/* From now on it can't. */
+void task_remove(struct task *task);
+/* Undoes task_prepare, for a thread that could not be made. */
+void task_discard(struct task *task);
+/* The task of a thread of this process; NULL if it is not controlled. */
+struct task *task_of_handle(uint64_t handle);
+
+#endif

@@ -1,0 +1,174 @@
+#include "thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "clock.h"
+#include "mutex.h"
+#include "real.h"
+#include "schedule.h"
+
+/* Its destructor is the last code of a thread that we see: the program's own destructors, which may
+ * take locks, have run before. */
+static pthread_key_t end_key;
+
+static void at_end(void *round) {
+    uintptr_t number = (uintptr_t)round;
+    if (!current) return;
+    if (number < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(end_key, (void *)(number + 1));
+        return;
+    }
+    GUARD;
+    perform(END, current_resource(), 0);
+    mutexes_of_ended();
+    schedule_end();
+}
+
+void threads_begin(void) { pthread_key_create(&end_key, at_end); }
+
+void thread_watch_end(void) { pthread_setspecific(end_key, (void *)1); }
+
+static void *begin_thread(void *task) {
+    current = task;
+    current->thread = (int32_t)syscall(SYS_gettid);
+    busy = 1;
+    thread_watch_end();
+    wait_for_turn(current);
+    current->begun = 1;
+    busy = 0;
+    void *(*routine)(void *) = (void *(*)(void *))(uintptr_t)current->routine;
+    return routine((void *)(uintptr_t)current->argument);
+}
+
+int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+                  void *argument, uint64_t site) {
+    struct task *task = task_prepare(current, this_process);
+    uint32_t number = TASK_BIT | index_of(task);
+    task->routine = (uint64_t)(uintptr_t)routine;
+    task->argument = (uint64_t)(uintptr_t)argument;
+    task->spawned_at = task->site = site;
+    task->stack = NONE;
+    perform(SPAWN, number, site);
+    int detached = PTHREAD_CREATE_JOINABLE;
+    if (attributes) pthread_attr_getdetachstate(attributes, &detached);
+    task->detached = detached == PTHREAD_CREATE_DETACHED;
+    inside++;
+    int result = REAL(pthread_create)(thread, attributes, begin_thread, task);
+    inside--;
+    if (result) {
+        task_discard(task);
+        return result;
+    }
+    task->handle = (uint64_t)*thread;
+    task_enliven(task);
+    after_release(number, site);
+    return 0;
+}
+
+int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadline) {
+    struct task *task = task_of_handle((uint64_t)thread);
+    if (!task || task == current) return REAL(pthread_join)(thread, result);
+    struct waiting waiting = {ENDED, index_of(task), deadline, true, false};
+    enum woken woken = perform_when(JOIN, TASK_BIT | index_of(task), site, waiting);
+    if (task->state != OVER) {
+        if (woken == TIMED_OUT) return ETIMEDOUT;
+        REAL(pthread_testcancel)();
+    }
+    /* It has ended for us, and vanishes by itself now. */
+    task->joined = 1;
+    return REAL(pthread_join)(thread, result);
+}
+
+int thread_detach(pthread_t thread) {
+    struct task *task = task_of_handle((uint64_t)thread);
+    if (task) task->detached = 1;
+    return REAL(pthread_detach)(thread);
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*routine)(void *), void *argument) {
+    CONTROLLED(pthread_create, thread, attributes, routine, argument);
+    return thread_create(thread, attributes, routine, argument, SITE);
+}
+
+EXPORT int pthread_join(pthread_t thread, void **result) {
+    CONTROLLED(pthread_join, thread, result);
+    return thread_join(thread, result, SITE, NO_DEADLINE);
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *time) {
+    CONTROLLED(pthread_timedjoin_np, thread, result, time);
+    if (!time) return thread_join(thread, result, SITE, NO_DEADLINE);
+    if (!valid_time(time)) return EINVAL;
+    return thread_join(thread, result, SITE, deadline_at(CLOCK_REALTIME, time));
+}
+
+EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+                                const struct timespec *time) {
+    CONTROLLED(pthread_clockjoin_np, thread, result, clock, time);
+    if (!time) return thread_join(thread, result, SITE, NO_DEADLINE);
+    if (!valid_time(time)) return EINVAL;
+    return thread_join(thread, result, SITE, deadline_at(clock, time));
+}
+
+EXPORT int pthread_tryjoin_np(pthread_t thread, void **result) {
+    CONTROLLED(pthread_tryjoin_np, thread, result);
+    struct task *task = task_of_handle((uint64_t)thread);
+    if (!task) return REAL(pthread_tryjoin_np)(thread, result);
+    perform(INSPECT, TASK_BIT | index_of(task), SITE);
+    if (task->state != OVER) {
+        fruitless(SITE);
+        return EBUSY;
+    }
+    task->joined = 1;
+    return REAL(pthread_join)(thread, result);
+}
+
+EXPORT int pthread_detach(pthread_t thread) {
+    CONTROLLED(pthread_detach, thread);
+    return thread_detach(thread);
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
+    int result = REAL(pthread_setname_np)(thread, name);
+    struct task *task = controlled() ? task_of_handle((uint64_t)thread) : NULL;
+    if (result == 0 && task) strncpy(task->name, name, NAME_LENGTH - 1);
+    return result;
+}
+
+/* -- cancellation ------------------------------------------------------------------ */
+
+EXPORT int pthread_cancel(pthread_t thread) {
+    CONTROLLED(pthread_cancel, thread);
+    struct task *task = task_of_handle((uint64_t)thread);
+    if (!task) return REAL(pthread_cancel)(thread);
+    perform(SET, TASK_BIT | index_of(task), SITE);
+    /* Parked threads must not act on it before they have the turn. */
+    segment->signals_matter = 1;
+    int result = REAL(pthread_cancel)(thread);
+    task->cancelled = 1;
+    return result;
+}
+
+EXPORT int pthread_setcancelstate(int state, int *before) {
+    if (controlled()) current->cancel_disabled = state == PTHREAD_CANCEL_DISABLE;
+    return REAL(pthread_setcancelstate)(state, before);
+}
+
+EXPORT int pthread_setcanceltype(int type, int *before) {
+    if (controlled() && type == PTHREAD_CANCEL_ASYNCHRONOUS) segment->signals_matter = 1;
+    return REAL(pthread_setcanceltype)(type, before);
+}
+
+EXPORT void pthread_testcancel(void) {
+    if (controlled()) {
+        GUARD;
+        perform(INSPECT, current_resource(), SITE);
+        REAL(pthread_testcancel)();
+        return;
+    }
+    REAL(pthread_testcancel)();
+}

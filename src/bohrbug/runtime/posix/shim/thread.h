@@ -1,0 +1,17 @@
+/* Threads. */
+#ifndef BOHRBUG_THREAD_H
+#define BOHRBUG_THREAD_H
+
+#include <pthread.h>
+
+#include "segment.h"
+
+int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+                  void *argument, uint64_t site);
+int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadline);
+int thread_detach(pthread_t thread);
+/* Lets the end of this thread be seen; called once in each thread that becomes a task. */
+void thread_watch_end(void);
+void threads_begin(void);
+
+#endif

@@ -1,0 +1,188 @@
+"""From addresses in a program to places in its source, looked up only when somebody asks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
+from pathlib import Path
+
+from bohrbug.model.operation import Site
+from bohrbug.runtime.posix.elf import ElfFile
+
+_SYSTEM = re.compile(r"^(/usr/include/|/usr/lib/gcc|/rustc/|/build/|\./|\.\./)|/(bits|ext)/[\w.]+$")
+_DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """A place in a module; the same object for the same place.
+
+    Parameters:
+        module: where it lies.
+        offset: in the addresses of the module's file.
+    """
+
+    module: Module
+    offset: int
+    _site: Site | None = None
+
+    def resolve(self) -> Site:
+        """The place in the source, or module and offset where nobody knows it."""
+        if self._site is None:
+            self.module.resolve_all()
+        assert self._site is not None
+        return self._site
+
+
+@dataclass(eq=False)
+class Module:
+    """A program or library.
+
+    Parameters:
+        path: of its file.
+        places: all places in it that were seen, by offset.
+    """
+
+    path: str
+    places: dict[int, Place] = field(default_factory=dict)
+
+    @cached_property
+    def elf(self) -> ElfFile:
+        """Its symbol tables."""
+        return ElfFile(self.path)
+
+    def place(self, offset: int) -> Place:
+        """The place at an offset."""
+        place = self.places.get(offset)
+        if place is None:
+            place = self.places[offset] = Place(self, offset)
+        return place
+
+    def resolve_all(self) -> None:
+        """Look up every place that was not looked up yet; starting a tool costs more than it."""
+        unknown = [place for place in self.places.values() if place._site is None]
+        found = lines_of(self.path, [place.offset for place in unknown])
+        for place in unknown:
+            place._site = found.get(place.offset) or self._by_symbol(place.offset)
+
+    def _by_symbol(self, offset: int) -> Site:
+        symbol = self.elf.functions.at(offset)
+        name = f"{symbol.name}+{offset - symbol.address:#x}" if symbol else "?"
+        return Site(f"{self.path}+{offset:#x}", 0, name)
+
+    def variable(self, offset: int) -> str | None:
+        """The name of the variable at an offset, with the distance from its beginning."""
+        symbol = self.elf.variables.at(offset)
+        if symbol is None:
+            return None
+        distance = offset - symbol.address
+        return f"{symbol.name}+{distance:#x}" if distance else symbol.name
+
+
+def lines_of(path: str, offsets: Sequence[int]) -> dict[int, Site]:
+    """Places in the source for offsets in a module, as far as its debugging information knows.
+
+    Parameters:
+        path: of the module.
+        offsets: return addresses; the call is just before each.
+    """
+    tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if tool is None or not offsets or not os.path.exists(path):
+        return {}
+    text = "".join(f"{max(offset - 1, 0):#x}\n" for offset in offsets)
+    try:
+        output = subprocess.run(
+            [tool, "-a", "-f", "-C", "-i", "-e", path],
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found: dict[int, Site] = {}
+    groups = re.split(r"^0x[0-9a-f]+\n", output, flags=re.MULTILINE)[1:]
+    for offset, group in zip(offsets, groups, strict=False):
+        site = _telling(group.splitlines())
+        if site is not None:
+            found[offset] = site
+    return found
+
+
+def _telling(lines: Sequence[str]) -> Site | None:
+    """Of functions inlined into each other the innermost one that is the program's own."""
+    sites = []
+    for function, where in zip(lines[::2], lines[1::2], strict=False):
+        filename, _, line = _DISCRIMINATOR.sub("", where).rpartition(":")
+        if filename and filename != "??" and line.isdigit() and int(line):
+            sites.append(Site(filename, int(line), function))
+    return next((site for site in sites if not is_system_file(site.filename)), None) or (
+        sites[0] if sites else None
+    )
+
+
+def is_system_file(filename: str) -> bool:
+    """Whether a source file belongs to the compiler or the C library rather than to the program."""
+    return bool(_SYSTEM.search(filename))
+
+
+class Symbols:
+    """All modules that were ever seen."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, Module] = {}
+
+    def module(self, path: str) -> Module:
+        """The module with a path."""
+        module = self._modules.get(path)
+        if module is None:
+            module = self._modules[path] = Module(path)
+        return module
+
+
+class Mapping:
+    """What lies where in the memory of one process.
+
+    Parameters:
+        symbols: the modules.
+        ranges: base, first and last address, and path of each module.
+    """
+
+    def __init__(self, symbols: Symbols, ranges: Sequence[tuple[int, int, int, str]]) -> None:
+        self._ranges = sorted(ranges, key=itemgetter(1))
+        self._starts = [start for _, start, _, _ in self._ranges]
+        self._symbols = symbols
+        self._places: dict[int, Place | None] = {}
+
+    def locate(self, address: int) -> tuple[Module, int] | None:
+        """The module that an address lies in, and its offset there."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
+            return None
+        base, _, end, path = self._ranges[index]
+        if address >= end:
+            return None
+        return self._symbols.module(path), address - base
+
+    def place(self, address: int) -> Place | None:
+        """The place of a return address; ``None`` if it lies in no module."""
+        try:
+            return self._places[address]
+        except KeyError:
+            located = self.locate(address)
+            place = located[0].place(located[1]) if located is not None else None
+            self._places[address] = place
+            return place
+
+
+def module_name(path: str) -> str:
+    """The name of a module for ids: without its folder."""
+    return Path(path).name

@@ -1,0 +1,97 @@
+"""What an exploration needs of a runtime, whatever platform it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+
+
+@dataclass(slots=True)
+class Executed:
+    """What executing a plan tells besides the trace.
+
+    Parameters:
+        trace: of the execution.
+        new_points: places that became scheduling points through it; executions
+            from now on have more steps than before.
+        tasks: how many tasks there were.
+        beyond_gil: steps that begin with a preemption which a build of Python with the GIL could
+            not make.
+        nudged: a task that span was made to yield, at a moment that real time chose.
+    """
+
+    trace: Trace
+    new_points: int
+    tasks: int
+    beyond_gil: tuple[int, ...] = ()
+    nudged: bool = False
+
+
+class Interruptible(Protocol):
+    """An execution that a user may want to end."""
+
+    def interrupt(self) -> None:
+        """End it as soon as possible."""
+        ...
+
+
+class Runtime(Protocol):
+    """Executes plans of one test; entered once, around all of its executions."""
+
+    settings: Any
+    """A dataclass, with the field ``max_steps`` among others."""
+    watchdog: Any
+    """Ends executions that make no progress, for runtimes that can't themselves."""
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether the next executions are likely to have other scheduling points."""
+        ...
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether the last execution showed more of the test."""
+        ...
+
+    @property
+    def execution(self) -> Interruptible | None:
+        """The running execution."""
+        ...
+
+    def __enter__(self) -> object:
+        """Get ready."""
+        ...
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Leave everything as it was."""
+        ...
+
+    def execute(
+        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
+    ) -> Executed:
+        """Execute a plan.
+
+        Parameters:
+            plan: the plan.
+            learn: whether what is found changes what is a scheduling point from
+                the next execution on; false for replays.
+            watch: look for data races even if ``learn`` is false.
+            discover: look for functions that run, if ``learn`` is true.
+        """
+        ...
+
+    def look_closer(self) -> bool:
+        """After a hang: whether the next executions are watched more closely."""
+        ...
+
+    def point_keys(self) -> Sequence[tuple[str, str, int, int]]:
+        """The data accesses that are scheduling points, as plain data."""
+        ...
+
+    def skipped_functions(self) -> tuple[tuple[str, str], ...]:
+        """Functions whose data accesses could not be made visible, each with the reason."""
+        ...

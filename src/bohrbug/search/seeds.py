@@ -1,0 +1,101 @@
+"""One sequence of seeds for all plans of a randomised strategy, however they are divided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
+
+
+class Seeds:
+    """The seeds of all plans: number ``i`` is the same in every process.
+
+    Parameters:
+        seed: determines them all.
+    """
+
+    __slots__ = ("_next", "_random", "_seed")
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._random = Random(seed)
+        self._next = 0
+
+    def at(self, index: int) -> int:
+        """The seed with a number from 0; going on from the last one asked for is cheapest."""
+        if index < self._next:
+            self._random = Random(self._seed)
+            self._next = 0
+        bits = self._random.getrandbits
+        while self._next < index:
+            bits(32)
+            self._next += 1
+        self._next += 1
+        return bits(32)
+
+
+def _or_0(start: int | None) -> int:
+    return start or 0
+
+
+class Indices:
+    """Which numbers of the one sequence of plans are left to do.
+
+    Parameters:
+        ranges: ``[first, after the last]``, in any order; ``None`` for no end.
+    """
+
+    __slots__ = ("_ranges",)
+
+    def __init__(self, ranges: Iterable[Sequence[int | None]] = ((0, None),)) -> None:
+        self._ranges: list[list[Any]] = sorted(
+            [start, end] for start, end in ranges if end is None or _or_0(start) < end
+        )
+
+    @property
+    def first(self) -> int | None:
+        """The least number that is left."""
+        return self._ranges[0][0] if self._ranges else None
+
+    def ranges(self) -> list[list[Any]]:
+        """Plain data that :class:`Indices` takes."""
+        return [list(each) for each in self._ranges]
+
+    def advance(self) -> None:
+        """The first one is done."""
+        first = self._ranges[0]
+        first[0] += 1
+        if first[0] == first[1]:
+            self._ranges.pop(0)
+
+    def take(self, most: int) -> list[int] | None:
+        """Part with the first numbers that follow each other, at most so many: ``[from, to]``."""
+        if most < 1 or not self._ranges:
+            return None
+        start, end = self._ranges[0]
+        if end is not None and end - start <= most:
+            self._ranges.pop(0)
+            return [start, end]
+        self._ranges[0][0] = start + most
+        return [start, start + most]
+
+    def halve(self) -> list[int] | None:
+        """Part with the second half of the last range; ``None`` if it has less than four."""
+        if not self._ranges or self._ranges[-1][1] is None:
+            return None
+        start, end = self._ranges[-1]
+        if end - start < 4:
+            return None
+        middle = (start + end + 1) // 2
+        self._ranges[-1][1] = middle
+        return [middle, end]
+
+    def take_in(self, ranges: Iterable[Sequence[int | None]]) -> None:
+        """Add numbers that are not among those that are left."""
+        merged: list[list[Any]] = []
+        for start, end in sorted([*self._ranges, *(list(each) for each in ranges)]):
+            if merged and merged[-1][1] == start:
+                merged[-1][1] = end
+            elif end is None or start < end:
+                merged.append([start, end])
+        self._ranges = merged

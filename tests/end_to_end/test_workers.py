@@ -1,0 +1,279 @@
+"""Explorations by several worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bohrbug.api import explore
+from bohrbug.exploration.result import Result, VerdictKind
+from tests.end_to_end.conftest import Folder
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+
+FOUND_BY_WORKERS = 64
+"""Failures must not show before so many executions, or workers have nothing to find."""
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.value = 0
+        self.lock = threading.Lock()
+
+    def add(self) -> None:
+        seen = self.value
+        with self.lock:
+            pass
+        self.value = seen + 1
+
+
+def in_threads(*functions: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def loses_all() -> None:
+    """Fails in two ways, in a few of its schedules each."""
+    counter = Counter()
+    in_threads(*[counter.add] * 3)
+    if counter.value == 1:
+        raise KeyError("two lost")
+    assert counter.value == 3 or counter.value == 2
+
+
+def loses_some() -> None:
+    counter = Counter()
+    in_threads(*[counter.add] * 3)
+    assert counter.value > 1
+
+
+def keeps() -> None:
+    counter = Counter()
+    in_threads(*[counter.add] * 2)
+
+
+def signatures(result: Result) -> list[str]:
+    return sorted(str(failure.outcome.signature()) for failure in result.failures)
+
+
+def run(test: Callable[[], object], workers: int, **options: Any) -> Result:
+    return explore(test, **{"seconds": None, "workers": workers, "minimise": False, **options})
+
+
+@pytest.mark.parametrize("strategy", ["dfs", "ipb"])
+def test_an_exhausted_exploration_finds_the_same(strategy: str) -> None:
+    options = {"strategy": strategy, "bound": None, "executions": 100_000, "keep_going": True}
+    alone = run(keeps, 1, **options)
+    for workers in (2, 3):
+        together = run(keeps, workers, **options)
+        assert together.verdict.kind is alone.verdict.kind is VerdictKind.HOLDS
+        assert signatures(together) == signatures(alone)
+        assert {race.label for race in together.races} == {race.label for race in alone.races}
+        if strategy == "dfs":
+            assert together.verdict == alone.verdict
+            assert together.executions == alone.executions
+
+
+@pytest.mark.parametrize("strategy", ["random", "pct"])
+def test_the_same_plans_are_executed_whatever_the_number(strategy: str) -> None:
+    options = {"strategy": strategy, "executions": 300, "keep_going": True}
+    results = [run(loses_some, workers, **options) for workers in (1, 2, 3)]
+    assert len({result.executions for result in results}) == 1
+    assert len({str(result.verdict) for result in results}) == 1
+    occurrences = [[failure.occurrences for failure in result.failures] for result in results]
+    assert occurrences[0]
+    assert occurrences == [occurrences[0]] * 3
+
+
+def test_the_first_failure_of_the_sequence_is_reported() -> None:
+    plans = set()
+    for workers in (1, 2, 3):
+        result = run(loses_some, workers, strategy="random", seed=30, executions=3_000)
+        (failure,) = result.failures
+        assert failure.confirmed == 3
+        plans.add(failure.plan)
+    assert len(plans) == 1
+
+
+def test_the_budget_is_kept_to() -> None:
+    for strategy in ("dfs", "ipb", "idb", "random", "pct"):
+        result = run(loses_some, 3, strategy=strategy, executions=333, keep_going=True, bound=None)
+        assert result.executions == 333
+
+
+def test_workers_need_a_sensible_number() -> None:
+    with pytest.raises(ValueError, match="workers must be at least 1"):
+        run(keeps, 0)
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
+    parent, mark = os.getpid(), tmp_path / "died"
+
+    def dies_once() -> None:
+        keeps()
+        if os.getpid() != parent and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    options = {"strategy": "dfs", "executions": 100_000, "keep_going": True}
+    disturbed = run(dies_once, 2, **options)
+    assert mark.exists()
+    assert disturbed.verdict == run(keeps, 1, **options).verdict
+
+
+def test_a_part_in_which_workers_die_is_given_up() -> None:
+    parent = os.getpid()
+
+    def dies() -> None:
+        counter = Counter()
+        in_threads(*[counter.add] * 2)
+        if counter.value == 1 and os.getpid() != parent:
+            os._exit(3)
+
+    result = run(dies, 2, strategy="dfs", executions=100_000)
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    (caveat,) = {text for text in result.verdict.caveats if "given up" in text}
+    assert "ended with exit code 3" in caveat
+
+
+def test_an_exploration_in_another_thread_can_use_workers() -> None:
+    results: list[Result] = []
+    thread = threading.Thread(
+        target=lambda: results.append(run(keeps, 2, strategy="dfs", executions=100_000))
+    )
+    thread.start()
+    thread.join()
+    assert results[0].verdict.kind is VerdictKind.HOLDS
+
+
+SCRIPT = """
+import threading
+
+class Counter:
+    value = 0
+
+def add():
+    for _ in range(3):
+        counter.value += 1
+
+counter = Counter()
+threads = [threading.Thread(target=add) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def start(folder: Folder) -> Any:
+    import subprocess
+
+    folder.write("script.py", SCRIPT)
+    process = subprocess.Popen(
+        folder.command(
+            "run",
+            "-j",
+            "2",
+            "--strategy",
+            "dfs",
+            "--executions",
+            "9000000",
+            "--seconds",
+            "none",
+            "script.py",
+        ),
+        cwd=folder.path,
+        env=folder.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    # Until both workers are there.
+    deadline = time.monotonic() + 60
+    while len(processes_of(process.pid)) < 3:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.05)
+    time.sleep(0.3)
+    return process
+
+
+def processes_of(session: int) -> list[int]:
+    """The processes of a session that are alive."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except (OSError, ValueError):
+            continue
+        if folder.name.isdigit() and int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(folder.name))
+    return found
+
+
+def wait_until_gone(session: int) -> None:
+    deadline = time.monotonic() + 30
+    while processes_of(session):
+        assert time.monotonic() < deadline, "workers are left behind"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_an_interrupt_ends_all_workers_and_says_how_to_go_on(folder: Folder) -> None:
+    process = start(folder)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 3, out
+    wait_until_gone(process.pid)
+    assert "Interrupted. To go on: bohrbug resume .bohrbug/script.py-" in out
+    assert "Traceback" not in out
+    listed = folder.bohrbug("explorations")
+    assert "script.py-" in listed.out
+    assert "executions, saved" in listed.out
+    # With another number of workers, and for a moment only.
+    resumed = folder.bohrbug("resume", "--seconds", "0.01", "-q")
+    assert resumed.code == 0, resumed.err
+    assert "To go on, with more time: bohrbug resume" in resumed.out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_no_worker_outlives_a_killed_exploration(folder: Folder) -> None:
+    process = start(folder)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    wait_until_gone(process.pid)
+
+
+def test_a_changed_program_is_not_resumed(folder: Folder) -> None:
+    folder.write("script.py", SCRIPT)
+    given = ("--strategy", "random", "--executions", "900000", "--seconds", "1.5", "-q")
+    first = folder.bohrbug("run", *given, "script.py")
+    assert "To go on, with more time" in first.out, first.out + first.err
+    folder.write("script.py", SCRIPT + "\nprint(1)\n")
+    again = folder.bohrbug("resume")
+    assert again.code == 2
+    assert "script.py has changed" in again.err
+    other = folder.bohrbug("run", *given, "--seed", "5", "--resume", "script.py")
+    assert other.code == 2
+    assert "there is no such exploration" in other.err
+
+
+def test_there_is_nothing_to_resume(folder: Folder) -> None:
+    done = folder.bohrbug("resume")
+    assert done.code == 2
+    assert "there is nothing to resume" in done.err
+    assert "there is nothing to resume" in folder.bohrbug("explorations").out
+    folder.write("other.exploration", "text")
+    assert folder.bohrbug("resume", "other.exploration").code == 2

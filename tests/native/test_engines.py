@@ -1,0 +1,137 @@
+"""Executions forked from a waiting program are the same as those of programs started anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
+from bohrbug.model.operation import SPAWN
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
+from bohrbug.search.dfs import DepthFirst
+
+Build = Callable[..., Path]
+
+
+@contextmanager
+def runtime_for(program: Path, **settings: object) -> Iterator[NativeRuntime]:
+    chosen = NativeSettings(max_steps=20_000, **settings)  # type: ignore[arg-type]
+    runtime = NativeRuntime([str(program)], chosen, NativeExplainer(Expectation()))
+    with runtime:
+        yield runtime
+
+
+def shape(trace: Trace) -> list[object]:
+    return [
+        (step.task, step.operation.kind.name, step.operation.resource, step.enabled, step.timed)
+        for step in trace.steps()
+    ]
+
+
+PLANS = [
+    Plan(),
+    Plan((), UniformRandom(1)),
+    Plan((), UniformRandom(2)),
+    Plan((), Priorities(3, 3, 20)),
+    Plan(("0",), NonPreemptive()),
+    Plan((), Segments((("0", 5), ("0.1", 3), ("0", 2)))),
+]
+
+
+@pytest.mark.parametrize("name", ["lock_order.c", "if_for_while.c", "pipe_ends.c"])
+def test_both_engines_do_the_same(native_build: Build, name: str) -> None:
+    program = native_build(name, "-DFIXED")
+    with runtime_for(program) as forked, runtime_for(program, fork_server=False) as anew:
+        forked.execute(Plan())
+        assert forked.forks
+        for plan in PLANS:
+            first, second = forked.execute(plan).trace, anew.execute(plan).trace
+            assert first.outcome == second.outcome
+            assert shape(first) == shape(second)
+        assert forked.forks
+        assert not anew.forks
+
+
+def count_schedules(runtime: NativeRuntime) -> dict[OutcomeKind, int]:
+    strategy = DepthFirst()
+    counts: dict[OutcomeKind, int] = {}
+    while (plan := strategy.next_plan()) is not None:
+        trace = runtime.execute(plan).trace
+        assert trace.divergence is None
+        strategy.observe(trace)
+        counts[trace.outcome.kind] = counts.get(trace.outcome.kind, 0) + 1
+    return counts
+
+
+def test_exhaustive_searches_give_the_same_counts(native_build: Build) -> None:
+    program = native_build("destroy_locked.c")
+    with runtime_for(program, after_release=False) as forked:
+        first = count_schedules(forked)
+    with runtime_for(program, after_release=False, fork_server=False) as anew:
+        second = count_schedules(anew)
+    assert first == second
+    assert set(first) == {OutcomeKind.PASSED, OutcomeKind.MISUSE}
+
+
+def test_a_choice_sequence_replays_the_execution(native_build: Build) -> None:
+    with runtime_for(native_build("philosophers.c")) as runtime:
+        for seed in range(5):
+            found = runtime.execute(Plan((), UniformRandom(seed))).trace
+            again = runtime.execute(Plan(tuple(found.choices)), learn=False).trace
+            assert again.divergence is None
+            assert again.outcome.signature() == found.outcome.signature()
+            assert shape(again) == shape(found)
+
+
+def test_a_program_with_something_to_do_before_main_is_started_anew(native_build: Build) -> None:
+    with runtime_for(native_build("before_main.cpp")) as runtime:
+        for _ in range(3):
+            assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
+        assert not runtime.forks
+
+
+def test_a_plan_that_does_not_fit_diverges(native_build: Build) -> None:
+    with runtime_for(native_build("lock_order.c", "-DFIXED")) as runtime:
+        trace = runtime.execute(Plan(("0", "0.7"))).trace
+        assert trace.divergence is not None
+        assert trace.divergence.step == 1
+        assert trace.divergence.expected == "0.7"
+        assert trace.outcome.kind is OutcomeKind.PASSED
+
+
+def test_tasks_have_their_path_as_id(native_build: Build) -> None:
+    with runtime_for(native_build("philosophers.c", "-DFIXED")) as runtime:
+        trace = runtime.execute(Plan()).trace
+        assert list(trace.task_infos) == ["0", "0.1", "0.2", "0.3"]
+        assert trace.task_infos["0.2"].target == "dine"
+        started = [
+            step.operation.resource for step in trace.steps() if step.operation.kind is SPAWN
+        ]
+        assert started == ["0.1", "0.2", "0.3"]
+        labels = {resource.label for resource in trace.resources.values()}
+        assert {"mutex forks", "mutex forks+0x28", "mutex forks+0x50"} <= labels
+
+
+def test_the_fork_server_may_die(native_build: Build) -> None:
+    with runtime_for(native_build("lock_order.c", "-DFIXED")) as runtime:
+        runtime.execute(Plan())
+        assert runtime.forks
+        launcher = runtime._launcher
+        assert launcher is not None
+        assert launcher._server is not None
+        launcher._server.shutdown(2)
+        assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
+        assert not runtime.forks
+
+
+def test_a_hang_is_ended(native_build: Build) -> None:
+    program = native_build("spins_unseen.c", "-DNEVER")
+    with runtime_for(program, hang_seconds=1.0) as runtime:
+        for _ in range(2):
+            assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.HANG

@@ -1,0 +1,87 @@
+"""Small programs that must fail, and their corrected twins that must not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.model.outcome import OutcomeKind
+
+Build = Callable[..., Path]
+
+BROKEN = {
+    "lock_order.c": OutcomeKind.DEADLOCK,
+    "lost_signal.c": OutcomeKind.DEADLOCK,
+    "if_for_while.c": OutcomeKind.ASSERTION,
+    "philosophers.c": OutcomeKind.DEADLOCK,
+    "lost_update.c": OutcomeKind.ASSERTION,
+    "store_after_unlock.c": OutcomeKind.DEADLOCK,
+    "buffer.c": OutcomeKind.DEADLOCK,
+    "early_exit.c": OutcomeKind.EXCEPTION,
+    "foreign_unlock.c": OutcomeKind.MISUSE,
+    "destroy_locked.c": OutcomeKind.MISUSE,
+    "left_locked.c": OutcomeKind.MISUSE,
+    "upgrade.c": OutcomeKind.DEADLOCK,
+    "use_after_free.c": OutcomeKind.CRASH,
+    "aborts.c": OutcomeKind.CRASH,
+    "early_timeout.c": OutcomeKind.ASSERTION,
+    "spins.c": OutcomeKind.LIVELOCK,
+    "pipe_ends.c": OutcomeKind.DEADLOCK,
+    "shared_mutexes.c": OutcomeKind.DEADLOCK,
+    "fork_with_lock.c": OutcomeKind.DEADLOCK,
+}
+"""For each program the outcome of its failure; with ``-DFIXED`` it has none."""
+
+CORRECT = ("pthreads.c", "c11.c", "semaphores.c", "processes.c", "cplusplus.cpp", "rust.rs")
+
+
+def explored(program: Path, **options: object) -> Result:
+    settings = {
+        "executions": 3_000,
+        "seconds": 60.0,
+        "max_steps": 20_000,
+        "hang_seconds": 10.0,
+        **options,
+    }
+    explorer, _ = native_explorer(
+        Command((str(program),), exit_code=0),
+        ExploreOptions(**settings),  # type: ignore[arg-type]
+    )
+    return explorer.explore()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_program_fails(native_build: Build, name: str) -> None:
+    result = explored(native_build(name))
+    assert [failure.outcome.kind for failure in result.failures] == [BROKEN[name]], result.verdict
+    failure = result.failures[0]
+    assert failure.confirmed >= 1
+    assert failure.trace.divergence is None
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_its_corrected_twin_does_not(native_build: Build, name: str) -> None:
+    result = explored(native_build(name, "-DFIXED"), executions=60)
+    assert not result.failures, result.failures[0].outcome
+    assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
+    assert not result.diverged, result.verdict
+
+
+@pytest.mark.parametrize("name", CORRECT)
+@pytest.mark.parametrize("strategy", ["random", "pct"])
+def test_a_correct_program_passes(native_build: Build, name: str, strategy: str) -> None:
+    result = explored(native_build(name), strategy=strategy, executions=30)
+    assert not result.failures, result.failures[0].outcome
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
+    assert not result.diverged, result.verdict
+
+
+def test_a_loop_that_nobody_sees_is_made_to_yield(native_build: Build) -> None:
+    result = explored(native_build("spins_unseen.c"), strategy="random", executions=4)
+    assert not result.failures, result.failures[0].outcome
+    assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict

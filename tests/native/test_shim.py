@@ -1,0 +1,115 @@
+"""The shim by itself: how it is built, and its side of the shared segment."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bohrbug.runtime.posix import build, launching, layout
+from bohrbug.runtime.posix.build import SOURCES, UnsupportedError, compile_shim, compiler
+from tests.native.building import need_native
+
+STRUCTURES = {
+    "task": layout.TaskRecord,
+    "resource": layout.ResourceRecord,
+    "holder": layout.HolderRecord,
+    "process": layout.ProcessRecord,
+    "module": layout.ModuleRecord,
+    "tables": layout.Tables,
+    "name_in_plan": layout.NameRecord,
+    "segment_of_plan": layout.SegmentRecord,
+    "header": layout.Header,
+}
+
+
+@pytest.fixture(autouse=True)
+def _native() -> None:
+    need_native()
+
+
+@pytest.mark.slow
+def test_the_shim_compiles_without_a_warning(tmp_path: Path) -> None:
+    compile_shim(tmp_path / "shim.so", ("-Werror",))
+
+
+def test_the_layout_is_the_same_on_both_sides(tmp_path: Path) -> None:
+    lines = [
+        "#include <stddef.h>",
+        "#include <stdio.h>",
+        '#include "segment.h"',
+        "int main(void) {",
+    ]
+    expected = []
+    for name, record in STRUCTURES.items():
+        lines.append(f'printf("{name} %zu\\n", sizeof(struct {name}));')
+        expected.append(f"{name} {ctypes.sizeof(record)}")
+        for field, *_ in record._fields_:
+            lines.append(f'printf("{name}.{field} %zu\\n", offsetof(struct {name}, {field}));')
+            expected.append(f"{name}.{field} {getattr(record, field).offset}")
+    source = tmp_path / "layout.c"
+    source.write_text("\n".join([*lines, "return 0;", "}"]))
+    program = tmp_path / "layout"
+    cc = compiler()
+    assert cc is not None
+    subprocess.run([cc, "-I", str(SOURCES), "-o", str(program), str(source)], check=True)
+    printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == expected
+
+
+def enumerators(name: str) -> list[str]:
+    text = (SOURCES / "segment.h").read_text()
+    match = re.search(rf"enum {name} {{(.*?)}};", text, re.DOTALL)
+    assert match is not None
+    body = re.sub(r"/\*.*?\*/", "", match[1], flags=re.DOTALL)
+    return [word.strip() for word in body.split(",") if word.strip()]
+
+
+def test_kinds_have_the_same_order_on_both_sides() -> None:
+    assert [kind.name.upper() for kind in layout.KINDS] == enumerators("kind")
+
+
+def test_types_have_the_same_number_on_both_sides() -> None:
+    assert len(layout.TYPES) == len(enumerators("type"))
+
+
+def test_endings_have_the_same_order_on_both_sides() -> None:
+    for value, name in enumerate(enumerators("ending")):
+        assert getattr(layout, name) == value
+
+
+def test_the_nudge_is_the_same_signal_on_both_sides() -> None:
+    match = re.search(r"#define NUDGE (\d+)", (SOURCES / "signals.h").read_text())
+    assert match is not None
+    assert int(match[1]) == launching.NUDGE
+
+
+def test_every_function_of_the_table_has_a_wrapper() -> None:
+    table = (SOURCES / "functions.h").read_text()
+    names = re.findall(r"\bF\((\w+)\)", table)
+    assert len(names) == len(set(names))
+    library = build.shim()
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+    ).stdout
+    exported = {line.split()[-1] for line in listed.splitlines()}
+    # Called by wrappers of others, or looked up for their sake.
+    assert set(names) - exported <= {"pthread_mutex_consistent"}
+    assert exported - set(names) == set()
+
+
+def test_without_a_compiler_the_message_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(build, "compiler", lambda: None)
+    with pytest.raises(UnsupportedError, match="install gcc or clang"):
+        compile_shim(tmp_path / "shim.so")
+
+
+def test_elsewhere_than_on_linux_the_message_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.sys, "platform", "darwin")
+    with pytest.raises(UnsupportedError, match="Linux only"):
+        build.shim.__wrapped__()

@@ -1,0 +1,263 @@
+"""Work that is divided, saved, moved about and taken back is neither lost nor done twice."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bohrbug.model.happens_before import canonical_hash
+from bohrbug.model.plan import Plan, Priorities, UniformRandom
+from bohrbug.search.delay_bounding import DelayBounding
+from bohrbug.search.dfs import DepthFirst
+from bohrbug.search.divisible import Divisible, State, StateError
+from bohrbug.search.pct import PCT
+from bohrbug.search.preemption_bounding import PreemptionBounding
+from bohrbug.search.random_walk import RandomWalk
+from tests.property.test_search_properties import programs
+from tests.simulated import Instruction, Program, count_schedules, execute
+
+Make = Callable[[], Divisible]
+
+several = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+
+
+class Log:
+    """What was executed: choice sequences, happens-before classes and policies, with counts."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.schedules: Counter[tuple[object, ...]] = Counter()
+        self.classes: set[int] = set()
+        self.finals: set[object] = set()
+        self.policies: Counter[object] = Counter()
+        self.by_position: dict[int, object] = {}
+
+    def step(self, strategy: Divisible) -> bool:
+        """One execution; False if nothing is left."""
+        plan = strategy.next_plan()
+        if plan is None:
+            return False
+        position = strategy.position()
+        trace, final = execute(self.program, plan)
+        strategy.observe(trace)
+        self.schedules[tuple(trace.choices)] += 1
+        self.classes.add(canonical_hash(trace))
+        self.finals.add(final)
+        if isinstance(plan.policy, UniformRandom | Priorities):
+            self.policies[plan.policy] += 1
+            assert position is not None
+            self.by_position[position] = plan.policy
+        return True
+
+
+def alone(make: Make, program: Program, most: int = 3_000) -> tuple[Divisible, Log]:
+    """One strategy goes through everything."""
+    strategy, log = make(), Log(program)
+    for _ in range(most):
+        if not log.step(strategy):
+            break
+    return strategy, log
+
+
+def through_json(state: State) -> State:
+    return json.loads(json.dumps(state))
+
+
+def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple[Divisible, Log]:
+    """Pieces go to workers that do a little, split, stop and come back, in any order."""
+    random = Random(seed)
+    chief, log = make(), Log(program)
+    pieces: list[State] = []
+    for _ in range(random.randrange(5)):
+        log.step(chief)
+    while sum(log.schedules.values()) < most:
+        move = random.randrange(4)
+        if move == 0 and (piece := chief.hand_out(random.randrange(1, 9))) is not None:
+            pieces.append(piece)
+        elif move == 1:
+            saved = through_json(chief.state())
+            chief = make()
+            chief.restore(saved)
+        elif pieces:
+            worker = make()
+            worker.restore(through_json(pieces.pop(random.randrange(len(pieces)))))
+            for _ in range(random.randrange(12)):
+                if not log.step(worker):
+                    break
+                if random.random() < 0.2 and (piece := worker.split()) is not None:
+                    pieces.append(piece)
+            state = through_json(worker.state())
+            if random.random() < 0.5:
+                chief.take_in(state)
+            else:
+                pieces.append(state)
+        elif chief.next_plan() is None:
+            break
+        elif random.random() < 0.3:
+            log.step(chief)
+        if len(pieces) > 6:
+            chief.take_in(pieces.pop())
+    for piece in pieces:
+        chief.take_in(piece)
+    return chief, log
+
+
+@several
+@given(programs, st.integers(0, 2**32))
+def test_depth_first_search_divided_is_the_same_search(program: Program, seed: int) -> None:
+    total = count_schedules(program)
+    if total > 400:
+        return
+    whole, expected = alone(DepthFirst, program)
+    parts, found = divided(DepthFirst, program, seed)
+    assert found.schedules == expected.schedules
+    assert parts.complete == whole.complete
+    assert parts.covered() == whole.covered()
+
+
+@several
+@given(programs, st.integers(0, 2**32), st.sampled_from([0, 1, 2, None]))
+def test_bounding_without_a_cache_divided_is_the_same_search(
+    program: Program, seed: int, bound: int | None
+) -> None:
+    if count_schedules(program) > 400:
+        return
+
+    def make() -> PreemptionBounding:
+        return PreemptionBounding(bound, caching=False)
+
+    whole, expected = alone(make, program)
+    parts, found = divided(make, program, seed)
+    assert found.schedules == expected.schedules
+    assert parts.exhausted
+    assert parts.complete == whole.complete
+    assert parts.covered() == whole.covered()
+
+
+@several
+@given(programs, st.integers(0, 2**32), st.sampled_from([0, 1, 2, None]))
+def test_bounding_with_a_cache_divided_finds_the_same(
+    program: Program, seed: int, bound: int | None
+) -> None:
+    if count_schedules(program) > 400:
+        return
+
+    def make() -> PreemptionBounding:
+        return PreemptionBounding(bound)
+
+    whole, expected = alone(make, program)
+    parts, found = divided(make, program, seed)
+    assert found.classes == expected.classes
+    assert found.finals == expected.finals
+    assert set(found.schedules.values()) <= {1}
+    # Without the cache of the others a part may not know that what is beyond its bound is known.
+    assert whole.complete or not parts.complete
+
+
+@several
+@given(programs, st.integers(0, 2**32), st.sampled_from([0, 1, 2, None]))
+def test_a_shared_cache_loses_nothing(program: Program, seed: int, bound: int | None) -> None:
+    if count_schedules(program) > 400:
+        return
+    shared = PreemptionBounding(bound)
+    shared.begin_sharing()
+
+    def make() -> PreemptionBounding:
+        strategy = PreemptionBounding(bound)
+        strategy._visited = shared._visited
+        return strategy
+
+    _, expected = alone(lambda: PreemptionBounding(bound), program)
+    _, found = divided(make, program, seed)
+    assert found.classes == expected.classes
+    assert found.finals == expected.finals
+    assert set(found.schedules.values()) <= {1}
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: RandomWalk(5, 120), lambda: PCT((1, 2, 3), 5, 120)], ids=["random", "pct"]
+)
+@given(program=programs, seed=st.integers(0, 2**32))
+@several
+def test_randomised_strategies_divided_execute_the_same_plans(
+    make: Make, program: Program, seed: int
+) -> None:
+    whole, expected = alone(make, program)
+    parts, found = divided(make, program, seed)
+    assert found.policies == expected.policies
+    assert found.by_position == expected.by_position
+    assert parts.covered() == whole.covered()
+
+
+@several
+@given(programs, st.integers(0, 2**32), st.sampled_from([0, 1, 2, None]))
+def test_bounding_of_delays_divided_is_the_same_search(
+    program: Program, seed: int, bound: int | None
+) -> None:
+    if count_schedules(program) > 400:
+        return
+
+    def make() -> DelayBounding:
+        return DelayBounding(bound, caching=False)
+
+    whole, expected = alone(make, program)
+    parts, found = divided(make, program, seed)
+    assert found.schedules == expected.schedules
+    assert parts.complete == whole.complete
+
+
+@pytest.mark.parametrize("strategy", [DepthFirst(), PreemptionBounding(), RandomWalk(), PCT()])
+def test_a_state_of_another_strategy_is_refused(strategy: Divisible) -> None:
+    state = strategy.state()
+    with pytest.raises(StateError, match="not of"):
+        strategy.restore({**state, "strategy": "another"})
+    with pytest.raises(StateError, match="version 99"):
+        strategy.restore({**state, "version": 99})
+
+
+def test_a_saved_search_goes_on_where_it_was() -> None:
+    random = Random(3)
+    program = Program(
+        tuple(
+            (task, (Instruction("read", "x"), Instruction("write", "x", 1)))
+            for task in ("0", "0.1", "0.2")
+        )
+    )
+    for make in (
+        DepthFirst,
+        PreemptionBounding,
+        lambda: RandomWalk(1, 50),
+        lambda: PCT((1, 2), 1, 50),
+    ):
+        strategy, log = make(), Log(program)
+        expected = alone(make, program)[1]
+        while log.step(strategy):
+            if random.random() < 0.3:
+                state = through_json(strategy.state())
+                strategy = make()
+                strategy.restore(state)
+        assert log.schedules == expected.schedules
+        assert list(log.policies) == list(expected.policies)
+
+
+def test_nothing_is_handed_out_twice() -> None:
+    strategy = DepthFirst()
+    assert strategy.hand_out(10) is not None
+    assert strategy.hand_out(10) is None
+    assert strategy.next_plan() is None
+
+
+def test_the_empty_plan_is_what_pct_learns_from_first() -> None:
+    strategy = PCT()
+    assert strategy.hand_out(10) is None
+    assert strategy.next_plan() == Plan()

@@ -1,0 +1,89 @@
+"""Which of the two implementations is in use, and that small twins do the same."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bohrbug.accelerator import native
+from bohrbug.runtime.threads import heap
+
+SOURCES = Path(__file__).parent.parent.parent / "src"
+
+
+def version_with(setting: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "bohrbug", "--version"],
+        env={**os.environ, "PYTHONPATH": str(SOURCES), "BOHRBUG_PURE_PYTHON": setting},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_the_version_says_what_is_in_use() -> None:
+    assert "pure Python, as BOHRBUG_PURE_PYTHON asks for" in version_with("1")
+    expected = "accelerated in C" if native is not None else "pure Python"
+    assert expected in version_with("0")
+    assert expected in version_with("")
+
+
+class Holder:
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+
+def same(one: list[Any], other: list[Any]) -> bool:
+    return {id(each) for each in one} == {id(each) for each in other}
+
+
+def test_objects_are_found_by_their_exact_type() -> None:
+    class Derived(Holder):
+        pass
+
+    holders = [Holder(1), Holder(2)]
+    derived = Derived(3)
+    found = heap.objects_of_types({Holder})
+    assert same(found, holders)
+    assert derived not in found
+
+
+def test_functions_are_found_by_code_and_by_globals() -> None:
+    def make() -> Any:
+        return lambda: None
+
+    first, second = make(), make()
+    assert same(heap.functions_running([first.__code__]), [first, second])
+    namespace: dict[str, Any] = {}
+    exec("def function(): pass", namespace)
+    assert same(heap.functions_in([namespace]), [namespace["function"]])
+
+
+def test_referrers_are_those_that_the_collector_names() -> None:
+    wanted = [object() for _ in range(100)]
+    holders = [[each] for each in wanted[:50]]
+    found = heap.referrers(wanted)
+    for holder in holders:
+        assert any(each is holder for each in found)
+    assert not any(each is wanted for each in found)
+    expected = {id(each) for each in gc.get_referrers(*wanted)}
+    # Frames come and go.
+    assert {id(each) for each in found if type(each) is list} <= expected
+
+
+@pytest.mark.skipif(native is None, reason="the accelerator is not in use")
+def test_bad_arguments_are_refused() -> None:
+    for call, arguments in (
+        (native.referrers, (1,)),
+        (native.functions_running, ({},)),
+        (native.read_attribute, ()),
+        (native.chained_states, ({}, (), [], 1)),
+    ):
+        with pytest.raises((TypeError, AttributeError)):
+            call(*arguments)

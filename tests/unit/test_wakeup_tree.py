@@ -1,0 +1,201 @@
+"""Wakeup trees, footprints, and the reversible races that fill them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bohrbug.model.operation import READ, WRITE, Operation
+from bohrbug.model.plan import NonPreemptive, Plan, Sleeper, Sleeping
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.policies import SleepingDecider
+from bohrbug.search.dpor import OptimalReduction
+from bohrbug.search.footprint import (
+    EVERYTHING,
+    Event,
+    Footprint,
+    Footprints,
+    is_weak_initial,
+)
+from bohrbug.search.races_of_trace import RaceFinder
+from bohrbug.search.wakeup_tree import Branch, in_order, insert
+from tests.simulated import Instruction, Program, execute
+
+X, Y = 1, 2
+
+
+def event(task: int, reads: int = 0, writes: int = 0) -> Event:
+    return Event(task, f"0.{task}", Footprint(reads, writes))
+
+
+def leaves(branches: list[Branch]) -> int:
+    return sum(1 for branch in branches for _ in branch.leaves())
+
+
+def test_a_weak_initial_commutes_with_all_before_it() -> None:
+    sequence = [event(1, writes=X), event(2, reads=Y), event(3, writes=Y)]
+    assert is_weak_initial(event(1, writes=X), sequence) == 0
+    assert is_weak_initial(event(2, reads=Y), sequence) == 1
+    assert is_weak_initial(event(3, writes=Y), sequence) is None
+    assert is_weak_initial(event(4, reads=4), sequence) == 3
+    assert is_weak_initial(event(4, reads=X), sequence) is None
+    assert is_weak_initial(event(4, reads=X), sequence, start=1) == 3
+    assert is_weak_initial(Event(4, "0.4", EVERYTHING), sequence) is None
+
+
+def test_another_value_of_a_data_choice_is_another_event() -> None:
+    one, two = Event(1, 0, Footprint(X, 0)), Event(1, 1, Footprint(X, 0))
+    assert is_weak_initial(one, [one]) == 0
+    assert is_weak_initial(one, [two]) is None
+
+
+def test_what_a_leaf_covers_is_not_inserted() -> None:
+    branches: list[Branch] = []
+    assert insert(branches, [event(1, writes=X), event(2, writes=X)])
+    # The same up to the order of what commutes, and longer: the leaf leads there.
+    assert not insert(branches, [event(3, writes=Y), event(1, writes=X), event(2, writes=X)])
+    assert not insert(branches, [event(1, writes=X)])
+    assert leaves(branches) == 1
+
+
+def test_a_sequence_branches_off_where_it_disagrees() -> None:
+    branches: list[Branch] = []
+    assert insert(branches, [event(1, writes=X), event(2, writes=X), event(3, writes=X)])
+    assert insert(branches, [event(1, writes=X), event(3, writes=X), event(2, writes=X)])
+    assert insert(branches, [event(2, writes=X)])
+    assert len(branches) == 2
+    first = branches[0]
+    assert [each.task for each in first.events] == [1]
+    assert [[each.task for each in branch.events] for branch in first.branches] == [[2, 3], [3, 2]]
+    assert leaves(branches) == 3
+
+
+def test_a_data_choice_comes_before_what_it_cannot_be_parted_from() -> None:
+    choice = Event(1, 2, Footprint(X, 0))
+    assert in_order([event(2), choice, event(1)]) == [choice, event(2), event(1)]
+    assert in_order([event(1), event(2), choice]) == [event(1), event(2), choice]
+
+
+def test_footprints_conflict_as_operations_do() -> None:
+    footprints = Footprints()
+    read, write = footprints.of(False, "0:x"), footprints.of(True, "0:x")
+    other = footprints.of(True, "0:y")
+    assert not read.conflicts_with(read)
+    assert read.conflicts_with(write)
+    assert write.conflicts_with(write)
+    assert not write.conflicts_with(other)
+    assert EVERYTHING.conflicts_with(read)
+    both = footprints.of_many({"0:x": False, "0:y": True})
+    assert both.conflicts_with(write)
+    assert not both.conflicts_with(read)
+    assert footprints.names(both.reads | both.writes) == ("0:x", "0:y")
+    assert footprints.of(True, "0") is EVERYTHING
+
+
+def test_variables_that_may_have_another_name_are_compared_by_attribute() -> None:
+    footprints = Footprints()
+    mine, theirs = footprints.of(True, "0.1:0.value"), footprints.of(False, "0.2:0.value")
+    lock = footprints.of(True, "0.1:0")
+    assert not mine.conflicts_with(theirs)
+    assert footprints.widened(mine, 0).conflicts_with(footprints.widened(theirs, 0))
+    known = mine.writes | theirs.reads
+    assert footprints.widened(mine, known) == mine
+    assert footprints.widened(lock, 0) == lock
+
+
+def reversals(trace: Trace) -> list[tuple[int, str, bool]]:
+    finder = RaceFinder(100)
+    return [
+        (found.step, str(found.event.choice), found.uncertain)
+        for found in finder.take(trace, 0, len(trace))
+    ]
+
+
+def locked(task: str) -> tuple[str, tuple[Instruction, ...]]:
+    return task, (Instruction("acquire", "k"), Instruction("release", "k"))
+
+
+def test_an_acquisition_is_reversed_with_the_one_before() -> None:
+    trace, _ = execute(Program((locked("0"), locked("0.1"))), Plan())
+    assert trace.choices == ["0", "0", "0.1", "0.1"]
+    assert reversals(trace) == [(0, "0.1", False)]
+
+
+def test_a_task_that_is_blocked_for_ever_is_reversed_too() -> None:
+    program = Program((("0", (Instruction("acquire", "k"),)), locked("0.1")))
+    trace, final = execute(program, Plan())
+    assert final[0] == "deadlock"
+    assert reversals(trace) == [(0, "0.1", False)]
+
+
+def test_a_join_is_not_reversed() -> None:
+    child = (Instruction("begin"), Instruction("end"))
+    program = Program(
+        (("0", (Instruction("spawn", "0.1"), Instruction("join", "0.1"))), ("0.1", child)),
+        spawned=frozenset({"0.1"}),
+    )
+    trace, _ = execute(program, Plan())
+    assert reversals(trace) == []
+
+
+def test_a_failure_ends_what_others_had_to_do() -> None:
+    program = Program(
+        (("0", (Instruction("check", "x", 0),)), ("0.1", (Instruction("write", "y", 1),)))
+    )
+    trace, final = execute(program, Plan())
+    assert final[0] == "failed"
+    assert len(trace) == 1
+    assert [found[:2] for found in reversals(trace)] == [(0, "0.1")]
+
+
+@dataclass
+class View:
+    id: str
+    index: int
+    pending: Operation | None = None
+    deadline: float | None = None
+
+
+def test_a_sleeping_task_is_passed_over_until_something_conflicts() -> None:
+    one = View("0.1", 1, Operation(READ, "0:x"))
+    two = View("0.2", 2, Operation(READ, "0:x"))
+    three = View("0.3", 3, Operation(WRITE, "0:y"))
+    tasks = [one, two, three]
+    policy = Sleeping((Sleeper("0.1", reads=("0:x",)),))
+    effects: list[tuple[int, str, str, bool]] = []
+    decider = SleepingDecider(policy, effects)
+    assert decider.choose(one, tasks, [], False, 0) is two
+    assert decider.choose(one, tasks, [], False, 1) is two
+    assert decider.choose(three, tasks, [], False, 2) is three
+    effects.append((2, "0.3", "0:x", True))
+    assert decider.choose(one, tasks, [], False, 3) is one
+
+
+def test_a_sleeping_task_runs_if_there_is_no_other() -> None:
+    one = View("0.1", 1, Operation(WRITE, "0:x"))
+    two = View("0.2", 2, Operation(WRITE, "0:x"))
+    decider = SleepingDecider(Sleeping((Sleeper("0.1", writes=("0:x",)),), first="0.2"), [])
+    assert decider.choose(two, [one], [], False, 0) is one
+    decider = SleepingDecider(Sleeping((Sleeper("0.1", wakes_at_once=True),), first="0.2"), [])
+    assert decider.choose(one, [one, two], [], False, 0) is two
+    assert decider.choose(one, [one, two], [], False, 1) is one
+
+
+def test_the_lost_update_is_explored_to_the_end() -> None:
+    strategy = OptimalReduction()
+    assert strategy.next_plan() == Plan((), NonPreemptive())
+    updating = (Instruction("read", "x"), Instruction("write", "x", 1))
+    program = Program(tuple((f"0.{number}", updating) for number in (1, 2, 3)))
+    executions = 0
+    while (plan := strategy.next_plan()) is not None:
+        trace, _ = execute(program, plan)
+        strategy.observe(trace)
+        executions += 1
+    assert executions == 36
+    assert strategy.exhausted
+    assert strategy.complete
+    assert strategy.covered() == (
+        "all schedules up to the order of independent operations (36 executions),"
+        " at up to 6 scheduling points"
+    )
+    strategy.restart()
+    assert not strategy.exhausted
