@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from bohrbug.api import explore
 from bohrbug.exploration.options import ExploreOptions
@@ -26,7 +24,6 @@ UNRELATED = (
     "# a comment",
     "time.sleep(0)",
 )
-unrelated = st.lists(st.sampled_from(UNRELATED), max_size=3)
 
 PLACES = 8
 """Where something unrelated may stand in :func:`program`."""
@@ -35,8 +32,6 @@ FAILING = (
     ("value = shared.value", "shared.value = value + 1", "assert shared.value == 2"),
     ("if shared.free:", "    shared.free = False; shared.taken += 1", "assert shared.taken == 1"),
 )
-
-_numbers = itertools.count()
 
 
 def program(core: tuple[str, str, str], put_in: list[list[str]]) -> str:
@@ -79,23 +74,15 @@ def loaded(path: Path, source: str) -> Callable[[], object]:
 
 
 @pytest.mark.slow
-@given(
-    st.sampled_from(FAILING),
-    st.lists(unrelated, min_size=PLACES, max_size=PLACES),
-    st.lists(unrelated, min_size=PLACES, max_size=PLACES),
-)
-@settings(
-    max_examples=40,
-    deadline=None,
-    # While it makes examples smaller hypothesis traces the program itself.
-    phases=(Phase.generate,),
-    suppress_health_check=list(HealthCheck),
-)
-def test_unrelated_edits_keep_a_failure(
-    tmp_path: Path, core: tuple[str, str, str], before: list[list[str]], after: list[list[str]]
-) -> None:
-    folder = tmp_path / str(next(_numbers))
-    folder.mkdir()
+@pytest.mark.parametrize("seed", range(16))
+def test_unrelated_edits_keep_a_failure(tmp_path: Path, seed: int) -> None:
+    # Not hypothesis, which runs each example among its own frames and traces some of them.
+    random = Random(seed)
+    core = random.choice(FAILING)
+    before = [random.choices(UNRELATED, k=random.randrange(3)) for _ in range(PLACES)]
+    after = list(before)
+    after[random.randrange(PLACES)] = random.choices(UNRELATED, k=random.randrange(1, 4))
+    folder = tmp_path
     source = folder / "program.py"
     options = {"strategy": "ipb", "scope": ("+edited_program",)}
     result = explore(loaded(source, program(core, before)), **options)  # type: ignore[arg-type]

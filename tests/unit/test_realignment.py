@@ -220,7 +220,7 @@ def test_functions_inside_a_renamed_one_are_renamed_with_it() -> None:
 
 
 names = st.sampled_from(["a", "b", "c", "d"])
-lines = st.lists(st.builds("{} = {}".format, names, names), max_size=12)
+lines = st.lists(st.builds("{} = {}".format, names, names), max_size=12, unique=True)
 
 
 @given(lines, st.data())

@@ -130,8 +130,8 @@ def align_file(old: FileText, new: FileText) -> FileAlignment:
     """Find the recorded lines of a file again.
 
     Functions are found by their names, then by what they are like, so that one that was moved or
-    renamed is still itself; within a function the longest common subsequence of its
-    lines counts.  What is left is looked for in the whole file.
+    renamed is still itself; within a function the longest stretches of equal lines
+    count.  What is left is looked for in the whole file.
 
     Parameters:
         old: the recorded lines.
