@@ -198,7 +198,11 @@ class _Replays:
             for key, text in zip(reproduction.points, reproduction.failure.accesses, strict=False)
         )
         failure = replace(
-            recorded, outcome=replayed.trace.outcome, trace=replayed.trace, accesses=texts
+            recorded,
+            outcome=replayed.trace.outcome,
+            trace=replayed.trace,
+            points=tuple(reproduction.points),
+            accesses=texts,
         )
         marks = marks_of(recorded.trace, alignment)
         misfits = misfits_of(
