@@ -13,7 +13,7 @@ from typing import Any, ParamSpec
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
-from bohrbug.exploration.reproduction import DIRECTORY, Reproduction
+from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.runtime.threads.control import controlled
 
@@ -92,13 +92,7 @@ def write_reproduction(
     directory: Path = DIRECTORY,
 ) -> None:
     """Write the reproduction file of a failure and note its path there."""
-    Reproduction(
-        target,
-        explorer.result.test,
-        explorer.options,
-        list(failure.points),
-        failure,
-    ).write(directory)
+    reproduction_of(failure, target, explorer.result.test, explorer.options).write(directory)
 
 
 def explored(

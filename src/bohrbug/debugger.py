@@ -65,12 +65,16 @@ class ReplayDebugger:
         around: Callable[[], AbstractContextManager[object]] = nullcontext,
         say: Callable[[str], object] = print,
     ) -> None:
-        self._stop_at = failure.essential[-1] if failure.essential else None
-        self._trace = failure.trace
+        self.follow(failure)
         self._prompt = _Prompt(around)
         self._around = around
         self._say = say
         self.quit = False
+
+    def follow(self, failure: Failure) -> None:
+        """From now on this failure is replayed."""
+        self._stop_at = failure.essential[-1] if failure.essential else None
+        self._trace = failure.trace
 
     def before_step(self, execution: Execution, step: int) -> None:
         """Called before every step once there are several tasks."""

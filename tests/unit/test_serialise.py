@@ -32,8 +32,10 @@ from bohrbug.model.outcome import (
     Uncontrolled,
 )
 from bohrbug.model.plan import (
+    Aligned,
     Constraint,
     Event,
+    Mark,
     NonPreemptive,
     PartialOrder,
     Plan,
@@ -112,7 +114,21 @@ events = st.builds(
     st.integers(1, 9),
 )
 constraints = st.lists(st.builds(Constraint, st.none() | events, events, st.booleans())).map(tuple)
+sites = st.none() | st.sampled_from([SITE, OTHER])
+marks = st.builds(
+    Mark, st.sampled_from(["0", "0.1"]), st.sampled_from(["read", "begin"]), sites, st.booleans()
+)
 policies = st.one_of(
+    st.builds(
+        Aligned,
+        st.lists(marks).map(tuple),
+        st.lists(st.tuples(st.sampled_from(["0.1", "0.2"]), sites)).map(tuple),
+        st.lists(
+            st.tuples(st.sampled_from(["0", "0.1"]), st.lists(st.integers(0, 9)).map(tuple))
+        ).map(tuple),
+        st.integers(1, 99),
+        st.booleans(),
+    ),
     st.builds(PartialOrder, st.integers(), points),
     st.builds(WeightedRandom, st.integers(), weights, points, points),
     st.builds(ReadsFrom, st.integers(), constraints, points),

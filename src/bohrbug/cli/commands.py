@@ -45,15 +45,20 @@ from bohrbug.cli.native import (
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.debugger import ReplayDebugger
 from bohrbug.exploration.native import KIND as NATIVE
+from bohrbug.exploration.program_text import show_as_recorded
 from bohrbug.exploration.replaying import Replay, replay
 from bohrbug.exploration.reproduction import (
     DIRECTORY,
     Reproduction,
     ReproductionError,
     read_reproduction,
+    reproduction_of,
 )
+from bohrbug.exploration.result import Failure
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
+from bohrbug.report.replayed import failure_replayed, replay_words
+from bohrbug.report.sources import display_path
 from bohrbug.report.text import render_failure
 from bohrbug.report.wording import plural
 
@@ -183,22 +188,46 @@ def explorations() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
 @click.option("--times", type=click.IntRange(1), default=1, help="Replay so many times.")
+@click.option(
+    "--update",
+    is_flag=True,
+    help="If the program was edited and still fails alike, write the new schedule over FILE.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show what the test prints.")
-def replay_command(file: Path, with_pdb: bool, times: int, verbose: bool) -> None:
+def replay_command(file: Path, with_pdb: bool, times: int, update: bool, verbose: bool) -> None:
     """Replay the failure in a reproduction FILE.
+
+    If the program was edited since, the recorded steps are looked for in the program of today
+    and followed as far as they are still there.
 
     With --pdb the replay stops at the last preemption that matters, and where the exception
     leaves its task.
     """
     reproduction = _reproduction(file)
     if reproduction.target.get("kind") == "pytest":
-        leave(_replay_with_pytest(file, reproduction, with_pdb, times, verbose))
-    if reproduction.target.get("kind") == NATIVE:
-        replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
-        if replayed.reproduced:
-            _show_replayed(reproduction, printed)
-        click.echo(replay_words(reproduction, replayed))
-        leave(replay_exit_code(replayed))
+        replayed = _replayed_with_pytest(file, reproduction, with_pdb, times, verbose)
+    elif reproduction.target.get("kind") == NATIVE:
+        replayed = _replayed_native(reproduction, with_pdb, times, verbose)
+    else:
+        replayed = _replayed(reproduction, with_pdb, times, update, verbose)
+    if update:
+        click.echo(_update(file, reproduction, replayed))
+    leave(replay_exit_code(replayed))
+
+
+def _replayed_native(
+    reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
+) -> Replay:
+    replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
+    if replayed.reproduced:
+        _show_replayed(reproduction.failure, reproduction.test, printed)
+    click.echo(replay_words(reproduction, replayed))
+    return replayed
+
+
+def _replayed(
+    reproduction: Reproduction, with_pdb: bool, times: int, update: bool, verbose: bool
+) -> Replay:
     try:
         test = program_of(reproduction.target)
     except ProgramError as error:
@@ -211,28 +240,29 @@ def replay_command(file: Path, with_pdb: bool, times: int, verbose: bool) -> Non
         if debugger is not None:
             debugger.close()
     if replayed.reproduced and not with_pdb:
-        _show_replayed(reproduction, output.text)
-    click.echo(replay_words(reproduction, replayed))
-    leave(replay_exit_code(replayed))
+        _show_replayed(failure_replayed(reproduction, replayed), reproduction.test, output.text)
+    click.echo(replay_words(reproduction, replayed, update))
+    return replayed
 
 
-def replay_words(reproduction: Reproduction, replayed: Replay) -> str:
-    """One line, or two, about what a replay gave."""
-    plural = "replay" if replayed.times == 1 else "replays"
-    outcome = reproduction.failure.outcome if replayed.reproduced else replayed.trace.outcome
-    message = outcome.message or outcome.kind.value
-    words = f"reproduced in {replayed.reproduced:,} of {replayed.times:,} {plural}: {message}"
-    if replayed.difference is not None:
-        words += f"\nthe first replay that differs: {replayed.difference}"
-    return words
+def _update(file: Path, reproduction: Reproduction, replayed: Replay) -> str:
+    """Write what was found in an edited program over the file; what to say about it."""
+    edit = replayed.edit
+    if edit is None:
+        return f"{file} is as it was: its own schedule was followed"
+    if edit.failure is None or replayed.reproduced != replayed.times:
+        return f"{file} is as it was: the failure was not found in the edited program"
+    reproduction_of(
+        edit.failure, reproduction.target, reproduction.test, reproduction.options
+    ).write_to(file)
+    return f"wrote the schedule of the edited program over {file}"
 
 
 def replay_exit_code(replayed: Replay) -> int:
     """1: reproduced each time; 0: it passes now; 3: something else."""
     if replayed.reproduced == replayed.times:
         return FOUND
-    passes = not replayed.reproduced and not replayed.trace.outcome.is_failure
-    return NOTHING_FOUND if passes and replayed.trace.divergence is None else INCONCLUSIVE
+    return NOTHING_FOUND if replayed.passes else INCONCLUSIVE
 
 
 def _reproduction(file: Path) -> Reproduction:
@@ -242,9 +272,9 @@ def _reproduction(file: Path) -> Reproduction:
         usage_error(str(error))
 
 
-def _show_replayed(reproduction: Reproduction, printed: str) -> None:
+def _show_replayed(failure: Failure, test: str, printed: str) -> None:
     console = Console()
-    render_failure(reproduction.failure, console, test=reproduction.test)
+    render_failure(failure, console, test=test)
     if printed.strip():
         console.print("\nPrinted by the failing execution", style="bold")
         for text in printed.rstrip().splitlines():
@@ -252,9 +282,9 @@ def _show_replayed(reproduction: Reproduction, printed: str) -> None:
     console.print()
 
 
-def _replay_with_pytest(
+def _replayed_with_pytest(
     file: Path, reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
-) -> int:
+) -> Replay:
     # Not needed for anything else.
     import pytest
 
@@ -285,8 +315,9 @@ def _replay_with_pytest(
     recorder = Recorder()
     code = pytest.main(arguments, plugins=[recorder])
     if recorder.last is None:
-        return USAGE if code else NOTHING_FOUND
-    return replay_exit_code(recorder.last)
+        # The test was not run: pytest has said why.
+        leave(USAGE if code else NOTHING_FOUND)
+    return recorder.last
 
 
 @main.command(epilog=EXIT_CODES)
@@ -295,6 +326,7 @@ def _replay_with_pytest(
 def explain(file: Path, full: bool) -> None:
     """Print the report of the failure in a reproduction FILE, without executing anything."""
     reproduction = _reproduction(file)
+    edited = show_as_recorded(reproduction.texts)
     render_failure(
         reproduction.failure,
         Console(),
@@ -302,3 +334,6 @@ def explain(file: Path, full: bool) -> None:
         test=reproduction.test,
         full=full,
     )
+    if edited:
+        names = ", ".join(display_path(name) for name in edited)
+        click.echo(f"\nEdited since, and shown as recorded: {names}")

@@ -11,6 +11,7 @@ from bohrbug.exploration.minimisation.causes import Budget, find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.program_text import PointText, texts_of_points
 from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.exploration.subject import with_both_stacks
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
@@ -245,6 +246,7 @@ class Findings:
             confirmed=confirmed,
             early_timeouts=early_timeouts(trace),
             points=tuple(self._runtime.point_keys()),
+            accesses=accesses_of(self._runtime),
         )
 
     def _minimise(self, failure: Failure) -> None:
@@ -288,6 +290,13 @@ class Findings:
             if trace.outcome.signature() != failure.outcome.signature():
                 continue
             failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL
+
+
+def accesses_of(runtime: Runtime) -> tuple[PointText, ...]:
+    """What the data accesses that are scheduling points now look like in the source."""
+    if not isinstance(runtime, ThreadsRuntime):
+        return ()
+    return texts_of_points(runtime.point_keys(), runtime.points)
 
 
 def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:

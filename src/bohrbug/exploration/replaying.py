@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bohrbug.exploration.findings import replace_outcome
+from bohrbug.exploration.findings import CONFIRMATIONS, LONG, accesses_of, replace_outcome
+from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
+from bohrbug.exploration.misfits import Misfits, misfits_of
+from bohrbug.exploration.program_text import PointText, current_text
+from bohrbug.exploration.realignment import (
+    Alignment,
+    align,
+    align_points,
+    is_same_failure,
+    marks_of,
+    variants,
+)
 from bohrbug.exploration.reproduction import Reproduction
-from bohrbug.exploration.result import Failure
+from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.exploration.subject import ThreadExplainer, threads_subject
-from bohrbug.model.outcome import Outcome
-from bohrbug.model.plan import Plan
+from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.plan import Aligned, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import Level, PlaceKey, ThreadsRuntime, place_key
 from bohrbug.runtime.threads.task import Task
 
 
@@ -33,6 +46,28 @@ class Debugger(Protocol):
         """An exception left a task."""
         ...
 
+    def follow(self, failure: Failure) -> None:
+        """From now on it is this failure that is replayed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a replay found in a program that was edited since its failure was recorded.
+
+    Parameters:
+        files: those that were edited where something was recorded.
+        misfits: what does not fit any more.
+        failure: the recorded failure in the program of today, confirmed and minimised;
+            ``None`` if it did not happen again.
+        aligned: the plan of the file did not hold any more.
+    """
+
+    files: tuple[str, ...]
+    misfits: Misfits
+    failure: Failure | None = None
+    aligned: bool = True
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
@@ -43,12 +78,24 @@ class Replay:
         reproduced: how many of ``times`` failed as in the file.
         times: replays made.
         difference: where the first differing replay parts from the file, for people.
+        edit: what became of the failure if the program was edited; where the plan of the file
+            does not hold any more, ``trace`` and ``reproduced`` are of what could be followed.
     """
 
     trace: Trace
     reproduced: int
     times: int
     difference: str | None
+    edit: Edit | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether the test passes now under the schedule of the file."""
+        if self.reproduced or self.trace.outcome.is_failure:
+            return False
+        if self.edit is not None:
+            return self.trace.outcome.kind is OutcomeKind.PASSED
+        return self.trace.divergence is None
 
 
 def replay(
@@ -57,10 +104,12 @@ def replay(
     times: int = 1,
     debugger: Debugger | None = None,
 ) -> Replay:
-    """Replay a reproduction.
+    """Replay a reproduction, as far as that is possible if the program was edited.
 
     One execution without preemptions goes first, as in the exploration: it finds
-    the functions whose data accesses have to be seen.
+    the functions whose data accesses have to be seen.  The plan of the file is
+    followed strictly; if that does not give the failure and the program was edited, its steps
+    are looked for in the program of today, and followed leniently.
 
     Parameters:
         reproduction: from the file.
@@ -68,43 +117,220 @@ def replay(
         times: how often to replay.
         debugger: looks into the replays.
     """
-    options = reproduction.options
-
-    def test() -> None:
-        random.seed(0)
-        function()
-
-    watched = _Watched(debugger)
-    runtime = threads_subject(
-        test,
-        options.settings(),
-        Level(options.level),
-        Scope(options.scope),
-        options.invariant if debugger is None else watched.before_step,
-        watched,
-    )
     state = random.getstate()
-    reproduced = 0
-    difference = None
-    expected = reproduction.failure
     try:
+        alignment = align(reproduction.texts, current_text)
+        edited = bool(alignment.changed)
+        replays = _Replays(reproduction, function)
+        # What is looked into is only what fails as in the file.
+        replayed = replays.strict(times, None if edited else debugger)
+        if not edited:
+            return replayed
+        if replayed.reproduced < times:
+            return replays.aligned(alignment, times, debugger)
+        if debugger is not None:
+            replayed = replays.strict(times, debugger)
+        return replays.as_it_is_now(replayed, alignment)
+    finally:
+        random.setstate(state)
+
+
+class _Replays:
+    """Replays one reproduction in one way and another.
+
+    Parameters:
+        reproduction: from the file.
+        function: the test.
+    """
+
+    def __init__(self, reproduction: Reproduction, function: Callable[[], object]) -> None:
+        self._reproduction = reproduction
+        self._function = function
+        # All data accesses that the program has now, once it was executed.
+        self._places: list[Place] = []
+
+    @contextmanager
+    def _runtime(
+        self, points: Sequence[PlaceKey], debugger: Debugger | None
+    ) -> Generator[tuple[ThreadsRuntime, _Watched]]:
+        """A runtime on which these data accesses are scheduling points."""
+        options = self._reproduction.options
+        function = self._function
+
+        def test() -> None:
+            random.seed(0)
+            function()
+
+        watched = _Watched(debugger)
+        runtime = threads_subject(
+            test,
+            options.settings(),
+            Level(options.level),
+            Scope(options.scope),
+            options.invariant if debugger is None else watched.before_step,
+            watched,
+        )
         with runtime:
-            if reproduction.points:
-                runtime.want_points(reproduction.points)
+            if points:
+                runtime.want_points(points)
                 for _ in range(2):
                     runtime.execute(Plan())
                 runtime.keep_only_wanted_points()
+                self._places = list(runtime.known_places())
+            yield runtime, watched
+
+    def strict(self, times: int, debugger: Debugger | None) -> Replay:
+        """Follow the plan of the file."""
+        expected = self._reproduction.failure
+        with self._runtime(self._reproduction.points, debugger) as (runtime, watched):
             watched.active = True
-            for _ in range(times):
-                trace = _replayed(runtime, expected)
-                same = trace.outcome.signature() == expected.outcome.signature()
-                if same and trace.divergence is None:
-                    reproduced += 1
-                elif difference is None:
-                    difference = difference_between(expected.trace, trace)
-    finally:
-        random.setstate(state)
+            return _repeated(runtime, expected, times)
+
+    # -- edited programs ---------------------------------------------------------
+
+    def as_it_is_now(self, replayed: Replay, alignment: Alignment) -> Replay:
+        """The plan of the file still holds; but what it does reads differently now."""
+        reproduction = self._reproduction
+        recorded = reproduction.failure
+        now = {place_key(place): PointText.of(place) for place in self._places_recorded()}
+        texts = tuple(
+            now.get(key, text)
+            for key, text in zip(reproduction.points, reproduction.failure.accesses, strict=False)
+        )
+        failure = replace(
+            recorded,
+            outcome=replayed.trace.outcome,
+            trace=replayed.trace,
+            points=tuple(reproduction.points),
+            accesses=texts,
+        )
+        marks = marks_of(recorded.trace, alignment)
+        misfits = misfits_of(
+            recorded.trace, marks, marks.policy, replayed.trace, alignment, reproduction.texts, []
+        )
+        return replace(replayed, edit=Edit(alignment.changed, misfits, failure, aligned=False))
+
+    def aligned(self, alignment: Alignment, times: int, debugger: Debugger | None) -> Replay:
+        """Follow the steps of the file as far as they are still there.
+
+        Parameters:
+            alignment: where the recorded lines are now.
+            times: how often to replay what was found.
+            debugger: looks into these replays.
+        """
+        reproduction = self._reproduction
+        recorded = reproduction.failure
+        points, gone = self._points(alignment)
+        marks = marks_of(recorded.trace, alignment)
+
+        def misfits(policy: Aligned, trace: Trace) -> Misfits:
+            return misfits_of(
+                recorded.trace, marks, policy, trace, alignment, reproduction.texts, gone
+            )
+
+        tried: list[tuple[Trace, Misfits]] = []
+        with self._runtime(points, debugger) as (runtime, watched):
+            for policy in variants(marks):
+                trace = _executed(runtime, recorded, Plan((), policy))
+                if is_same_failure(recorded.outcome, trace.outcome, alignment):
+                    failure = _confirmed(runtime, recorded, trace)
+                    if failure is not None:
+                        edit = Edit(alignment.changed, misfits(policy, trace), failure)
+                        if debugger is not None:
+                            debugger.follow(failure)
+                        watched.active = True
+                        return replace(_repeated(runtime, failure, times), edit=edit)
+                tried.append((trace, misfits(policy, trace)))
+        # A failure of another kind tells more than that it passes.
+        trace, best = max(tried, key=lambda each: (each[0].outcome.is_failure, each[1].followed))
+        return Replay(trace, 0, times, None, Edit(alignment.changed, best))
+
+    def _points(
+        self, alignment: Alignment
+    ) -> tuple[list[PlaceKey], list[tuple[PlaceKey, PointText]]]:
+        reproduction = self._reproduction
+        if not reproduction.failure.accesses:
+            return reproduction.points, []
+        candidates = {place_key(place): PointText.of(place) for place in self._places_recorded()}
+        return align_points(
+            reproduction.points, reproduction.failure.accesses, candidates, alignment
+        )
+
+    def _places_recorded(self) -> list[Place]:
+        """The data accesses in the files in which some were scheduling points."""
+        files = {key[0] for key in self._reproduction.points}
+        return [place for place in self._places if place[0].co_filename in files]
+
+
+def _repeated(runtime: ThreadsRuntime, expected: Failure, times: int) -> Replay:
+    reproduced = 0
+    difference = None
+    for _ in range(times):
+        trace = _executed(runtime, expected, expected.plan)
+        same = trace.outcome.signature() == expected.outcome.signature()
+        if same and trace.divergence is None:
+            reproduced += 1
+        elif difference is None:
+            difference = difference_between(expected.trace, trace)
     return Replay(trace, reproduced, times, difference)
+
+
+def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Failure | None:
+    """The failure of an execution if its plan gives it again and again; minimised.
+
+    Parameters:
+        runtime: to execute on.
+        recorded: the failure in the file.
+        found: the execution that failed in the same way.
+    """
+    signature = found.outcome.signature()
+
+    def reproduces(plan: Plan) -> bool:
+        trace = _executed(runtime, recorded, plan)
+        return trace.outcome.signature() == signature and trace.divergence is None
+
+    def execute(plan: Plan) -> Trace:
+        return _executed(runtime, recorded, plan)
+
+    def strict(trace: Trace) -> Plan:
+        return Plan(tuple(trace.choices))
+
+    if not all(reproduces(strict(found)) for _ in range(CONFIRMATIONS)):
+        return None
+    smallest = found
+    if recorded.outcome.race is None and len(found) <= LONG:
+        smallest = minimise(found, execute)
+        if not reproduces(strict(smallest)):
+            smallest = found
+    plan = strict(smallest)
+    # From here on the strict plan counts, not the lenient one that led to it.
+    smallest.plan = plan
+    failure = Failure(
+        smallest.outcome,
+        smallest,
+        plan,
+        recorded.strategy,
+        recorded.execution,
+        recorded.found_preemptions,
+        essential=tuple(smallest.preemptions()),
+        confirmed=CONFIRMATIONS,
+        early_timeouts=early_timeouts(smallest),
+        points=tuple(runtime.point_keys()),
+        accesses=accesses_of(runtime),
+    )
+    if recorded.interpreter is not Interpreter.UNKNOWN:
+        failure.interpreter = _interpreter(runtime, failure)
+    return failure
+
+
+def _interpreter(runtime: ThreadsRuntime, failure: Failure) -> Interpreter:
+    """Which builds of Python a failure can happen on."""
+    if runtime.settings.gil:
+        return Interpreter.GIL
+    trace, beyond = runtime.preemptions_beyond_gil(failure.plan, failure.points)
+    if trace.outcome.signature() != failure.outcome.signature():
+        return Interpreter.UNKNOWN
+    return Interpreter.FREE_THREADED if beyond else Interpreter.GIL
 
 
 class _Watched(ThreadExplainer):
@@ -127,14 +353,17 @@ class _Watched(ThreadExplainer):
         return super().exception(execution, task, error)
 
 
-def _replayed(runtime: ThreadsRuntime, expected: Failure) -> Trace:
+def _executed(runtime: ThreadsRuntime, expected: Failure, plan: Plan) -> Trace:
     """One replay; a data race that was reported as a failure has to be looked for."""
     race = expected.outcome.race
     if race is None:
-        return runtime.execute(expected.plan, learn=False).trace
-    trace = runtime.execute(expected.plan, learn=False, watch=True).trace
-    if not trace.outcome.is_failure and any(r.label == race.label for r in trace.races):
-        return replace_outcome(trace, expected.outcome)
+        return runtime.execute(plan, learn=False).trace
+    trace = runtime.execute(plan, learn=False, watch=True).trace
+    if not trace.outcome.is_failure:
+        for found in trace.races:
+            if found.label == race.label:
+                outcome = replace(expected.outcome, race=found, stack=found.second.stack)
+                return replace_outcome(trace, outcome)
     return trace
 
 

@@ -6,13 +6,23 @@ import hashlib
 import json
 import platform
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.program_text import (
+    FileText,
+    PointText,
+    recorded_text,
+    sites_of,
+    text_from_json,
+    text_to_json,
+)
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.cause_json import cause_from_json, cause_to_json
+from bohrbug.model.json_checks import a_count, a_list, a_row, a_string, an_object
+from bohrbug.model.operation import Site
 from bohrbug.model.serialise import plan_from_json, plan_to_json, trace_from_json, trace_to_json
 
 FORMAT = "bohrbug-reproduction"
@@ -37,6 +47,8 @@ class Reproduction:
         points: the data accesses that were scheduling points.
         failure: the failure.
         python: version of the interpreter.
+        texts: the text of the program where something was recorded, by file name; empty
+            in files that do not tell.
     """
 
     target: dict[str, Any]
@@ -45,6 +57,7 @@ class Reproduction:
     points: list[Any]
     failure: Failure
     python: str = field(default_factory=platform.python_version)
+    texts: dict[str, FileText] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The file's content."""
@@ -59,23 +72,52 @@ class Reproduction:
             "test": self.test,
             "options": options,
             "points": self.points,
+            "texts": {name: text_to_json(text) for name, text in self.texts.items()},
             **failure_to_json(failure),
         }
 
     def write(self, directory: Path = DIRECTORY) -> Path:
         """Write the file under a name made of test and schedule, and return its path."""
         directory.mkdir(parents=True, exist_ok=True)
-        content = json.dumps(self.to_json(), indent=1, ensure_ascii=False)
         digest = hashlib.sha256(
             json.dumps(plan_to_json(self.failure.plan), sort_keys=True).encode()
         ).hexdigest()[:8]
         stem = re.sub(r"[^\w.-]+", "-", self.test).strip("-.")[-80:] or "test"
-        path = directory / f"{stem}-{digest}.json"
+        return self.write_to(directory / f"{stem}-{digest}.json")
+
+    def write_to(self, path: Path) -> Path:
+        """Write the file, in place of the one there may be, and return its path."""
+        content = json.dumps(self.to_json(), indent=1, ensure_ascii=False)
         partial = path.with_suffix(".partial")
         partial.write_text(content, encoding="utf-8")
         partial.replace(path)
         self.failure.reproduction = path
         return path
+
+
+def reproduction_of(
+    failure: Failure, target: dict[str, Any], test: str, options: ExploreOptions
+) -> Reproduction:
+    """What is to be written of a failure.
+
+    Parameters:
+        failure: of the program as it is now.
+        target: how to find the test again, see :class:`Reproduction`.
+        test: the name of the test.
+        options: of the exploration.
+    """
+    of_points = [
+        Site(filename, text.line, function, text.column)
+        for (filename, function, *_), text in zip(failure.points, failure.accesses, strict=False)
+    ]
+    return Reproduction(
+        target,
+        test,
+        options,
+        list(failure.points),
+        failure,
+        texts=recorded_text([*sites_of(failure.trace), *of_points]),
+    )
 
 
 def failure_to_json(failure: Failure) -> dict[str, Any]:
@@ -89,6 +131,7 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
         "confirmed": failure.confirmed,
         "interpreter": failure.interpreter.value,
         "cause": cause_to_json(failure.cause),
+        "accesses": [list(astuple(access)) for access in failure.accesses],
         "plan": plan_to_json(failure.plan),
         "trace": trace_to_json(failure.trace),
     }
@@ -113,6 +156,10 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
         Interpreter(data["interpreter"]),
         tuple(data["early_timeouts"]),
         cause=cause_from_json(data.get("cause")),
+        accesses=tuple(
+            PointText(*a_row(row, "accesses", a_count, a_count, a_string, a_string))
+            for row in a_list(data.get("accesses", []), "accesses")
+        ),
     )
 
 
@@ -147,13 +194,18 @@ def read_reproduction(path: Path) -> Reproduction:
     try:
         failure = failure_from_json(data)
         failure.reproduction = path
+        points = [tuple(point) for point in data["points"]]
+        if failure.accesses and len(failure.accesses) != len(points):
+            raise ValueError(f"{len(failure.accesses)} accesses for {len(points)} points")
+        texts = an_object(data.get("texts", {}), "texts")
         return Reproduction(
             data["target"],
             data["test"],
             options_from_json(data["options"]),
-            [tuple(point) for point in data["points"]],
+            points,
             failure,
             data["python"],
+            {name: text_from_json(text) for name, text in texts.items()},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ReproductionError(f"{path} is damaged: {type(error).__name__}: {error}") from error

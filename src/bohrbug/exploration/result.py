@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 
 from bohrbug.exploration.prediction import Prediction
+from bohrbug.exploration.program_text import PointText
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.cause import Cause
 from bohrbug.model.outcome import Outcome, Race
@@ -46,6 +47,7 @@ class Failure:
         occurrences: executions of the exploration that failed in the same way.
         points: the data accesses that were scheduling points, each with file
             name, function, its first line, and offset in bytes.
+        accesses: what each of these looks like in the source.
         reproduction: the file that replays it, once written.
         cause: the orderings that make the test fail, if they were looked for and found.
     """
@@ -62,6 +64,7 @@ class Failure:
     early_timeouts: tuple[int, ...] = ()
     occurrences: int = 1
     points: tuple[tuple[str, str, int, int], ...] = ()
+    accesses: tuple[PointText, ...] = ()
     reproduction: Path | None = None
     cause: Cause | None = None
 

@@ -202,6 +202,47 @@ class Sleeping:
     first: TaskId | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One step of a recorded execution, as it is to be found in the program of today.
+
+    Parameters:
+        task: who did it, by its id in the recorded execution.
+        kind: the name of the kind of operation.
+        site: where it stands now; ``None`` where no place is known, so that any is taken
+            for it.  Function and column are told for people and do not count.
+        fired: it ended because its timeout fired.
+    """
+
+    task: TaskId
+    kind: str
+    site: Site | None
+    fired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """Follow the steps of an execution of another version of the program, as far as it can be done.
+
+    Lenient: an operation that no mark stands for was put in, a mark that no operation
+    comes for was taken out.  What comes after the last mark is non-preemptive.
+
+    Parameters:
+        marks: the recorded steps in their order, data choices left out.
+        tasks: the recorded tasks in the order of their creation, each with the place that
+            started it, as it is now; the root is left out.
+        values: for each recorded task the values of its data choices in order.
+        window: how many marks of a task are looked at for its next operation, at least 1.
+        eager: what was put in runs on without a switch; else when its task's next mark is due.
+    """
+
+    marks: tuple[Mark, ...]
+    tasks: tuple[tuple[TaskId, Site | None], ...] = ()
+    values: tuple[tuple[TaskId, tuple[int, ...]], ...] = ()
+    window: int = 64
+    eager: bool = True
+
+
 Policy = (
     NonPreemptive
     | UniformRandom
@@ -212,6 +253,7 @@ Policy = (
     | WeightedRandom
     | ReadsFrom
     | Sleeping
+    | Aligned
 )
 
 

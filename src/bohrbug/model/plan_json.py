@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from bohrbug.model.cause_json import orderings_from_json, orderings_to_json
 from bohrbug.model.json_checks import (
     VERSION,
@@ -25,8 +28,10 @@ from bohrbug.model.json_checks import (
 )
 from bohrbug.model.operation import Site
 from bohrbug.model.plan import (
+    Aligned,
     Constraint,
     Event,
+    Mark,
     NonPreemptive,
     Ordered,
     PartialOrder,
@@ -100,6 +105,21 @@ def _policy_to_json(policy: Policy) -> Json:
                 ],
                 "points": _points_to_json(points),
             }
+        case Aligned(marks, tasks, values, window, eager):
+            return {
+                "name": "aligned",
+                "marks": [
+                    [mark.task, mark.kind, _site_to_json(mark.site), mark.fired] for mark in marks
+                ],
+                "tasks": [[task, _site_to_json(site)] for task, site in tasks],
+                "values": [[task, list(made)] for task, made in values],
+                "window": window,
+                "eager": eager,
+            }
+
+
+def _site_to_json(site: Site | None) -> Json:
+    return None if site is None else list(site)
 
 
 def _points_to_json(points: frozenset[Point] | None) -> Json:
@@ -112,8 +132,13 @@ def _points_to_json(points: frozenset[Point] | None) -> Json:
 
 
 def _event_to_json(event: Event) -> Json:
-    site = None if event.site is None else list(event.site)
-    return [event.task, event.kind, event.resource, site, event.occurrence]
+    return [
+        event.task,
+        event.kind,
+        event.resource,
+        _site_to_json(event.site),
+        event.occurrence,
+    ]
 
 
 def _site(data: Json, where: str) -> Site:
@@ -129,10 +154,34 @@ def _points(data: Json, where: str) -> frozenset[Point]:
 
 
 def _event(data: Json, where: str) -> Event:
-    def site(value: Json, where: str) -> Site | None:
-        return optional(value, where, _site)
+    return Event(*a_row(data, where, a_string, a_string, a_string, _site_if_known, an_int))
 
-    return Event(*a_row(data, where, a_string, a_string, a_string, site, an_int))
+
+def _site_if_known(data: Json, where: str) -> Site | None:
+    return optional(data, where, _site)
+
+
+def _values(data: Json, where: str) -> tuple[int, ...]:
+    return tuple(a_count(value, where) for value in a_list(data, where))
+
+
+def _aligned(policy: dict[str, Json], where: str) -> Aligned:
+    def rows(name: str, *checks: Callable[[Json, str], Any]) -> list[list[Any]]:
+        within = f"{where} {name}"
+        return [
+            a_row(row, within, *checks) for row in a_list(field_of(policy, name, where), within)
+        ]
+
+    window = an_int(field_of(policy, "window", where), f"{where} window")
+    if window < 1:
+        raise FileFormatError(f"{where} window: {window} is less than 1")
+    return Aligned(
+        tuple(Mark(*row) for row in rows("marks", a_string, a_string, _site_if_known, a_bool)),
+        tuple((task, site) for task, site in rows("tasks", a_string, _site_if_known)),
+        tuple((task, made) for task, made in rows("values", a_string, _values)),
+        window,
+        a_bool(field_of(policy, "eager", where), f"{where} eager"),
+    )
 
 
 def _constraint(data: Json, where: str) -> Constraint:
@@ -147,7 +196,7 @@ def _segment(data: Json) -> tuple[str, int]:
     return task, steps
 
 
-def _values(data: Json) -> tuple[str, tuple[int, ...]]:
+def _values_of_task(data: Json) -> tuple[str, tuple[int, ...]]:
     task, values = a_row(data, "values of a policy", a_string, a_list)
     return task, tuple(a_count(value, "values of a policy") for value in values)
 
@@ -185,7 +234,7 @@ def _policy_from_json(data: Json) -> Policy:
             return Ordered(
                 orderings_from_json(field_of(policy, "orderings", where)),
                 number("seed"),
-                tuple(_values(row) for row in values),
+                tuple(_values_of_task(row) for row in values),
             )
         case "sleeping":
             asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
@@ -211,6 +260,8 @@ def _policy_from_json(data: Json) -> Policy:
                 tuple(_constraint(each, f"{where} constraints") for each in constraints),
                 points("points"),
             )
+        case "aligned":
+            return _aligned(policy, where)
     raise FileFormatError(
         f"the policy {name!r} is not known to this Bohrbug; it may be of a newer one: upgrade"
     )

@@ -33,6 +33,7 @@ from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import memory_of, update_memory
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary, report_data
+from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
@@ -445,13 +446,11 @@ class _Protocol:
             if debugger is not None:
                 debugger.close()
         config.hook.pytest_bohrbug_replayed(replayed=replayed)
-        words = f"reproduced in {replayed.reproduced:,} of {replayed.times:,} replays"
-        if replayed.difference is not None:
-            words += f"\nthe first replay that differs: {replayed.difference}"
-        if not replayed.reproduced and not replayed.trace.outcome.is_failure:
-            self._finish(setup, None, {"plain": words})
+        words = replay_words(reproduction, replayed)
+        if replayed.passes:
+            self._finish(setup, None, {"replayed": words})
             return
-        failure = reproduction.failure
+        failure = failure_replayed(reproduction, replayed)
         if replayed.reproduced:
             text = f"{self._plugin.text_of(failure, self._item, None)}\n{words}\n"
         else:

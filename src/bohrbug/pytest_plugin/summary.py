@@ -56,9 +56,13 @@ class Summary:
     fixed: list[str] = field(default_factory=list)
     trouble: Counter[str] = field(default_factory=Counter)
     untimely: list[str] = field(default_factory=list)
+    replayed: list[str] = field(default_factory=list)
 
     def add(self, data: dict[str, Any]) -> None:
         """Take note of one report."""
+        if "replayed" in data:
+            self.replayed.extend(data["replayed"].splitlines())
+            return
         if "plain" in data:
             self.plain[data["plain"]] += 1
             return
@@ -76,9 +80,13 @@ class Summary:
 
     def write(self, reporter: pytest.TerminalReporter) -> None:
         """Print the section."""
-        if not self.tests and not self.plain:
+        if not self.tests and not self.plain and not self.replayed:
             return
         reporter.section("Bohrbug")
+        for line in self.replayed:
+            reporter.line(line)
+        if self.replayed and not self.tests:
+            return
         reporter.line(
             f"{plural(self.tests, 'test')} explored, {self.concurrent:,} of them with several "
             f"tasks: {plural(self.executions, 'execution')} in {seconds_in_words(self.seconds)}"

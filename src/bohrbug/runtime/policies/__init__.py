@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bohrbug.model.plan import (
+    Aligned,
     NonPreemptive,
     Ordered,
     PartialOrder,
@@ -16,6 +17,7 @@ from bohrbug.model.plan import (
     UniformRandom,
     WeightedRandom,
 )
+from bohrbug.runtime.policies.aligned import AlignedDecider
 from bohrbug.runtime.policies.basic import (
     NonPreemptiveDecider,
     PriorityDecider,
@@ -58,3 +60,5 @@ def decider_for(policy: Policy, effects: Sequence[Effect] = ()) -> Decider:
             return ReadsFromDecider(policy)
         case Sleeping():
             return SleepingDecider(policy, effects)
+        case Aligned():
+            return AlignedDecider(policy)

@@ -524,9 +524,13 @@ class ThreadsRuntime:
 
     def _add_wanted_points(self) -> None:
         self._with_points.clear()
-        for place in [*_places_of(self._rewriter), *hooks.CALLABLE_PLACES.values()]:
+        for place in self.known_places():
             if place_key(place) in self._wanted:
                 self.points.add(place)
+
+    def known_places(self) -> list[Place]:
+        """All data accesses of the functions that are rewritten so far."""
+        return [*_places_of(self._rewriter), *hooks.CALLABLE_PLACES.values()]
 
     def keep_only_wanted_points(self) -> None:
         """Forget scheduling points that were found on the way and are not in the file."""
