@@ -203,6 +203,8 @@ class _Replays:
             trace=replayed.trace,
             points=tuple(reproduction.points),
             accesses=texts,
+            # It names places of the program as it was.
+            cause=None,
         )
         marks = marks_of(recorded.trace, alignment)
         misfits = misfits_of(
