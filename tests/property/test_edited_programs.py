@@ -76,7 +76,7 @@ def loaded(path: Path, source: str) -> Callable[[], object]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_unrelated_edits_keep_a_failure(tmp_path: Path, seed: int) -> None:
-    # A fixed list of seeds: each example runs in the state in which the one before left the process.
+    # Fixed seeds: each example runs in the state in which the one before left the process.
     random = Random(seed)
     core = random.choice(FAILING)
     before = [random.choices(UNRELATED, k=random.randrange(3)) for _ in range(PLACES)]
