@@ -37,11 +37,11 @@ def test_the_replay_command_works_for_tests(folder: Folder) -> None:
     path = str(folder.reproduction())
     replayed = folder.bohrbug("replay", path)
     assert replayed.code == 1, replayed.out + replayed.err
-    assert "reproduced in 1 of 1 replays" in replayed.out
+    assert "reproduced in 1 of 1 replay" in replayed.out
     with_pdb = folder.bohrbug("replay", path, "--pdb", stdin="p value\nc\nc\n")
     assert "-> self.value = value + 1" in with_pdb.out, with_pdb.out
     assert "(bohrbug pdb) 0" in with_pdb.out
-    assert "reproduced in 1 of 1 replays" in with_pdb.out
+    assert "reproduced in 1 of 1 replay" in with_pdb.out
     explained = folder.bohrbug("explain", path)
     assert explained.code == 0
     assert "test_counter.py::test_add" in explained.out

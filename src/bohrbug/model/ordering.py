@@ -108,10 +108,11 @@ class Places:
     def where(self, operation: Operation) -> Site | ResourceId:
         """The site of an operation, or its resource if that is not known."""
         place = operation.place
-        if place is None:
-            return operation.resource
         if isinstance(place, Site):
             return place
+        if not isinstance(place, tuple):
+            # Unknown, or of another runtime, where looking it up takes long.
+            return operation.resource
         code, offset = place
         key = (id(code), offset)
         known = self._known.get(key)

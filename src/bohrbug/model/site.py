@@ -57,7 +57,7 @@ def span_of(place: Any) -> Span | None:
     Returns:
         ``None`` for other places, and where the interpreter has no columns.
     """
-    if place is None or isinstance(place, Site):
+    if isinstance(place, Site) or not isinstance(place, tuple):
         return None
     code, offset = place
     found = next(islice(code.co_positions(), max(offset, 0) // 2, None), None)
@@ -82,10 +82,11 @@ _points = _Points()
 def point_of(operation: Operation) -> Point:
     """What an operation is recognised by in another execution: its site, else its resource."""
     place = operation.place
-    if place is None:
-        return operation.resource
     if isinstance(place, Site):
         return place
+    if not isinstance(place, tuple):
+        # Unknown, or of another runtime, where looking it up takes long.
+        return operation.resource
     code, offset = place
     key = (id(code), offset)
     found = _points.get(key)
