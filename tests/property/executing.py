@@ -15,8 +15,10 @@ from typing import Any
 import bohrbug
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.happens_before import state_hashes
+from bohrbug.model.operation import Operation
 from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import trace_to_json
+from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -223,11 +225,33 @@ def program(threads: list[list[list[Any]]]) -> None:
             worker.join()
 
 
+def _operation(operation: Operation) -> tuple[str, str, str]:
+    return operation.kind.name, operation.resource, str(site_of(operation.place))
+
+
 def described(trace: Trace) -> dict[str, Any]:
     """All fields of a trace but the time it took, and its hashes."""
     hashes = state_hashes(trace)
     data = trace_to_json(trace)
     data["seconds"] = 0
+    # Python 3.11 may make a call in either of two instructions of the same site, so that
+    # operations are compared by their sites, and not as numbers into a table.
+    del data["operation_table"]
+    data["operations"] = [_operation(operation) for operation in trace.operations]
+    data["final_pending"] = {
+        task: _operation(operation) for task, operation in trace.final_pending.items()
+    }
+    data["races"] = [
+        (
+            race.label,
+            race.count,
+            _operation(race.first.operation),
+            _operation(race.second.operation),
+        )
+        for race in trace.races
+    ]
+    outcome = trace.outcome
+    data["outcome"] = [outcome.kind.value, outcome.message, outcome.task, outcome.cycle]
     data["hashes"] = hashes
     data["early timeouts"] = trace.early_timeouts
     data["gates"] = sorted(trace.gates.items())
