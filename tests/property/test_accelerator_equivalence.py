@@ -65,7 +65,7 @@ actions = st.tuples(st.sampled_from(sorted(ACTIONS)), st.integers(0, 3))
 requests = st.fixed_dictionaries(
     {
         "threads": st.lists(st.lists(actions, min_size=1, max_size=4), min_size=1, max_size=4),
-        "strategy": st.sampled_from(["ipb", "dfs", "pct", "random", "dpor"]),
+        "strategy": st.sampled_from(["ipb", "dfs", "pct", "random", "auto", "dpor"]),
         "executions": st.just(15),
         "seed": st.integers(0, 1000),
         "late": st.booleans(),

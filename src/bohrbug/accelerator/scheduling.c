@@ -141,7 +141,18 @@ calling_place(void)
         return NULL;
     }
     PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-    PyObject *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
+    long lasti = PyFrame_GetLasti(frame);
+#if PY_VERSION_HEX < 0x030C0000
+    /* Python 3.11 calls C functions in PRECALL once it is specialised, before that in the CALL
+     * behind it and its cache: one call is one place. */
+    PyObject *instructions = PyCode_GetCode((PyCodeObject *)code);
+    if (instructions != NULL && lasti >= 0 && lasti < PyBytes_GET_SIZE(instructions) &&
+        (unsigned char)PyBytes_AS_STRING(instructions)[lasti] == 166)
+        lasti += 4;
+    Py_XDECREF(instructions);
+    PyErr_Clear();
+#endif
+    PyObject *offset = PyLong_FromLong(lasti);
     PyObject *place = offset == NULL ? NULL : PyTuple_Pack(2, code, offset);
     Py_DECREF(code);
     Py_XDECREF(offset);
