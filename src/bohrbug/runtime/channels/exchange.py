@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 
 from bohrbug.runtime.channels.events import TaskId
+from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.streams import Channel
 
 
@@ -83,7 +84,7 @@ class Bell:
         Returns:
             Whether there is something to read there.
         """
-        poll = select.poll()
+        poll = real_poll()
         poll.register(descriptor, select.POLLIN)
         if self._descriptor is not None:
             poll.register(self._descriptor, select.POLLIN)

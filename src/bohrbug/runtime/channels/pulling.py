@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 
 from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.envelopes import Envelope
-from bohrbug.runtime.channels.events import ChannelId, Outcome, Status, TaskId, process_of
+from bohrbug.runtime.channels.events import ChannelId, Outcome, TaskId, process_of
 from bohrbug.runtime.channels.exchange import Bell, any_left, find, leave
 from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
-from bohrbug.runtime.channels.streams import Channel, real_lock
+from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
 _SLICE = 0.05
 
@@ -216,10 +216,29 @@ def early(channel: Channel) -> Any:
     with channel.lock:
         if channel.arrived:
             return channel.arrived.pop(next(iter(channel.arrived)))
+    if session.desynchronisation is None:
+        # Only the log of this process is over: what was left is others'.
+        return MISSING
     data = any_left(channel)
     return MISSING if data is None else _open(channel, data)[1]
 
 
-def is_closed(outcome: Outcome) -> bool:
-    """Whether the log says that nobody could write any more."""
-    return outcome.status is Status.CLOSED
+def belongs_elsewhere(stream: Stream, channel: Channel, thing: Any) -> bool:
+    """Whether another process is to receive what one past the end of its log has taken.
+
+    It is left for that one then: a process whose log ends early, because it was killed, say,
+    must not take what the log says that others receive.
+    """
+    session = stream.session
+    if (
+        not isinstance(session, ReplaySession)
+        or session.desynchronisation is not None
+        or not isinstance(thing, Envelope)
+    ):
+        return False
+    process = _place(session).routes.process(channel, thing.message)
+    if process is None or process == session.root:
+        return False
+    leave(channel, thing.message, bytes(ForkingPickler.dumps(thing)))
+    Bell.ring(_bell(session, process))
+    return True

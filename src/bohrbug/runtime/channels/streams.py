@@ -99,8 +99,12 @@ class Stream:
     def compare(self, value: object, recorded: int) -> None:
         """Replay: compare the digest of a value with the recorded one."""
 
-    def flush(self) -> None:
-        """Write what was recorded up to now."""
+    def flush(self, patience: float = -1) -> None:
+        """Write what was recorded up to now.
+
+        Parameters:
+            patience: seconds to wait at most for another thread that writes; -1 for no limit.
+        """
 
     def end(self) -> None:
         """The task has come to its end."""
