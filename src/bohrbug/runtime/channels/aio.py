@@ -98,7 +98,6 @@ async def expect(
     """As :meth:`Stream.expect`; at the end of the log the event loop goes on meanwhile."""
     if isinstance(stream, ReplayingStream) and stream.expected is None:
         session = stream.replay
-        stream.exhausted = True
         waited = 0.0
         while not session.native and not session.is_over():
             await asyncio.sleep(_SLICE / 5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 

@@ -89,7 +89,7 @@ class Bell:
         if self._descriptor is not None:
             poll.register(self._descriptor, select.POLLIN)
         ready = dict(poll.poll(seconds * 1000))
-        if self._descriptor in ready:
+        if self._descriptor is not None and self._descriptor in ready:
             with contextlib.suppress(OSError):
                 os.read(self._descriptor, 4096)
         return descriptor in ready

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import selectors
-from typing import Any
+from typing import Any, Self
 
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
@@ -153,7 +153,7 @@ class _Epoll(_Poller):
         """As of the real one; seconds."""
         return self._ready(timeout, lambda: self._real.poll(timeout, maxevents))
 
-    def __enter__(self) -> _Epoll:
+    def __enter__(self) -> Self:
         self._real.__enter__()
         return self
 
