@@ -322,6 +322,18 @@ class CodedTask:
             yield event
             cursor.advance()
 
+    def receipts(self) -> Iterator[tuple[ChannelId, tuple[TaskId | None, int]]]:
+        """Which messages of which channels the task receives; quicker than :meth:`events`."""
+        last: dict[tuple[int, int], int] = {}
+        for code in self.codes:
+            _, status, place, who, numbers = self.definitions[code]
+            if status != Status.RECEIVED:
+                continue
+            number = last[place, who] = last.get((place, who), -1) + numbers[0]
+            channel = self.channels[place][0]
+            if channel is not None:
+                yield channel, (self.senders[who - 1] if who else None, number)
+
     def read(self, reader: Reader) -> None:
         """Take over what a block holds; as much as there is, if it is cut off."""
         first = reader.number()
