@@ -63,11 +63,11 @@ def any_left(channel: Channel) -> bytes | None:
     return None
 
 
-def is_readable(descriptor: int) -> bool:
-    """Whether there is something to read now, or the end."""
+def is_readable(descriptor: int, seconds: float = 0) -> bool:
+    """Whether there is something to read within so many seconds, or the end."""
     poll = real_poll()
     poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
+    return bool(poll.poll(seconds * 1000))
 
 
 class Bell:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
-from bohrbug.runtime.channels.envelopes import Envelope
+from bohrbug.runtime.channels.envelopes import enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.pulling import Source, belongs_elsewhere, early, pull
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
@@ -97,7 +97,7 @@ def _send_item(self: Any, obj: Any) -> None:
     number = stream.sent(Kind.SEND, channel, -1, obj)
     stream.inside += 1
     try:
-        _send(self, Envelope((stream.task, number), obj))
+        _send(self, enclosed(stream.task, number, obj))
     finally:
         stream.inside -= 1
 
@@ -144,8 +144,8 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         raise
     finally:
         stream.inside -= 1
-    if isinstance(thing, Envelope):
-        message, item = thing.message, thing.item
+    if is_envelope(thing):
+        message, item = (thing[1], thing[2]), thing[3]
     else:
         message, item = (None, channel.unseen), thing
         channel.unseen += 1
@@ -153,16 +153,12 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
     return item
 
 
-def _opened(thing: Any) -> Any:
-    return thing.item if isinstance(thing, Envelope) else thing
-
-
 @_methods.method(_Connection, "recv")
 def _recv_item(self: Any) -> Any:
     stream = current()
     channel = None if stream is None else incoming(stream, self)
     if stream is None or channel is None:
-        return _opened(_recv(self))
+        return item_of(_recv(self))
     self._check_closed()
     self._check_readable()
     return receive_from(stream, Kind.RECV, channel, Source(self), lambda: _recv(self))

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from bohrbug.runtime.channels.delivery import MISSING
-from bohrbug.runtime.channels.envelopes import Envelope
+from bohrbug.runtime.channels.envelopes import is_envelope
 from bohrbug.runtime.channels.events import ChannelId, Outcome, TaskId, process_of
 from bohrbug.runtime.channels.exchange import Bell, any_left, find, is_readable, leave
 from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
@@ -178,8 +178,8 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
 
 def _open(channel: Channel, data: bytes) -> tuple[Message, Any]:
     thing = ForkingPickler.loads(data)
-    if isinstance(thing, Envelope):
-        return thing.message, thing.item
+    if is_envelope(thing):
+        return (thing[1], thing[2]), thing[3]
     number = channel.unseen
     channel.unseen = number + 1
     return (None, number), thing
@@ -239,12 +239,13 @@ def belongs_elsewhere(stream: Stream, channel: Channel, thing: Any) -> bool:
     if (
         not isinstance(session, ReplaySession)
         or session.desynchronisation is not None
-        or not isinstance(thing, Envelope)
+        or not is_envelope(thing)
     ):
         return False
-    process = _place(session).routes.process(channel, thing.message)
+    message = (thing[1], thing[2])
+    process = _place(session).routes.process(channel, message)
     if process is None:
         return False
-    leave(channel, thing.message, bytes(ForkingPickler.dumps(thing)))
+    leave(channel, message, bytes(ForkingPickler.dumps(thing)))
     Bell.ring(_bell(session, process))
     return True
