@@ -18,6 +18,9 @@ from bohrbug.runtime.channels.threads import task_within
 streams: WeakKeyDictionary[Any, Stream] = WeakKeyDictionary()
 """The stream of each asyncio task that is seen."""
 
+expiring: dict[tuple[Stream, int], Any] = {}
+"""Replay: the timeouts that are set, by task and number."""
+
 _SLICE = 0.05
 
 

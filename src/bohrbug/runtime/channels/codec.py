@@ -334,6 +334,15 @@ class CodedTask:
             if channel is not None:
                 yield channel, (self.senders[who - 1] if who else None, number)
 
+    def selects(self, flavour: str) -> dict[int, Status]:
+        """How the selects of a flavour end, by the first of their values."""
+        ends: dict[int, Status] = {}
+        for code in self.codes:
+            kind, status, place, _, numbers = self.definitions[code]
+            if kind == Kind.SELECT and numbers and self.channels[place] == (None, flavour):
+                ends[numbers[0]] = Status(status)
+        return ends
+
     def read(self, reader: Reader) -> None:
         """Take over what a block holds; as much as there is, if it is cut off."""
         first = reader.number()
@@ -403,18 +412,17 @@ class Cursor:
     """
 
     __slots__ = (
-        "_channels",
-        "_coded",
         "_event",
         "_last",
         "_positions",
         "_whole",
+        "coded",
         "codes",
         "number",
     )
 
     def __init__(self, coded: CodedTask) -> None:
-        self._coded = coded
+        self.coded = coded
         self.codes = coded.codes
         self.number = 0
         """How many events come before."""
@@ -432,14 +440,14 @@ class Cursor:
         """The next event, if there is one."""
         if self._event is None and self.number < len(self.codes):
             event = self._decode(self.codes[self.number])
-            digest = self._coded.digests.get(self.number, 0)
+            digest = self.coded.digests.get(self.number, 0)
             self._event = event._replace(digest=digest) if digest else event
         return self._event
 
     def advance(self) -> None:
         """Go to the event after the next one."""
         code = self.codes[self.number]
-        _, status, place, who, numbers = self._coded.definitions[code]
+        _, status, place, who, numbers = self.coded.definitions[code]
         if status == Status.RECEIVED:
             self._last_of(place, who).number += numbers[0]
         elif status == Status.SENT and numbers:
@@ -454,13 +462,13 @@ class Cursor:
 
     def received(self, code: int) -> tuple[Last, int] | None:
         """What an event received, if it did: the last message before, and how many further on."""
-        _, status, place, who, numbers = self._coded.definitions[code]
+        _, status, place, who, numbers = self.coded.definitions[code]
         return (self._last_of(place, who), numbers[0]) if status == Status.RECEIVED else None
 
     def _last_of(self, place: int, who: int) -> Last:
         last = self._last.get((place, who))
         if last is None:
-            sender = self._coded.senders[who - 1] if who else None
+            sender = self.coded.senders[who - 1] if who else None
             last = self._last[place, who] = Last(sender)
         return last
 
@@ -468,8 +476,8 @@ class Cursor:
         event = self._whole.get(code)
         if event is not None:
             return event
-        kind, status, place, who, numbers = self._coded.definitions[code]
-        channel, flavour = self._coded.channels[place]
+        kind, status, place, who, numbers = self.coded.definitions[code]
+        channel, flavour = self.coded.channels[place]
         if status == Status.RECEIVED:
             last = self._last_of(place, who)
             message = MessageId(last.sender, last.number + numbers[0])

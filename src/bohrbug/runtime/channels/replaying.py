@@ -270,6 +270,7 @@ class ReplayingStream(Stream):
         "_cursor",
         "_digests",
         "_polls",
+        "_selects",
         "polled",
         "replay",
         "sends",
@@ -283,6 +284,7 @@ class ReplayingStream(Stream):
         coded = session.coded.tasks.get(task) or CodedTask(task)
         self._cursor = Cursor(coded)
         self._digests = bool(coded.digests)
+        self._selects: dict[str, dict[int, Status]] = {}
         self._codes_sent: dict[Channel, int] = {}
         """Of plain sends that have been: how they are coded."""
         self._codes_received: dict[int, tuple[Channel, Kind, Last, int]] = {}
@@ -306,6 +308,12 @@ class ReplayingStream(Stream):
     def number(self) -> int:
         """How many events there were."""
         return self._cursor.number
+
+    def selects(self, flavour: str) -> dict[int, Status]:
+        """How all selects of a flavour end that have a number, by their numbers."""
+        if flavour not in self._selects:
+            self._selects[flavour] = self._cursor.coded.selects(flavour)
+        return self._selects[flavour]
 
     def sends_next(self, channel: Channel) -> bool:
         """The short way of :meth:`expect`: a plain send to an unbounded channel, as one before.
@@ -514,7 +522,8 @@ def _is_poll(event: Event) -> bool:
     status = event.outcome.status
     if event.kind is Kind.LOOK:
         return True
-    return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT)
+    # A select that has a number is no poll.
+    return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT) and not event.outcome.values
 
 
 def read_report(folder: Path) -> Desynchronisation | None:

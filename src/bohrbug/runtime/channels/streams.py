@@ -26,7 +26,16 @@ class Stream:
         task: its id.
     """
 
-    __slots__ = ("__weakref__", "children", "ended", "inside", "made", "session", "task")
+    __slots__ = (
+        "__weakref__",
+        "children",
+        "ended",
+        "inside",
+        "made",
+        "session",
+        "task",
+        "timeouts",
+    )
 
     replaying = False
 
@@ -35,6 +44,7 @@ class Stream:
         self.task = task
         self.children = 0
         self.made = 0
+        self.timeouts = 0
         self.inside = 0
         """Above 0 within the native part of an operation: what happens there is no event."""
         self.ended = False
@@ -48,6 +58,11 @@ class Stream:
         """The id of the next channel that this task makes."""
         self.made += 1
         return ChannelId(self.task, self.made - 1)
+
+    def next_timeout(self) -> int:
+        """The number of the next timeout that this task sets."""
+        self.timeouts += 1
+        return self.timeouts - 1
 
     def note(
         self,
