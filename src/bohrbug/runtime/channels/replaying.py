@@ -183,6 +183,7 @@ class ReplaySession(Session):
             sys.stdout.flush()
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
+        _end_children()
         real_exit(DESYNCHRONISED)
 
     def look_around(self) -> None:
@@ -524,6 +525,14 @@ def _is_poll(event: Event) -> bool:
         return True
     # A select that has a number is no poll.
     return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT) and not event.outcome.values
+
+
+def _end_children() -> None:
+    """End the processes that ``multiprocessing`` started here: nobody would do it after us."""
+    process = sys.modules.get("multiprocessing.process")
+    for child in list(getattr(process, "_children", ())):
+        with contextlib.suppress(OSError, AttributeError, ValueError):
+            child._popen.terminate()
 
 
 def read_report(folder: Path) -> Desynchronisation | None:
