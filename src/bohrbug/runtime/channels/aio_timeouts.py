@@ -2,7 +2,8 @@
 
 A timeout is numbered when its block is entered, and its event is noted when the block is left.  In
 a replay the log says at the beginning how it will end: one that did not fire then does not fire,
-and one that did fire does so as soon as its task waits where it was cancelled.
+and one that did fire does so at the first wait in its block if nothing is exchanged within, else
+where its task was cancelled while it waited for a message.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from asyncio import tasks, timeouts
 from typing import Any
 
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring
-from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.events import Event, Kind, Outcome, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.threads.patches import Patches
 
@@ -27,16 +28,29 @@ _enter, _exit, _fire = _Timeout.__aenter__, _Timeout.__aexit__, _Timeout._on_tim
 _SLICE = 0.05
 
 
+def _ends_late(event: Event | None, number: int) -> bool:
+    """Whether the log says that now the block of a timeout is left, and that its time was over."""
+    if event is None or event.flavour != FLAVOUR:
+        return False
+    return event.outcome == Outcome(Status.TIMED_OUT, None, None, (number,))
+
+
 @patches.method(_Timeout, "__aenter__")
 async def _enter_block(self: Any) -> Any:
     stream = None if self._when is None else aio_stream()
+    number = -1
     if stream is not None:
         number = stream.next_timeout()
         self._bohrbug_timeout = (stream, number)
         if isinstance(stream, ReplayingStream):
             self._bohrbug_fires = stream.selects(FLAVOUR).get(number) is not Status.READY
             expiring[stream, number] = self
-    return await _enter(self)
+    entered = await _enter(self)
+    follows = isinstance(stream, ReplayingStream) and not stream.replay.native
+    if follows and _ends_late(stream.expected, number):  # type: ignore[union-attr]
+        # Nothing is exchanged within: at the first wait, for what is waited for may be quicker.
+        self.reschedule(asyncio.get_running_loop().time())
+    return entered
 
 
 @patches.method(_Timeout, "_on_timeout")
