@@ -105,7 +105,7 @@ async def expect(
         while not session.native and not session.is_over():
             await asyncio.sleep(_SLICE / 5)
             waited += _SLICE / 5
-            session.check(stream, waited, "nothing more: the log ends here")
+            session.check(stream, waited, "nothing more: the log ends here", ahead=True)
         session.go_native()
         return None
     return stream.expect(kind, channel, flavour)

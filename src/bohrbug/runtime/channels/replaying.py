@@ -214,13 +214,16 @@ class ReplaySession(Session):
             self.check(stream, waited, expected())
         return True
 
-    def check(self, stream: ReplayingStream, waited: float, expected: str) -> None:
+    def check(
+        self, stream: ReplayingStream, waited: float, expected: str, *, ahead: bool = False
+    ) -> None:
         """Declare a desynchronisation if a wait seems never to end.
 
         Parameters:
             stream: of the task that waits.
             waited: how long, in seconds.
             expected: what for.
+            ahead: it has not come to the event yet.
         """
         self.look_around()
         if self.native or waited < self.options.patience:
@@ -230,7 +233,7 @@ class ReplaySession(Session):
             self.desynchronise(
                 Desynchronisation(
                     stream.task,
-                    stream.number - 1,
+                    stream.number if ahead else stream.number - 1,
                     expected,
                     f"waited {quiet:.0f} s in vain, and nothing else went on",
                     place_outside(),
@@ -248,7 +251,7 @@ class ReplaySession(Session):
             time.sleep(pause)
             waited += pause
             pause = min(pause * 2, _SLICE)
-            self.check(stream, waited, "nothing more: the log ends here")
+            self.check(stream, waited, "nothing more: the log ends here", ahead=True)
 
     def finish(self) -> None:
         """The process, or the replay, ends: did the first task do all that it should?"""
