@@ -21,6 +21,7 @@ STRUCTURES = {
     "module": layout.ModuleRecord,
     "tables": layout.Tables,
     "name_in_plan": layout.NameRecord,
+    "point": layout.PointRecord,
     "segment_of_plan": layout.SegmentRecord,
     "header": layout.Header,
 }
@@ -79,6 +80,17 @@ def test_types_have_the_same_number_on_both_sides() -> None:
 def test_endings_have_the_same_order_on_both_sides() -> None:
     for value, name in enumerate(enumerators("ending")):
         assert getattr(layout, name) == value
+
+
+def test_policies_have_the_same_order_on_both_sides() -> None:
+    for value, name in enumerate(enumerators("policy")):
+        assert getattr(layout, name) == value
+
+
+def test_flags_are_the_same_bits_on_both_sides() -> None:
+    for definition in enumerators("step_flag"):
+        name, _, value = definition.partition(" = ")
+        assert getattr(layout, name) == int(value)
 
 
 def test_the_nudge_is_the_same_signal_on_both_sides() -> None:

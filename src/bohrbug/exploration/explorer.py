@@ -187,6 +187,7 @@ class Explorer:
             self._uncontrolled,
             self.runtime.skipped_functions(),
             tuple(self._notes),
+            self.runtime.unseen,
         )
 
     def _new_watchdog(self) -> Watchdog | None:

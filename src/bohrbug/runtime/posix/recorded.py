@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from bohrbug.model.operation import WAKE, Operation, Resource, ResourceId, Site, TaskId
 from bohrbug.model.outcome import BlockedTask, Divergence, Frame, Held, TaskInfo
 from bohrbug.model.plan import Plan
-from bohrbug.model.trace import Trace
+from bohrbug.model.trace import Gate, Trace
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Mapping, Place, Symbols, is_system_file, module_name
 
+KERNEL = "kernel"
+"""What the kernel keeps: readiness of descriptors, processes, signals.  One resource, as nobody can
+tell what a poll or a wait for any child depends on."""
+
 _WAKE = layout.KINDS.index(WAKE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependences:
+    """Steps that the program was seen to do, which others depend on that have no effect else.
+
+    Parameters:
+        kernel: changes of what the kernel keeps, see :data:`KERNEL`.
+        polls: waits for any of several descriptors.
+    """
+
+    kernel: bool = False
+    polls: bool = False
+
+    def __or__(self, other: Dependences) -> Dependences:
+        return Dependences(self.kernel or other.kernel, self.polls or other.polls)
 
 
 class Reading:
@@ -23,14 +44,21 @@ class Reading:
         names: the tasks that the plan names, see :meth:`Segment.prepare`.
         symbols: the modules seen so far.
         shim: path of the shim, whose frames are left out of stacks.
+        known: what earlier executions have shown, or this one.
     """
 
     def __init__(
-        self, segment: Segment, names: tuple[TaskId, ...], symbols: Symbols, shim: str
+        self,
+        segment: Segment,
+        names: tuple[TaskId, ...],
+        symbols: Symbols,
+        shim: str,
+        known: Dependences,
     ) -> None:
         header = segment.header
         self._names = names
         self._shim = shim
+        self._known = known
         self.steps: int = header.steps
         self.tasks = segment.tasks
         self.resources = segment.resources
@@ -144,7 +172,10 @@ class Reading:
             return f"0:{module_name(static[0].path)}+{static[1]:x}{again}"
         creator = record.creator
         earlier = self._earlier_by(creator, number)
-        return f"{self.ids[creator] if creator != layout.NONE else '0'}:{earlier}"
+        # Another task may be first in another execution, and then the name is another:
+        # partial-order reduction knows that of names with a dot behind the number.
+        type = layout.TYPES[record.type]
+        return f"{self.ids[creator] if creator != layout.NONE else '0'}:{earlier}.{type}"
 
     def _static(self, record: Any) -> Any:
         mapping = self._mappings.get(record.process)
@@ -184,10 +215,16 @@ class Reading:
         return Resource(id, type, f"{type} {created.filename}:{created.line}", created)
 
     def descriptions(self) -> dict[ResourceId, Resource]:
-        """All resources that operations were done on."""
-        return {
-            self.resource_id(number): self.describe(number) for number in range(len(self.resources))
+        """All resources that operations were done on, threads among them."""
+        found = {
+            id: Resource(id, "Thread", f"thread {id}")
+            for id, record in zip(self.ids, self.tasks, strict=True)
+            # Other processes go on after their last operation.
+            if not record.main
         }
+        for number in range(len(self.resources)):
+            found[self.resource_id(number)] = self.describe(number)
+        return found
 
     # -- tasks -----------------------------------------------------------------------
 
@@ -235,6 +272,12 @@ class Reading:
     def alive(self) -> list[int]:
         """Indices of the tasks that had not ended."""
         return [i for i, record in enumerate(self.tasks) if record.state == layout.ALIVE]
+
+    def pending(self) -> list[int]:
+        """Those of them that had not begun what they were about to do."""
+        if self.ending in (layout.DEADLOCK, layout.STEP_LIMIT, layout.STUCK_OUTSIDE):
+            return self.alive()
+        return [task for task in self.alive() if task != self.running]
 
     def holders_of(self, number: int) -> list[int]:
         """Indices of the tasks that hold a resource; a task is held by itself until it ends."""
@@ -312,7 +355,8 @@ class Reading:
         ids = self.ids
         trace.tasks = [ids[index] for index in columns["step_task"]]
         trace.choices = list(trace.tasks)
-        trace.yielded = [bool(value) for value in columns["step_yielded"]]
+        flags = columns["step_flags"]
+        trace.yielded = [bool(value & layout.YIELDED) for value in flags]
         trace.operations = self._operations()
         sets: dict[tuple[int, int], tuple[TaskId, ...]] = {}
 
@@ -330,9 +374,40 @@ class Reading:
         )
         trace.enabled = [some(at, enabled) for at, enabled, _ in rows]
         trace.timed = [some(at + enabled, timed) if timed else () for at, enabled, timed in rows]
-        for step, number in enumerate(columns["step_effect"]):
+        self._fill_effects(trace)
+        for step, value in enumerate(flags):
+            if not value & (layout.GATED | layout.COULD_FIRE):
+                continue
+            if value & layout.GATED:
+                is_open = bool(value & layout.OPEN)
+                trace.gates[step] = Gate(is_open, is_open, bool(value & layout.WAITS))
+            if value & layout.COULD_FIRE:
+                trace.early_timeouts.append(step)
+
+    def dependences(self) -> Dependences:
+        """What was seen of steps that depend on each other without a resource in common."""
+        flags = set(self._columns["step_flags"])
+        both = layout.ON_DESCRIPTOR | layout.WRITES_KERNEL
+        return Dependences(
+            kernel=any(value & layout.WRITES_KERNEL for value in flags),
+            polls=any(value & both == both for value in flags),
+        )
+
+    def _fill_effects(self, trace: Trace) -> None:
+        """What steps touched beside their operation's resource."""
+        writes = layout.WRITES_KERNEL
+        if self._known.polls:
+            writes |= layout.ON_DESCRIPTOR
+        touches = writes | layout.READS_KERNEL if self._known.kernel else 0
+        columns = zip(self._columns["step_effect"], self._columns["step_flags"], strict=True)
+        for step, (number, flags) in enumerate(columns):
+            if number == layout.NONE and not flags & touches:
+                continue
+            task = trace.tasks[step]
             if number != layout.NONE:
-                trace.effects.append((step, trace.tasks[step], self.resource_id(number), True))
+                trace.effects.append((step, task, self.resource_id(number), True))
+            if flags & touches:
+                trace.effects.append((step, task, KERNEL, bool(flags & writes)))
 
     def _operations(self) -> list[Operation]:
         columns = self._columns
@@ -392,5 +467,5 @@ def native_trace(plan: Plan, reading: Reading) -> NativeTrace:
     reading.fill(trace)
     trace.divergence = reading.divergence()
     trace.virtual_time = reading.now / 1e9
-    trace.final_pending = {reading.ids[i]: reading.operation(i) for i in reading.alive()}
+    trace.final_pending = {reading.ids[i]: reading.operation(i) for i in reading.pending()}
     return trace

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from bohrbug.model.outcome import PASSED, Outcome
+from bohrbug.model.operation import TaskId
+from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import interpreter_of, is_elf
 from bohrbug.runtime.posix.launching import Ended, Launcher, supported_here
-from bohrbug.runtime.posix.recorded import NativeTrace, Reading, native_trace
+from bohrbug.runtime.posix.recorded import Dependences, NativeTrace, Reading, native_trace
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
@@ -123,6 +124,9 @@ class NativeRuntime:
         self._interrupted = False
         self._may_serve = False
         self._asked = False
+        self._executions = 0
+        self._known = Dependences()
+        self.has_learned = False
 
     # -- life ------------------------------------------------------------------------
 
@@ -173,6 +177,7 @@ class NativeRuntime:
             learn: false for a replay, which gets stacks at once.
             watch, discover: mean nothing here: accesses to memory are not seen.
         """
+        self.has_learned = False
         trace, reading = self._run(plan, with_stacks=not learn)
         if learn and self._may_serve and not self._asked:
             self._start_server()
@@ -181,7 +186,9 @@ class NativeRuntime:
             if again.outcome.kind is trace.outcome.kind and again.divergence is None:
                 again.plan = plan
                 trace, reading = again, more
-        return Executed(trace, 0, len(reading.tasks), nudged=reading.nudges > 0)
+        new_points = int(self.has_learned and self._executions > 0)
+        self._executions += 1
+        return Executed(trace, new_points, len(reading.tasks), nudged=reading.nudges > 0)
 
     def _run(self, plan: Plan, *, with_stacks: bool) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
@@ -199,6 +206,8 @@ class NativeRuntime:
             one_cpu=settings.one_cpu,
             epoch=settings.epoch * 10**9,
             shim=str(self.shim).encode(),
+            kernel_matters=self._known.kernel,
+            polls_matter=self._known.polls,
         )
         ended = launcher.run_forked(segment) if launcher.serves and not with_stacks else None
         if ended is None:
@@ -214,17 +223,25 @@ class NativeRuntime:
                 + launcher.stderr.read().decode("utf-8", "replace").strip()
             )
         self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
-        reading = Reading(segment, names, self._symbols, str(self.shim))
+        reading = self._read(segment, names)
         trace = native_trace(plan, reading)
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
-        if trace.outcome is PASSED:
-            trace.final_pending = {}
-        elif trace.outcome.is_failure:
+        if trace.outcome.is_failure:
             self.printed_by_failure = self.printed
         if self._on_printed is not None:
             self._on_printed(self.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
+
+    def _read(self, segment: Segment, names: tuple[TaskId, ...]) -> Reading:
+        reading = Reading(segment, names, self._symbols, str(self.shim), self._known)
+        known = self._known | reading.dependences()
+        if known == self._known:
+            return reading
+        # From now on steps depend on each other that did not before: searches begin again.
+        self._known = known
+        self.has_learned = True
+        return Reading(segment, names, self._symbols, str(self.shim), known)
 
     def _start_server(self) -> None:
         """Fork executions from now on, if it is the same as starting the program anew."""
@@ -237,8 +254,8 @@ class NativeRuntime:
 
     is_settling = False
     """All scheduling points are known from the beginning."""
-    has_learned = False
-    """No execution shows more of the program."""
+    unseen = "in native programs accesses to memory are not in the graph"
+    """What the happens-before graph does not have."""
 
     def look_closer(self) -> bool:
         """There is nothing that could be watched more closely."""

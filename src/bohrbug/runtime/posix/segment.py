@@ -10,13 +10,25 @@ from types import TracebackType
 from typing import Any, Self
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
+from bohrbug.model.plan import (
+    NonPreemptive,
+    PartialOrder,
+    Plan,
+    Point,
+    Policy,
+    Priorities,
+    Segments,
+    Sleeping,
+    UniformRandom,
+    WeightedRandom,
+)
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.points import keys_of
 
 _COLUMNS = {
     "step_task": ("H", 2),
     "step_kind": ("B", 1),
-    "step_yielded": ("B", 1),
+    "step_flags": ("B", 1),
     "step_resource": ("I", 4),
     "step_site": ("Q", 8),
     "step_stack": ("I", 4),
@@ -32,6 +44,7 @@ _COLUMNS = {
 
 MOST_RESOURCES = 1 << 16
 MOST_PROCESSES = 256
+MOST_POINTS = 1 << 16
 MOST_MODULES = 2048
 MOST_STACKS = 1 << 22
 
@@ -71,6 +84,7 @@ class Segment:
             "names": layout.MOST_TASKS * ctypes.sizeof(layout.NameRecord),
             "prefix": steps * 4,
             "segments": steps * ctypes.sizeof(layout.SegmentRecord),
+            "points": MOST_POINTS * ctypes.sizeof(layout.PointRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
         }
         self._most_pool = 64 * steps
@@ -163,9 +177,9 @@ class Segment:
         header = self.header
         policy = plan.policy
         wanted = [task for task in dict.fromkeys(plan.prefix) if isinstance(task, str)]
-        if isinstance(policy, Segments):
-            wanted += [task for task, _ in policy.segments]
-        names = path_names(wanted)
+        names = path_names([*wanted, *_tasks_of(policy)])
+        if len(names) > layout.MOST_TASKS:
+            raise PlanTooLongError(f"the plan names {len(names):,} tasks")
         records = (layout.NameRecord * len(names)).from_buffer(self._memory, self._offsets["names"])
         for task, index in names.items():
             parent, _, number = task.rpartition(".")
@@ -176,6 +190,7 @@ class Segment:
         for step, choice in enumerate(plan.prefix):
             prefix[step] = names[choice] if isinstance(choice, str) else layout.NONE
         header.prefix_length = len(plan.prefix)
+        header.first = layout.NONE
         match policy:
             case NonPreemptive():
                 header.policy = layout.NON_PREEMPTIVE
@@ -194,11 +209,47 @@ class Segment:
                     stretches[index].name = names[task]
                     stretches[index].steps = steps
                 header.segments_length = len(segments)
+            case Sleeping(asleep, first):
+                header.policy = layout.SLEEPING
+                for sleeper in asleep:
+                    depth = layout.DOZING if sleeper.wakes_at_once else layout.ASLEEP
+                    records[names[sleeper.task]].asleep = depth
+                if first is not None:
+                    header.first = names[first]
+            case PartialOrder(seed, points):
+                header.policy = layout.PARTIAL_ORDER
+                header.seed = seed
+                self._write_points(points, None)
+            case WeightedRandom(seed, weights, selected, points):
+                header.policy = layout.WEIGHTED
+                header.seed = seed
+                for task, events in weights:
+                    records[names[task]].events = events
+                self._write_points(points, selected)
             case _:
                 raise UnsupportedPolicyError(
                     f"the shim can't execute the policy {type(policy).__name__}"
                 )
         return tuple(names)
+
+    def _write_points(
+        self, points: frozenset[Point] | None, selected: frozenset[Point] | None
+    ) -> None:
+        header = self.header
+        header.decides_everywhere = points is None
+        header.selects_everywhere = selected is None
+        deciding, chosen = keys_of(points or ()), keys_of(selected or ())
+        keys = sorted(deciding | chosen)
+        if len(keys) > MOST_POINTS:
+            raise PlanTooLongError(f"the plan names {len(keys):,} resources")
+        records = (layout.PointRecord * len(keys)).from_buffer(
+            self._memory, self._offsets["points"]
+        )
+        for index, key in enumerate(keys):
+            records[index].key = key
+            records[index].decides = key in deciding
+            records[index].selected = key in chosen
+        header.points_length = len(keys)
 
     # -- reading ---------------------------------------------------------------------
 
@@ -234,6 +285,19 @@ class Segment:
     def modules(self) -> Any:
         """Copies of the records of all modules."""
         return self._records("modules", layout.ModuleRecord, self.header.modules)
+
+
+def _tasks_of(policy: Policy) -> list[TaskId]:
+    """The tasks that a policy names."""
+    match policy:
+        case Segments(segments):
+            return [task for task, _ in segments]
+        case Sleeping(asleep, first):
+            return [sleeper.task for sleeper in asleep] + ([] if first is None else [first])
+        case WeightedRandom(_, weights, _, _):
+            return [task for task, _ in weights]
+        case _:
+            return []
 
 
 def _aligned(offset: int) -> int:

@@ -11,6 +11,7 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "fairness.h"
+#include "operation.h"
 #include "policy.h"
 #include "process.h"
 #include "signals.h"
@@ -20,15 +21,6 @@
 #define TIME_SLICE 2000
 /* Fruitless looks in a row, with no change in between, after which a task is taken to yield. */
 #define FRUITLESS 50
-
-/* Whether the operation says that its task can make no progress. */
-static bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
-
-/* Whether it may let other tasks go on. */
-static bool is_change(enum kind kind) {
-    return kind == RELEASE || kind == NOTIFY || kind == END || kind == SPAWN || kind == SET ||
-           kind == PUT || kind == GET;
-}
 
 uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
 
@@ -156,11 +148,11 @@ static void record(const struct task *chosen, bool yielded) {
     TABLE(uint16_t, step_timed)[step] = (uint16_t)timed_count;
     TABLE(uint16_t, step_task)[step] = (uint16_t)index_of(chosen);
     TABLE(uint8_t, step_kind)[step] = (uint8_t)chosen->kind;
-    TABLE(uint8_t, step_yielded)[step] = yielded;
+    TABLE(uint8_t, step_flags)[step] = step_flags(chosen, yielded);
     TABLE(uint32_t, step_resource)[step] = chosen->resource;
     TABLE(uint64_t, step_site)[step] = chosen->site;
     TABLE(uint32_t, step_stack)[step] = chosen->stack;
-    TABLE(uint32_t, step_effect)[step] = NONE;
+    TABLE(uint32_t, step_effect)[step] = chosen->also;
     TABLE(uint16_t, step_process)[step] = (uint16_t)chosen->process;
     segment->steps = step + 1;
 }
@@ -289,6 +281,7 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
     task->deadline = NO_DEADLINE;
     task->cancellable = 0;
     task->timed_out = 0;
+    task->also = NONE;
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
