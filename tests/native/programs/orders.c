@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,6 +24,18 @@ static void begin(void) {}
 static void *one(void *unused) { return with(&a, NULL), unused; }
 #define two one
 static void between(void) { with(&a, NULL); }
+
+#elif defined PRINTS
+static int sum;
+static void begin(void) {}
+static void *one(void *unused) {
+    pthread_mutex_lock(&a);
+    printf("%d\n", ++sum);
+    pthread_mutex_unlock(&a);
+    return unused;
+}
+#define two one
+static void between(void) {}
 
 #elif defined TWO_MUTEXES || defined OPPOSITE
 static void begin(void) {}

@@ -159,6 +159,7 @@ class Launcher:
         shim: the library to preload.
         hang_seconds: seconds of real time without a step after which it hangs; 0 for never.
         interrupted: whether the user wants to stop.
+        input: what every execution reads; closed by whoever made it.
     """
 
     def __init__(
@@ -168,6 +169,7 @@ class Launcher:
         shim: Path,
         hang_seconds: float,
         interrupted: Callable[[], bool],
+        input: Input,
     ) -> None:
         self._command = list(command)
         self._environment = dict(environment)
@@ -176,7 +178,7 @@ class Launcher:
         self._interrupted = interrupted
         self.stdout = Capture("bohrbug-stdout")
         self.stderr = Capture("bohrbug-stderr")
-        self._input = Input()
+        self._input = input
         self._server: socket.socket | None = None
         self._server_pid: int | None = None
 
@@ -185,7 +187,11 @@ class Launcher:
         self.end_server()
         self.stdout.close()
         self.stderr.close()
-        self._input.close()
+
+    def leave(self) -> None:
+        """In a forked process: what this launcher has started belongs to the other one."""
+        self._server_pid = None
+        self.close()
 
     def run(self, segment: Segment) -> Ended:
         """Execute the plan in a segment, in a program that is started for it."""

@@ -42,6 +42,7 @@ TASK_BIT = 0x80000000
 
 MOST_TASKS = 1024
 MOST_READERS = 8
+CPU_WORDS = 16
 STACK_DEPTH = 32
 
 KINDS = (
@@ -321,6 +322,8 @@ class Header(ctypes.Structure):
         ("one_cpu", c_uint32),
         ("kernel_matters", c_uint32),
         ("polls_matter", c_uint32),
+        ("starter", c_int32),
+        ("cpus", c_uint64 * CPU_WORDS),
         ("epoch", c_uint64),
         ("shim", c_char * 256),
         ("path", c_char * 128),

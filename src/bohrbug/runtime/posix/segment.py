@@ -127,12 +127,15 @@ class Segment:
 
     # -- writing ---------------------------------------------------------------------
 
-    def prepare(self, plan: Plan, max_steps: int, **settings: Any) -> tuple[TaskId, ...]:
+    def prepare(
+        self, plan: Plan, max_steps: int, cpus: Iterable[int] = (), **settings: Any
+    ) -> tuple[TaskId, ...]:
         """Write a plan into an empty segment.
 
         Parameters:
             plan: the plan.
             max_steps: steps after which the execution is ended.
+            cpus: the processors that the program is to believe in.
             settings: further fields of the header.
 
         Returns:
@@ -169,6 +172,9 @@ class Segment:
         header.most_stacks = MOST_STACKS
         header.path = self.path.encode()
         header.max_steps = min(max_steps, self.steps)
+        for cpu in cpus:
+            if cpu < 64 * layout.CPU_WORDS:
+                header.cpus[cpu // 64] |= 1 << cpu % 64
         for name, value in settings.items():
             setattr(header, name, value)
         return self._write_plan(plan)

@@ -21,6 +21,7 @@
 
 #define MOST_TASKS 1024
 #define MOST_READERS 8
+#define CPU_WORDS 16
 #define NAME_LENGTH 16
 #define MESSAGE_LENGTH 512
 /* Steps for which every operation gets its stack, and those before the end of the plan. */
@@ -206,6 +207,8 @@ struct header {
     /* The settings. */
     uint32_t max_steps, late_timeouts, after_release, with_stacks, one_cpu;
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
+    int32_t starter;           /* process id of whoever starts the executions */
+    uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
     uint64_t epoch;            /* nanoseconds of the real-time clock at the beginning */
     char shim[256];            /* the path to preload into new programs */
     char path[128];            /* of the segment itself */

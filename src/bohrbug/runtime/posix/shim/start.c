@@ -67,6 +67,7 @@ void begin(void) {
 __attribute__((constructor(101))) static void start(void) {
     load_real_functions();
     if (!segment_open()) return;
+    end_with_starter();
     bool serves = server_is_wanted();
     if (segment->with_stacks || serves) stack_prepare();
     threads_begin();
