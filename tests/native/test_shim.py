@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.runtime.posix import build, launching, layout
+from bohrbug.runtime.posix import build, layout, standstill
 from bohrbug.runtime.posix.build import SOURCES, UnsupportedError, compile_shim, compiler
 from tests.native.building import need_native
 
@@ -96,7 +96,7 @@ def test_flags_are_the_same_bits_on_both_sides() -> None:
 def test_the_nudge_is_the_same_signal_on_both_sides() -> None:
     match = re.search(r"#define NUDGE (\d+)", (SOURCES / "signals.h").read_text())
     assert match is not None
-    assert int(match[1]) == launching.NUDGE
+    assert int(match[1]) == standstill.NUDGE
 
 
 def test_every_function_of_the_table_has_a_wrapper() -> None:

@@ -18,9 +18,7 @@ from pathlib import Path
 
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
-
-NUDGE = 62
-"""The signal by which a task that spins is made to yield; as in ``shim/signals.h``."""
+from bohrbug.runtime.posix.standstill import NUDGE_SECONDS, Standstill, nudge
 
 SERVER_FD = 900
 """Where the fork server finds its orders; as in ``shim/server.h``."""
@@ -30,12 +28,8 @@ SERVER_PATIENCE = 10.0
 
 _ANSWER = struct.Struct("ii")
 
-NUDGE_SECONDS = 0.2
-"""Seconds of real time without a step after which the running task is nudged."""
-
 _ADDR_NO_RANDOMIZE = 0x0040000
 _libc = ctypes.CDLL(None, use_errno=True)
-_TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine) if hasattr(os, "uname") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,32 +302,16 @@ class Launcher:
         """Wait until a descriptor says that it is over; else why it has to be killed."""
         poller = select.poll()
         poller.register(descriptor, select.POLLIN)
-        header = segment.header
-        progress = -1
-        since = time.monotonic()
+        standstill = Standstill(segment)
         while not poller.poll(NUDGE_SECONDS * 1000):
             if self._interrupted():
                 return "interrupted"
-            now = time.monotonic()
-            steps = header.steps - header.nudge_steps
-            if steps != progress:
-                progress, since = steps, now
-            elif self._hang_seconds and now - since > self._hang_seconds:
+            seconds = standstill.look()
+            if self._hang_seconds and seconds > self._hang_seconds:
                 return "hung"
-            elif now - since >= NUDGE_SECONDS:
-                _nudge(segment)
+            if seconds >= NUDGE_SECONDS:
+                nudge(segment)
         return None
-
-
-def _nudge(segment: Segment) -> None:
-    """Make the running task yield, in case it spins on something that nobody sees."""
-    header = segment.header
-    if not header.started or header.running >= header.tasks or _TGKILL is None:
-        return
-    task = segment.tasks[header.running]
-    process = segment.processes[task.process]
-    if task.state == layout.ALIVE and task.thread and process.pid:
-        _libc.syscall(_TGKILL, process.pid, task.thread, NUDGE)
 
 
 def kill_all(pid: int, segment: Segment) -> None:
