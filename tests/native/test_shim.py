@@ -21,6 +21,7 @@ STRUCTURES = {
     "module": layout.ModuleRecord,
     "tables": layout.Tables,
     "name_in_plan": layout.NameRecord,
+    "step": layout.StepRecord,
     "point": layout.PointRecord,
     "segment_of_plan": layout.SegmentRecord,
     "header": layout.Header,

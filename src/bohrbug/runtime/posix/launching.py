@@ -11,7 +11,6 @@ import socket
 import stat
 import struct
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

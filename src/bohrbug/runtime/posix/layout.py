@@ -6,7 +6,8 @@ The shim refuses a segment whose sizes are not its own, and a test compares ever
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char, c_int32, c_int64, c_uint16, c_uint32, c_uint64
+import struct
+from ctypes import c_char, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 
 from bohrbug.model.operation import (
     ACQUIRE,
@@ -238,17 +239,7 @@ TABLES = (
     "segments",
     "points",
     "below",
-    "step_task",
-    "step_kind",
-    "step_flags",
-    "step_resource",
-    "step_site",
-    "step_stack",
-    "step_options",
-    "step_enabled",
-    "step_timed",
-    "step_effect",
-    "step_process",
+    "steps",
     "pool",
     "stacks",
 )
@@ -279,6 +270,29 @@ class PointRecord(ctypes.Structure):
     _fields_ = (("key", c_uint64), ("decides", c_uint32), ("selected", c_uint32))
 
 
+class StepRecord(ctypes.Structure):
+    """``struct step``."""
+
+    _fields_ = (
+        ("site", c_uint64),
+        ("resource", c_uint32),
+        ("stack", c_uint32),
+        ("effect", c_uint32),
+        ("options", c_uint32),
+        ("enabled", c_uint16),
+        ("timed", c_uint16),
+        ("task", c_uint16),
+        ("process", c_uint16),
+        ("kind", c_uint8),
+        ("flags", c_uint8),
+    )
+
+
+STEP = struct.Struct("=QIIIIHHHHBB6x")
+"""The same, for reading many of them."""
+FLAGS_AT = StepRecord.flags.offset
+
+
 class SegmentRecord(ctypes.Structure):
     """``struct segment_of_plan``."""
 
@@ -295,6 +309,7 @@ class Header(ctypes.Structure):
         ("resource_size", c_uint32),
         ("process_size", c_uint32),
         ("module_size", c_uint32),
+        ("step_size", c_uint32),
         ("header_size", c_uint32),
         ("at", Tables),
         ("total", c_uint64),

@@ -1,4 +1,4 @@
-"""Executions that make no step: whether a task spins or blocks unseen, or only waits for the machine."""
+"""Executions that make no step: their task spins, or blocks unseen, or waits for the machine."""
 
 from __future__ import annotations
 

@@ -46,9 +46,9 @@ struct touched touched_by_task(const struct task *task) {
 }
 
 struct touched touched_by_step(uint32_t step) {
-    return (struct touched){TABLE(uint32_t, step_resource)[step], TABLE(uint32_t, step_effect)[step],
-                            TABLE(uint8_t, step_flags)[step],
-                            is_write((enum kind)TABLE(uint8_t, step_kind)[step])};
+    const struct step *done = &STEPS[step];
+    return (struct touched){done->resource, done->effect, done->flags,
+                            is_write((enum kind)done->kind)};
 }
 
 bool conflict(const struct touched *one, const struct touched *other) {

@@ -121,16 +121,22 @@ static uint32_t follow_prefix(const struct options *options, uint32_t running, b
     return policy_choose(options, running, yielded, step);
 }
 
+static bool same(const uint16_t *some, const uint16_t *others, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (some[i] != others[i]) return false;
+    return true;
+}
+
+/* Where the options of this step are in the pool; often they are those of the step before. */
 static uint32_t pooled_options(void) {
     uint16_t *pool = TABLE(uint16_t, pool);
-    uint32_t step = segment->steps, count = enabled_count + timed_count;
-    if (step) {
-        uint32_t last = TABLE(uint32_t, step_options)[step - 1];
-        if (TABLE(uint16_t, step_enabled)[step - 1] == enabled_count &&
-            TABLE(uint16_t, step_timed)[step - 1] == timed_count &&
-            !memcmp(pool + last, enabled, enabled_count * sizeof *enabled) &&
-            !memcmp(pool + last + enabled_count, timed, timed_count * sizeof *timed))
-            return last;
+    uint32_t count = enabled_count + timed_count;
+    if (segment->steps) {
+        const struct step *last = &STEPS[segment->steps - 1];
+        const uint16_t *known = pool + last->options;
+        if (last->enabled == enabled_count && last->timed == timed_count &&
+            same(known, enabled, enabled_count) && same(known + enabled_count, timed, timed_count))
+            return last->options;
     }
     if (segment->pool_used + count > segment->most_pool)
         finish(TOO_BIG, NONE, "no room for more options: lower --max-steps");
@@ -142,19 +148,20 @@ static uint32_t pooled_options(void) {
 }
 
 static void record(const struct task *chosen, bool yielded) {
-    uint32_t step = segment->steps;
-    TABLE(uint32_t, step_options)[step] = pooled_options();
-    TABLE(uint16_t, step_enabled)[step] = (uint16_t)enabled_count;
-    TABLE(uint16_t, step_timed)[step] = (uint16_t)timed_count;
-    TABLE(uint16_t, step_task)[step] = (uint16_t)index_of(chosen);
-    TABLE(uint8_t, step_kind)[step] = (uint8_t)chosen->kind;
-    TABLE(uint8_t, step_flags)[step] = step_flags(chosen, yielded);
-    TABLE(uint32_t, step_resource)[step] = chosen->resource;
-    TABLE(uint64_t, step_site)[step] = chosen->site;
-    TABLE(uint32_t, step_stack)[step] = chosen->stack;
-    TABLE(uint32_t, step_effect)[step] = chosen->also;
-    TABLE(uint16_t, step_process)[step] = (uint16_t)chosen->process;
-    segment->steps = step + 1;
+    STEPS[segment->steps] = (struct step){
+        .site = chosen->site,
+        .resource = chosen->resource,
+        .stack = chosen->stack,
+        .effect = chosen->also,
+        .options = pooled_options(),
+        .enabled = (uint16_t)enabled_count,
+        .timed = (uint16_t)timed_count,
+        .task = (uint16_t)index_of(chosen),
+        .process = (uint16_t)chosen->process,
+        .kind = (uint8_t)chosen->kind,
+        .flags = step_flags(chosen, yielded),
+    };
+    segment->steps++;
 }
 
 /* Who runs next; NULL if nobody is left. */

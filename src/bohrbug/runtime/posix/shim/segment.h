@@ -165,12 +165,21 @@ struct module {
     char path[240];
 };
 
-/* Columns with one entry per step, and their offsets from the start of the segment. */
+/* Offsets from the start of the segment. */
 struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, points, below;
-    uint64_t step_task, step_kind, step_flags, step_resource, step_site, step_stack;
-    uint64_t step_options, step_enabled, step_timed, step_effect, step_process;
-    uint64_t pool, stacks;
+    uint64_t steps, pool, stacks;
+};
+
+/* One step: what its task did, and what could have been done instead. */
+struct step {
+    uint64_t site;
+    uint32_t resource, stack;
+    uint32_t effect;           /* another resource that it changed, or NONE */
+    uint32_t options;          /* where the options are in the pool: first the enabled tasks */
+    uint16_t enabled, timed;   /* how many they are */
+    uint16_t task, process;
+    uint8_t kind, flags;       /* enum step_flag */
 };
 
 struct name_in_plan {
@@ -194,7 +203,7 @@ struct segment_of_plan {
 struct header {
     uint64_t magic;
     uint32_t version;
-    uint32_t task_size, resource_size, process_size, module_size, header_size;
+    uint32_t task_size, resource_size, process_size, module_size, step_size, header_size;
     struct tables at;
     uint64_t total;
     uint32_t most_resources, most_processes, most_modules, most_steps, most_pool, most_stacks;
@@ -252,6 +261,7 @@ extern struct header *segment;
 #define RESOURCES TABLE(struct resource, resources)
 #define PROCESSES TABLE(struct process, processes)
 #define MODULES TABLE(struct module, modules)
+#define STEPS TABLE(struct step, steps)
 
 /* Maps the segment that the environment names; false if there is none. */
 int segment_open(void);

@@ -27,7 +27,8 @@ static int is_of_this_version(const struct header *header) {
            header->task_size == sizeof(struct task) &&
            header->resource_size == sizeof(struct resource) &&
            header->process_size == sizeof(struct process) &&
-           header->module_size == sizeof(struct module);
+           header->module_size == sizeof(struct module) &&
+           header->step_size == sizeof(struct step);
 }
 
 int segment_open(void) {
