@@ -107,8 +107,10 @@ void policy_begin(void) {
 
 uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
                        uint32_t step) {
+    bool only_one = options->enabled_count + options->timed_count == 1;
     switch ((enum policy)segment->policy) {
     case UNIFORM_RANDOM:
+        if (only_one) return option(options, 0);
         return option(options, draw_below(options->enabled_count + options->timed_count));
     case PRIORITIES:
         return by_priority(options, running, yielded, step);

@@ -264,7 +264,8 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
     task->blocked_since = segment->steps ? segment->steps - 1 : 0;
 }
 
-enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct waiting waiting) {
+enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
+                           const struct waiting *waiting) {
     struct task *task = current;
     bool yielded = is_yield(kind);
     if (is_change(kind)) segment->changes++;
@@ -275,7 +276,7 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
         task->looks = 0;
         yielded = true;
     }
-    declare(kind, resource, site, &waiting);
+    declare(kind, resource, site, waiting);
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
         give_turn(next);
@@ -293,7 +294,8 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
 }
 
 void perform(enum kind kind, uint32_t resource, uint64_t site) {
-    perform_when(kind, resource, site, (struct waiting){ALWAYS, 0, NO_DEADLINE, false, false});
+    static const struct waiting not = {ALWAYS, 0, NO_DEADLINE, false, false};
+    perform_waiting(kind, resource, site, &not);
 }
 
 void after_release(uint32_t resource, uint64_t site) {

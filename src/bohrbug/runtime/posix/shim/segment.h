@@ -254,7 +254,8 @@ struct header {
     uint32_t signals_matter;
 };
 
-extern struct header *segment;
+/* Of this library only, or every look at it would be by way of a table. */
+extern struct header *segment __attribute__((visibility("hidden")));
 
 #define TABLE(type, field) ((type *)((char *)segment + segment->at.field))
 #define TASKS TABLE(struct task, tasks)
