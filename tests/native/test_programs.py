@@ -72,6 +72,19 @@ def test_its_corrected_twin_does_not(native_build: Build, name: str) -> None:
     assert not result.diverged, result.verdict
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_address_sanitizer_works(native_build: Build, compiler: str) -> None:
+    flags = ("-fsanitize=address", f"--compiler={compiler}")
+    result = explored(native_build("use_after_free.c", *flags), strategy="random", executions=200)
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.EXCEPTION
+    assert "exit code 1 instead of 0" in failure.outcome.message
+    fixed = explored(native_build("use_after_free.c", "-DFIXED", *flags), executions=20)
+    assert not fixed.failures, fixed.failures[0].outcome
+    # Not those of a loop that waits for the thread that looks for leaks.
+    assert fixed.points < 2_000
+
+
 @pytest.mark.parametrize("name", CORRECT)
 @pytest.mark.parametrize("strategy", ["random", "pct"])
 def test_a_correct_program_passes(native_build: Build, name: str, strategy: str) -> None:

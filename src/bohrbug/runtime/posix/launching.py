@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
-from bohrbug.runtime.posix.standstill import NUDGE_SECONDS, Standstill, nudge
+from bohrbug.runtime.posix.standstill import LOOK_SECONDS, Standstill, nudge
 
 SERVER_FD = 900
 """Where the fork server finds its orders; as in ``shim/server.h``."""
@@ -302,13 +302,13 @@ class Launcher:
         poller = select.poll()
         poller.register(descriptor, select.POLLIN)
         standstill = Standstill(segment)
-        while not poller.poll(NUDGE_SECONDS * 1000):
+        while not poller.poll(LOOK_SECONDS * 1000):
             if self._interrupted():
                 return "interrupted"
-            seconds = standstill.look()
-            if self._hang_seconds and seconds > self._hang_seconds:
+            standstill.look()
+            if self._hang_seconds and standstill.seconds > self._hang_seconds:
                 return "hung"
-            if seconds >= NUDGE_SECONDS:
+            if standstill.is_too_long:
                 nudge(segment)
         return None
 

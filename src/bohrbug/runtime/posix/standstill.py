@@ -13,8 +13,14 @@ from bohrbug.runtime.posix.segment import Segment
 NUDGE = 62
 """The signal by which a task that spins is made to yield; as in ``shim/signals.h``."""
 
-NUDGE_SECONDS = 0.2
-"""Seconds without a step after which the running task is nudged."""
+LOOK_SECONDS = 0.05
+"""Seconds between two looks."""
+
+RUNS_SECONDS = 0.2
+"""Seconds for which a task has run without a step when it is nudged."""
+
+BLOCKED_SECONDS = 0.05
+"""Seconds for which a task has been blocked, though it has the turn, when it is nudged."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine) if hasattr(os, "uname") else None
@@ -30,31 +36,42 @@ class Standstill:
         segment: of the execution.
     """
 
+    seconds = 0.0
+    """Without a step, as of the last look."""
+    is_too_long = False
+    """Whether the running task should be nudged."""
+
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._progress = -1
         self._thread: tuple[int, int] | None = None
         self._ran = 0.0
         self._looked = time.monotonic()
-        self._seconds = 0.0
+        self._since_nudge = 0.0
 
-    def look(self) -> float:
-        """Seconds without a step, as of now; to be called several times a second."""
+    def look(self) -> None:
+        """Look again; to be called several times a second."""
         header = self._segment.header
         now = time.monotonic()
         passed, self._looked = now - self._looked, now
         steps = header.steps - header.nudge_steps
         thread = _running(self._segment)
         state, ran = ("S", 0.0) if thread is None else _usage(*thread)
-        if steps != self._progress or thread != self._thread:
-            self._progress, self._thread = steps, thread
-            self._seconds = 0.0
+        more = passed
+        if thread != self._thread:
+            # Another one, after a step or a nudge.
+            more = self._since_nudge = 0.0
         elif state == "R":
-            self._seconds += min(max(ran - self._ran, 0.0), passed)
-        else:
-            self._seconds += passed
-        self._ran = ran
-        return self._seconds
+            more = min(max(ran - self._ran, 0.0), passed)
+        if steps != self._progress:
+            more = self.seconds = self._since_nudge = 0.0
+        self._progress, self._thread, self._ran = steps, thread, ran
+        self.seconds += more
+        self._since_nudge += more
+        patience = RUNS_SECONDS if state == "R" else BLOCKED_SECONDS
+        self.is_too_long = self._since_nudge >= patience
+        if self.is_too_long:
+            self._since_nudge = 0.0
 
 
 def nudge(segment: Segment) -> None:
