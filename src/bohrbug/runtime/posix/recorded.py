@@ -488,6 +488,11 @@ class NativeTrace(Trace):
     def __len__(self) -> int:
         return self._reading.steps
 
+    @property
+    def task_count(self) -> int:
+        """See :class:`~bohrbug.model.trace.Trace`."""
+        return len(self._reading.ids)
+
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
         reading = object.__getattribute__(self, "_reading")
