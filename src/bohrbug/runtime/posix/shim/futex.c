@@ -1,4 +1,6 @@
 /* System calls by number: how the runtimes of C++ and Rust wait and wake. */
+#include "futex.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdarg.h>
@@ -69,7 +71,7 @@ static long requeue(uint32_t *word, int operation, uint32_t most, uint32_t most_
     return count + moved;
 }
 
-static long futex(const long *a, uint64_t site) {
+long futex_perform(const long *a, uint64_t site) {
     uint32_t *word = (uint32_t *)a[0], *other = (uint32_t *)a[4];
     int operation = (int)a[1];
     uint32_t value = (uint32_t)a[2];
@@ -105,7 +107,7 @@ EXPORT long syscall(long number, ...) {
         GUARD;
         switch (number) {
         case SYS_futex:
-            return futex(a, SITE);
+            return futex_perform(a, SITE);
         case SYS_sched_yield:
             perform(YIELD, current_resource(), SITE);
             return 0;

@@ -18,6 +18,7 @@
 #include "start.h"
 #include "task.h"
 #include "thread.h"
+#include "trap.h"
 
 struct header *segment;
 
@@ -75,6 +76,7 @@ __attribute__((constructor(101))) static void start(void) {
     affinity_begin();
     signals_begin();
     crash_handlers_install();
+    traps_install();
     if (!serves) begin();
 }
 
