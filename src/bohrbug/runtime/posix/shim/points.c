@@ -36,6 +36,18 @@ static const struct module *module_of(const struct resource *resource) {
     return NULL;
 }
 
+/* What is known of a resource is kept with it. */
+enum { KNOWN = 1, DECIDES = 2, SELECTED = 4, LOCATED = 8, STATIC = 16 };
+
+static bool is_static(uint32_t number) {
+    struct resource *resource = &RESOURCES[number];
+    if (!(resource->marks & LOCATED)) {
+        resource->marks |= LOCATED;
+        if (module_of(resource)) resource->marks |= STATIC;
+    }
+    return resource->marks & STATIC;
+}
+
 /* How many resources were at the same place before. */
 static uint32_t earlier_there(uint32_t number) {
     const struct resource *resource = &RESOURCES[number];
@@ -49,18 +61,19 @@ static uint32_t earlier_there(uint32_t number) {
 static uint32_t earlier_by_creator(uint32_t number) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < number; i++)
-        count += RESOURCES[i].creator == RESOURCES[number].creator && !module_of(&RESOURCES[i]);
+        count += RESOURCES[i].creator == RESOURCES[number].creator && !is_static(i);
     return count;
 }
 
 static uint64_t key_of(uint32_t number) {
     if (number & TASK_BIT) return key_of_task(number & ~TASK_BIT);
     const struct resource *resource = &RESOURCES[number];
-    const struct module *module = module_of(resource);
-    if (module)
+    if (is_static(number)) {
+        const struct module *module = module_of(resource);
         return mixed(mixed(mixed(OF_STATIC, key_of_name(module->path)),
                            resource->address - module->base),
                      earlier_there(number));
+    }
     uint64_t creator = resource->creator == NONE ? OF_TASK : key_of_task(resource->creator);
     return mixed(mixed(OF_DYNAMIC, creator), earlier_by_creator(number));
 }
@@ -76,15 +89,12 @@ static const struct point *find(uint64_t key) {
     return low < segment->points_length && points[low].key == key ? &points[low] : NULL;
 }
 
-/* What is known of a resource is kept with it: looked up, decides, selected. */
-enum { KNOWN = 1, DECIDES = 2, SELECTED = 4 };
-
 static uint32_t marks_of(uint32_t number) {
     uint32_t *marks = number & TASK_BIT ? &TASKS[number & ~TASK_BIT].marks
                                         : &RESOURCES[number].marks;
     if (!(*marks & KNOWN)) {
         const struct point *point = find(key_of(number));
-        *marks = KNOWN;
+        *marks |= KNOWN;
         if (point && point->decides) *marks |= DECIDES;
         if (point && point->selected) *marks |= SELECTED;
     }
