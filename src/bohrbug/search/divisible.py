@@ -80,6 +80,29 @@ class Divisible(Strategy, Protocol):
 
 
 @runtime_checkable
+class Reporting(Divisible, Protocol):
+    """A divisible strategy whose pieces can't be worked on without a word to the others.
+
+    What a worker finds may belong to a part of the work that is not in its piece; and what
+    it parts with has to go through the one strategy that knows the whole.
+    """
+
+    def report(self, wanted: bool) -> State | None:
+        """What the strategy that knows the whole has to take in before the piece is done.
+
+        It goes there by :meth:`Divisible.take_in`, together with the :meth:`Divisible.state`
+        that is left after this.
+
+        Parameters:
+            wanted: others have nothing to do: part with some of the work.
+
+        Returns:
+            ``None`` if there is nothing to tell, or no hurry.
+        """
+        ...
+
+
+@runtime_checkable
 class Sharing(Protocol):
     """A divisible strategy that keeps something in memory that its workers share."""
 
