@@ -15,10 +15,12 @@ from bohrbug.model.happens_before import canonical_hash
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
-from bohrbug.search.divisible import Divisible, State, StateError
+from bohrbug.search.divisible import Divisible, Reporting, State, StateError
+from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from tests.property.test_partial_order_reduction import ALL, program, randoms
 from tests.property.test_search_properties import programs
 from tests.simulated import Instruction, Program, count_schedules, execute
 
@@ -94,7 +96,11 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
             for _ in range(random.randrange(12)):
                 if not log.step(worker):
                     break
-                if random.random() < 0.2 and (piece := worker.split()) is not None:
+                if isinstance(worker, Reporting):
+                    news = worker.report(random.random() < 0.4)
+                    if news is not None:
+                        chief.take_in(through_json(news))
+                elif random.random() < 0.2 and (piece := worker.split()) is not None:
                     pieces.append(piece)
             state = through_json(worker.state())
             if random.random() < 0.5:
@@ -182,6 +188,23 @@ def test_a_shared_cache_loses_nothing(program: Program, seed: int, bound: int | 
     assert found.classes == expected.classes
     assert found.finals == expected.finals
     assert set(found.schedules.values()) <= {1}
+
+
+@several
+@given(randoms, st.sets(st.sampled_from(["timeouts", "choices"])), st.integers(0, 2**32))
+def test_a_reduction_divided_executes_each_graph_once(
+    random: Random, features: set[str], seed: int
+) -> None:
+    made = program(random, frozenset(features))
+    if count_schedules(made) > 400:
+        return
+    _, expected = alone(OptimalReduction, made)
+    parts, found = divided(OptimalReduction, made, seed)
+    assert found.classes == expected.classes
+    assert found.finals == expected.finals
+    assert sum(found.schedules.values()) == len(found.classes)
+    assert isinstance(parts, OptimalReduction)
+    assert parts.redundant == 0
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from bohrbug.search.dpor_parts import (
     Lore,
     Node,
     Part,
+    hanging_from_json,
+    hanging_to_json,
     insertion_from_json,
     insertion_to_json,
     part_from_json,
     part_to_json,
-    place_from_json,
-    place_to_json,
     segment_from_json,
     segment_to_json,
 )
@@ -29,7 +29,7 @@ from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, is_weak_initial
 from bohrbug.search.races_of_trace import RaceFinder, Reversal
-from bohrbug.search.trunk import Place, Segment, Trunk
+from bohrbug.search.trunk import Hanging, Place, Segment, Trunk
 from bohrbug.search.wakeup_tree import Branch, insert
 
 WAITING_LIMIT = 5_000_000
@@ -76,14 +76,16 @@ class OptimalReduction:
     Whoever has a subtree gives its upper nodes to the first process when others have nothing to
     do.  The order of exploration is free, and nothing is executed twice, because:
 
-    1. A branch that is begun anywhere counts as done for all that is inserted beside it and for
-       all that is begun after it at its node, however long it takes.  That an execution can be
-       had from one of two branches is a matter of who was begun first, not of who has ended.
-    2. The event that stands for a begun branch is the one that was executed; until the
+    1. What counts is the order in which the branches of a node are *begun*, however long each
+       takes.  What has begun before sleeps in what is begun later, and an insertion that a
+       branch begun before could begin with is covered by that.
+    2. An insertion that a branch begun *later* could begin with belongs into that one's wakeup
+       tree, as if it had been found before.  So of a branch only a leaf is handed out:
+       the nodes on the way to it, where somebody may still sleep, stay in the trunk and take
+       such insertions.  Behind the leaf everything is explored that there is, and nothing
+       need be inserted from outside.
+    3. The event that stands for a begun branch is the one that was executed; until the
        process that has it has told it, nothing else is begun at the node or inserted there.
-    3. What is inserted was not covered when it was inserted, and so it ends where nobody
-       sleeps any more (JACM 2017, section 6); that more has been begun since does not matter,
-       for what is in a tree is inserted below the first branch that it agrees with.
 
     Parameters:
         steps: reverse the first ``steps`` steps of an execution only.
@@ -136,10 +138,10 @@ class OptimalReduction:
         self._known_choices: Sequence[Choice] = ()
         self._known_events: dict[int, Event] = {}
         # Where the path hangs, and what the owner of that place has to know.
-        self._place: Place | None = None
+        self._hanging: Hanging | None = None
         self._splits = 0
         self._guards: dict[int, Asleep] = {}
-        self._told: dict[int, list[Branch]] = {}
+        self._told: set[tuple[object, ...]] = set()
         self._insertions: list[Insertion] = []
         self._began: list[Event] | None = None
 
@@ -248,14 +250,14 @@ class OptimalReduction:
                 for _, branches in self._on_the_way:
                     for branch in branches:
                         self._forget(branch)
-                self._note_begun(start, None)
+                self._note_begun(start, start)
                 return
         if self._is_cold:
             # The races of what was taken over are known to others.
             self._races.take(trace, 0, end)
             self._is_cold = False
         reversals = self._races.take(trace, start, end)
-        self._note_begun(start, self._races.recorded.event(start) if end > start else None)
+        self._note_begun(start, end)
         self._follow_sleepers(start, end)
         for index, branches in self._on_the_way:
             if index < end:
@@ -389,7 +391,7 @@ class OptimalReduction:
     @property
     def _base(self) -> int:
         """The depth of the first node of the path that is its own."""
-        return 0 if self._place is None else self._place.depth + 1
+        return 0 if self._hanging is None else self._hanging.place.depth + 1
 
     def _tell(self, reversal: Reversal) -> None:
         """A reversal belongs to a node above the path."""
@@ -399,53 +401,156 @@ class OptimalReduction:
             return
         insertion = Insertion(depth, sequence, reversal.uncertain)
         if self._trunk is not None:
-            assert self._place is not None
-            self._insert_into_trunk(self._trunk, self._place, insertion)
-        elif insert(self._told.setdefault(depth, []), sequence, reversal.uncertain):
-            # Else it is covered by what was told before.
+            assert self._hanging is not None
+            self._insert_from(self._trunk, self._hanging, insertion)
+            return
+        # Whether one covers another depends on what the owner has; only the same is the same.
+        known = (depth, reversal.uncertain, tuple(sequence))
+        if known not in self._told:
+            self._told.add(known)
             self._insertions.append(insertion)
 
-    def _note_begun(self, start: int, event: Event | None) -> None:
-        """What the first event of the branch was that a piece is for; ``None``: it is given up."""
-        if start != self._base - 1:
+    def _note_begun(self, start: int, end: int) -> None:
+        """Tell the first events of the branch that a piece is for; none: it is given up."""
+        if start >= self._base:
             return
-        began = [] if event is None else [event]
+        assert self._hanging is not None
+        began = [self._races.recorded.event(step) for step in range(start, min(self._base, end))]
+        if len(began) == self._base - start:
+            self._hanging = Hanging(self._hanging.place, began[-1].choice)
         if self._trunk is not None:
-            assert self._place is not None
-            self._unlock(self._trunk, self._piece, self._place, began)
+            self._unlock(self._trunk, self._piece, began)
         else:
             self._began = began
 
-    def _insert_into_trunk(
-        self, trunk: Trunk[Node, Lore], place: Place, insertion: Insertion
-    ) -> None:
-        """Insert what was found below a place at a node above it."""
-        depth = insertion.depth
-        segment = trunk.owner(place, depth)
-        node = segment.nodes.get(depth)
+    # -- dividing: nodes of the trunk ----------------------------------------------------
+
+    @staticmethod
+    def _trunk_node(trunk: Trunk[Node, Lore], place: Place) -> Node:
+        segment = trunk.segments[place.segment]
+        node = segment.nodes.get(place.depth)
         if node is None:
-            node = segment.nodes[depth] = Node([segment.lore.events[depth]])
+            event = segment.lore.events[place.depth]
+            node = segment.nodes[place.depth] = Node([event])
+        return node
+
+    def _insert_from(
+        self, trunk: Trunk[Node, Lore], hanging: Hanging, insertion: Insertion
+    ) -> None:
+        """Insert what a piece has found at a node above it."""
+        place, choice = trunk.owner(hanging, insertion.depth)
+        insertion.began = _begun_with(self._trunk_node(trunk, place), choice)
+        self._insert_at(trunk, place, insertion)
+
+    def _insert_at(self, trunk: Trunk[Node, Lore], place: Place, insertion: Insertion) -> None:
+        node = self._trunk_node(trunk, place)
         if node.held_by is not None:
             node.late.append(insertion)
             return
-        sleeping = (*segment.lore.asleep.get(depth, ()), *node.done)
+        segment = trunk.segments[place.segment]
         sequence = insertion.sequence
-        if all(is_weak_initial(event, sequence) is None for event in sleeping):
-            self._insert(node, sequence, insertion.uncertain)
+        earlier = (*segment.lore.asleep.get(place.depth, ()), *node.done[: insertion.began])
+        if any(is_weak_initial(event, sequence) is not None for event in earlier):
+            return
+        for event in node.done[insertion.began :]:
+            index = is_weak_initial(event, sequence)
+            if index is None:
+                continue
+            rest = sequence[:index] + sequence[index + 1 :]
+            behind = trunk.behind(place, event.choice)
+            # Where nobody sleeps, all is explored anyway.
+            if rest and behind is not None:
+                below = trunk.segments[behind.segment]
+                if below.stays and below.lore.asleep.get(behind.depth):
+                    into = Insertion(behind.depth, rest, insertion.uncertain)
+                    self._insert_at(trunk, behind, into)
+            return
+        self._insert(node, sequence, insertion.uncertain)
+        if node.waiting:
+            trunk.wake(segment)
+
+    def _hold(self, trunk: Trunk[Node, Lore], piece: str, place: Place) -> Part | None:
+        """Hand out the first leaf of a node; the nodes on the way to it stay in the trunk."""
+        segment = trunk.segments[place.segment]
+        node = segment.nodes[place.depth]
+        branch = node.branches.pop(0)
+        if not self._is_new(node, branch):
+            return None
+        node.held, node.held_by = branch, piece
+        way, nodes = [*branch.events], {}
+        leaf = branch
+        while leaf.branches:
+            leaf, *others = leaf.branches
+            if others:
+                # Nothing is begun there before what leads there is known.
+                on_way = nodes[place.depth + len(way)] = Node([], others)
+                on_way.held_by = piece
+            way += leaf.events
+        choices = [*trunk.choices_to(place)]
+        hanging = Hanging(place, way[-1].choice)
+        if len(way) > 1:
+            name = trunk.new_name()
+            choices_on_way = [event.choice for event in way[:-1]]
+            trunk.add(name, Segment(place, choices_on_way, nodes, Lore()))
+            hanging = Hanging(Place(name, place.depth + len(way) - 1), way[-1].choice)
+        alone = Branch(way, leaf.uncertain, leaf.weight)
+        lore = Lore()
+        if place.depth in segment.lore.asleep:
+            lore.asleep[place.depth] = segment.lore.asleep[place.depth]
+        open_node = Node(list(node.done), [alone])
+        return Part(piece, hanging, choices, {place.depth: open_node}, lore)
 
     def _unlock(
-        self, trunk: Trunk[Node, Lore], piece: str, place: Place, began: Sequence[Event]
+        self, trunk: Trunk[Node, Lore], piece: str, began: Sequence[Event] | None
     ) -> None:
-        """The first event of a branch that was handed out is known: others may be begun."""
-        node = trunk.owner(place, place.depth).nodes.get(place.depth)
-        if node is None or node.held_by != piece:
+        """The first events of a branch that was handed out are known: others may be begun.
+
+        Parameters:
+            trunk: the trunk.
+            piece: the name of the piece.
+            began: the events; none if the branch is given up; ``None`` if it was not begun.
+        """
+        hanging = trunk.pieces.get(piece)
+        if hanging is None:
             return
-        for event in began:
-            node.finish(event)
-        node.held_by = None
+        way = trunk.segments[hanging.place.segment]
+        place = hanging.place
+        node = way.nodes.get(place.depth)
+        has_way = node is None or node.held is None or node.held_by != piece
+        if has_way:
+            if way.above is None:
+                return
+            place = way.above
+            node = trunk.segments[place.segment].nodes.get(place.depth)
+        if node is None or node.held is None or node.held_by != piece:
+            return
+        branch, node.held, node.held_by = node.held, None, None
+        if not began:
+            if has_way:
+                if began is not None:
+                    self._count(way.nodes, -1)
+                way.nodes = {}
+            if began is None:
+                node.branches.insert(0, branch)
+        else:
+            asleep = trunk.segments[place.segment].lore.asleep.get(place.depth, ())
+            sleeping = still_asleep((*asleep, *node.done), began[0])
+            node.finish(began[0])
+            if has_way:
+                for depth, event in enumerate(began[1:], place.depth + 1):
+                    way.lore.events[depth] = event
+                    if sleeping:
+                        way.lore.asleep[depth] = sleeping
+                        way.stays = True
+                    if depth in way.nodes:
+                        way.nodes[depth].held_by = None
+                        way.nodes[depth].finish(event)
+                    sleeping = still_asleep(sleeping, event)
+            if len(began) == hanging.place.depth - place.depth + 1:
+                trunk.pieces[piece] = Hanging(hanging.place, began[-1].choice)
         late, node.late = node.late, []
         for insertion in late:
-            self._insert_into_trunk(trunk, place, insertion)
+            self._insert_at(trunk, place, insertion)
 
     # -- dividing: paths and parts -------------------------------------------------------
 
@@ -505,7 +610,7 @@ class OptimalReduction:
         known = self._known_choices if self._is_cold else self._races.recorded.choices
         return Part(
             self._piece,
-            self._place,
+            self._hanging,
             list(known[:last]),
             nodes,
             lore,
@@ -523,7 +628,7 @@ class OptimalReduction:
         self._known_choices = part.choices
         self._known_events = part.lore.events
         self._piece = part.name
-        self._place = part.place
+        self._hanging = part.hanging
         self._guards = part.guards
         self._splits = part.splits
 
@@ -551,45 +656,43 @@ class OptimalReduction:
         return True
 
     def _next_part(self, trunk: Trunk[Node, Lore], guarded: bool = True) -> Part | None:
-        """A part of the trunk that nobody has: a segment as a whole, or a branch of a node."""
+        """A part of the trunk that nobody has: a segment as a whole, or a leaf of a node."""
         while (name := trunk.best()) is not None:
             segment = trunk.segments[name]
             depth = segment.shallowest
             assert depth is not None
             piece = trunk.new_name()
-            if not segment.users:
+            part: Part | None
+            if segment.users or segment.stays:
+                part = self._hold(trunk, piece, Place(name, depth))
+                if part is None:
+                    trunk.let_go(name)
+                    continue
+            else:
                 top = max(depth for depth, node in segment.nodes.items() if node.branches)
                 choices = trunk.choices_to(Place(name, top))
                 nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
-                place = segment.above
+                above = segment.above
+                hanging = None if above is None else Hanging(above, segment.choices[0])
                 trunk.remove(name)
-                part = Part(piece, place, choices, nodes, segment.lore)
-            else:
-                node = segment.nodes[depth]
-                branch = node.branches.pop(0)
-                if not self._is_new(node, branch):
-                    trunk.let_go(name)
-                    continue
-                place = Place(name, depth)
-                alone = Node(list(node.done), [branch])
-                lore = Lore({depth: segment.lore.asleep.get(depth, ())})
-                part = Part(piece, place, trunk.choices_to(place), {depth: alone}, lore)
-                node.held_by = piece
-            if guarded and place is not None:
-                part.guards = self._guards_above(trunk, place)
-            trunk.attach(piece, place)
+                part = Part(piece, hanging, choices, nodes, segment.lore)
+            trunk.attach(piece, part.hanging)
+            if guarded and part.hanging is not None:
+                part.guards = self._guards_above(trunk, part.hanging)
             return part
         return None
 
     @staticmethod
-    def _guards_above(trunk: Trunk[Node, Lore], place: Place) -> dict[int, Asleep]:
+    def _guards_above(trunk: Trunk[Node, Lore], hanging: Hanging) -> dict[int, Asleep]:
         guards: dict[int, Asleep] = {}
-        for segment, last in trunk.above(place):
-            for depth in range(segment.first, last + 1):
-                node = segment.nodes.get(depth)
-                asleep = segment.lore.asleep.get(depth, ())
-                if asleep or node is not None:
-                    guards[depth] = (*asleep, *(node.done if node is not None else ()))
+        for place, choice in trunk.way_to(hanging):
+            segment = trunk.segments[place.segment]
+            node = segment.nodes.get(place.depth)
+            asleep = segment.lore.asleep.get(place.depth, ())
+            if node is not None:
+                guards[place.depth] = (*asleep, *node.done[: _begun_with(node, choice)])
+            elif asleep:
+                guards[place.depth] = asleep
         return guards
 
     def _stash(self, trunk: Trunk[Node, Lore]) -> None:
@@ -604,17 +707,10 @@ class OptimalReduction:
     def _return(
         self, trunk: Trunk[Node, Lore], part: Part, began: Sequence[Event] | None
     ) -> None:
-        """A part comes back, with the first event of its branch if that has become known."""
-        place = part.place
+        """A part comes back, with the first events of its branch if those have become known."""
         if part.name not in trunk.pieces:
             return
-        if place is not None:
-            node = part.nodes.get(place.depth)
-            if node is not None and node.branches:
-                # It was not begun.
-                at = trunk.owner(place, place.depth).nodes[place.depth]
-                at.branches[:0] = node.branches
-            self._unlock(trunk, part.name, place, began or ())
+        self._unlock(trunk, part.name, began)
         segment = part.segment()
         if segment.shallowest is not None:
             trunk.add(trunk.new_name(), segment)
@@ -634,7 +730,7 @@ class OptimalReduction:
             "dropped": self._dropped,
             "redundant": self._redundant,
             "piece": self._piece,
-            "place": place_to_json(self._place),
+            "hanging": hanging_to_json(self._hanging),
             "part": None if part is None else part_to_json(writer, part),
             "insertions": [insertion_to_json(writer, each) for each in self._insertions],
             "began": None if self._began is None else writer.events(self._began),
@@ -643,8 +739,8 @@ class OptimalReduction:
             else {
                 "named": trunk.named,
                 "pieces": [
-                    [name, place_to_json(place)]
-                    for name, place in trunk.pieces.items()
+                    [name, hanging_to_json(hanging)]
+                    for name, hanging in trunk.pieces.items()
                     if name != self._piece
                 ],
                 "segments": [
@@ -676,23 +772,21 @@ class OptimalReduction:
             self._count(part.nodes, 1)
         else:
             self._clear_path()
-            self._piece, self._place = state["piece"], place_from_json(state["place"])
+            self._piece, self._hanging = state["piece"], hanging_from_json(state["hanging"])
         if self._trunk is not None and state["part"] is not None:
-            self._trunk.attach(self._piece, self._place)
+            self._trunk.attach(self._piece, self._hanging)
         self._insertions = [insertion_from_json(reader, each) for each in state["insertions"]]
         self._began = None if state["began"] is None else reader.events(state["began"])
 
     def _read_trunk(self, reader: EventReader, data: dict[str, Any]) -> Trunk[Node, Lore]:
-        trunk: Trunk[Node, Lore] = Trunk(named=data["named"])
-        for name, row in data["segments"]:
-            segment: Segment[Node, Lore] = segment_from_json(reader, row)
-            trunk.segments[name] = segment
+        trunk: Trunk[Node, Lore] = Trunk(data["named"])
+        segments = [(name, segment_from_json(reader, row)) for name, row in data["segments"]]
+        # Those nearer to the root first, for what hangs at another needs that one.
+        for name, segment in sorted(segments, key=lambda each: each[1].first):
+            trunk.add(name, segment)
             self._count(segment.nodes, 1)
-        for segment in trunk.segments.values():
-            if segment.above is not None:
-                trunk.segments[segment.above.segment].users += 1
-        for name, place in data["pieces"]:
-            trunk.attach(name, place_from_json(place))
+        for name, hanging in data["pieces"]:
+            trunk.attach(name, hanging_from_json(hanging))
         return trunk
 
     def hand_out(self, most: int) -> State | None:  # noqa: ARG002
@@ -714,7 +808,7 @@ class OptimalReduction:
             "dropped": 0,
             "redundant": 0,
             "piece": part.name,
-            "place": place_to_json(part.place),
+            "hanging": hanging_to_json(part.hanging),
             "part": part_to_json(writer, part),
             "insertions": [],
             "began": None,
@@ -763,8 +857,10 @@ class OptimalReduction:
             done = node.done if node is not None else [part.lore.events[depth]]
             self._guards[depth] = (*part.lore.asleep.get(depth, ()), *done)
             self._nodes[depth] = None
-        self._place = Place(name, last)
-        return [name, segment_to_json(writer, part.segment())]
+        event = self._event(last)
+        assert event is not None
+        self._hanging = Hanging(Place(name, last), event.choice)
+        return [name, event.choice, segment_to_json(writer, part.segment())]
 
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
@@ -773,28 +869,31 @@ class OptimalReduction:
         assert trunk is not None, "only who knows the whole takes something in"
         reader = EventReader(self._races, state["footprints"])
         piece = state["news_of"] if "news_of" in state else state["piece"]
-        place = trunk.pieces.get(piece)
         began = None if state["began"] is None else reader.events(state["began"])
-        if place is not None:
-            if began is not None:
-                self._unlock(trunk, piece, place, began)
-            for row in state["insertions"]:
-                self._insert_into_trunk(trunk, place, insertion_from_json(reader, row))
+        if piece not in trunk.pieces:
+            # It was given up.
+            return
+        if began is not None:
+            self._unlock(trunk, piece, began)
+        for row in state["insertions"]:
+            hanging = trunk.pieces[piece]
+            assert hanging is not None
+            self._insert_from(trunk, hanging, insertion_from_json(reader, row))
         if "news_of" in state:
-            if state["segment"] is not None and piece in trunk.pieces:
-                name, row = state["segment"]
-                segment: Segment[Node, Lore] = segment_from_json(reader, row)
+            if state["segment"] is not None:
+                name, choice, row = state["segment"]
+                segment = segment_from_json(reader, row)
                 self._count(segment.nodes, 1)
                 trunk.add(name, segment)
                 trunk.detach(piece)
-                trunk.attach(piece, Place(name, segment.last))
+                trunk.attach(piece, Hanging(Place(name, segment.last), choice))
             return
         self._tally.add(Tally.from_json(state["tally"]))
         self._dropped += state["dropped"]
         self._redundant += state["redundant"]
         if state["part"] is None:
             trunk.detach(piece)
-        elif piece in trunk.pieces:
+        else:
             part = part_from_json(reader, state["part"])
             self._count(part.nodes, 1)
             self._return(trunk, part, began)
@@ -802,6 +901,14 @@ class OptimalReduction:
     def position(self) -> None:
         """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
         return
+
+
+def _begun_with(node: Node, choice: Choice) -> int:
+    """How many branches of a node had begun when that one began which goes on with a choice."""
+    for number, event in enumerate(node.done, 1):
+        if event.choice == choice:
+            return number
+    return len(node.done)
 
 
 def still_asleep(asleep: Asleep, event: Event) -> Asleep:

@@ -9,7 +9,7 @@ from bohrbug.model.plan import Choice
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Event
 from bohrbug.search.races_of_trace import Reversal
-from bohrbug.search.trunk import Place, Segment
+from bohrbug.search.trunk import Hanging, Place, Segment
 from bohrbug.search.wakeup_tree import Branch
 
 Asleep = tuple[Event, ...]
@@ -22,12 +22,14 @@ class Node:
         done: the first events of the branches that are explored, or that others explore.
         branches: the wakeup tree.
         reversals: found, but not yet inserted into the tree.
-        held_by: the piece whose first event is not known yet, because nobody has executed it;
-            until then nothing else is begun here, for it has to sleep in what is begun later.
+        held: the branch that a piece is for whose first event is not known yet, because nobody has
+            executed it; until then nothing else is begun here, for it has to sleep in what is
+            begun later.
+        held_by: the name of that piece.
         late: what is to be inserted when that event is known.
     """
 
-    __slots__ = ("branches", "done", "held_by", "late", "reversals")
+    __slots__ = ("branches", "done", "held", "held_by", "late", "reversals")
 
     def __init__(
         self, done: list[Event] | None = None, branches: list[Branch] | None = None
@@ -35,6 +37,7 @@ class Node:
         self.done: list[Event] = [] if done is None else done
         self.branches: list[Branch] = [] if branches is None else branches
         self.reversals: list[Reversal] = []
+        self.held: Branch | None = None
         self.held_by: str | None = None
         self.late: list[Insertion] = []
 
@@ -57,11 +60,14 @@ class Insertion:
         depth: the number of steps that lead to the node.
         sequence: the events.
         uncertain: see :func:`~bohrbug.search.wakeup_tree.insert`.
+        began: how many branches of the node had begun, in their order, when that one began in
+            which it was found; those that began later have to take it in.
     """
 
     depth: int
     sequence: list[Event]
     uncertain: bool
+    began: int = 0
 
 
 @dataclass(slots=True)
@@ -84,17 +90,17 @@ class Part:
 
     Parameters:
         name: of the piece.
-        place: where it hangs; ``None``: it is the whole tree.
+        hanging: where it hangs; ``None``: it is the whole tree.
         choices: of the steps from the root to the last open node.
-        nodes: by depth.  A node at the depth of the place has the branch that the piece is for.
-        lore: of the nodes below the place.
+        nodes: by depth.  A node above those that it owns has the branch that the piece is for.
+        lore: of the nodes that it owns, and of that one.
         guards: by depth, events that sleep at nodes that others have: what begins with one of
             them need not be told.
         splits: segments that it has parted with.
     """
 
     name: str
-    place: Place | None
+    hanging: Hanging | None
     choices: list[Choice]
     nodes: dict[int, Node]
     lore: Lore
@@ -104,14 +110,16 @@ class Part:
     @property
     def base(self) -> int:
         """The depth of the first node that it owns."""
-        return 0 if self.place is None else self.place.depth + 1
+        return 0 if self.hanging is None else self.hanging.place.depth + 1
 
     def segment(self) -> Segment[Node, Lore]:
         """Its own nodes as a segment that hangs where it hangs."""
-        place = self.place
-        own = self.choices if place is None else self.choices[place.depth :]
+        hanging = self.hanging
         nodes = {depth: node for depth, node in self.nodes.items() if depth >= self.base}
-        return Segment(place, own, nodes, self.lore)
+        if hanging is None:
+            return Segment(None, self.choices, nodes, self.lore)
+        own = [hanging.choice, *self.choices[self.base :]]
+        return Segment(hanging.place, own, nodes, self.lore)
 
 
 def nodes_to_json(writer: EventWriter, nodes: dict[int, Node]) -> list[Any]:
@@ -122,6 +130,7 @@ def nodes_to_json(writer: EventWriter, nodes: dict[int, Node]) -> list[Any]:
             writer.events(node.done),
             writer.branches(node.branches),
             node.held_by,
+            None if node.held is None else writer.branches([node.held]),
             [insertion_to_json(writer, each) for each in node.late],
         ]
         for depth, node in nodes.items()
@@ -131,22 +140,24 @@ def nodes_to_json(writer: EventWriter, nodes: dict[int, Node]) -> list[Any]:
 def nodes_from_json(reader: EventReader, rows: list[Any]) -> dict[int, Node]:
     """The nodes that :func:`nodes_to_json` wrote."""
     nodes = {}
-    for depth, done, branches, held_by, late in rows:
+    for depth, done, branches, held_by, held, late in rows:
         node = nodes[depth] = Node(reader.events(done), reader.branches(branches))
         node.held_by = held_by
+        node.held = None if held is None else reader.branches(held)[0]
         node.late = [insertion_from_json(reader, each) for each in late]
     return nodes
 
 
 def insertion_to_json(writer: EventWriter, insertion: Insertion) -> list[Any]:
     """An insertion as a row."""
-    return [insertion.depth, writer.events(insertion.sequence), insertion.uncertain]
+    sequence = writer.events(insertion.sequence)
+    return [insertion.depth, sequence, insertion.uncertain, insertion.began]
 
 
 def insertion_from_json(reader: EventReader, row: list[Any]) -> Insertion:
     """The insertion that :func:`insertion_to_json` wrote."""
-    depth, sequence, uncertain = row
-    return Insertion(depth, reader.events(sequence), uncertain)
+    depth, sequence, uncertain, began = row
+    return Insertion(depth, reader.events(sequence), uncertain, began)
 
 
 def _asleep_to_json(writer: EventWriter, asleep: dict[int, Asleep]) -> list[Any]:
@@ -179,11 +190,23 @@ def place_from_json(row: list[Any] | None) -> Place | None:
     return None if row is None else Place(*row)
 
 
+def hanging_to_json(hanging: Hanging | None) -> list[Any] | None:
+    """Where a piece hangs, as a row."""
+    if hanging is None:
+        return None
+    return [hanging.place.segment, hanging.place.depth, hanging.choice]
+
+
+def hanging_from_json(row: list[Any] | None) -> Hanging | None:
+    """What :func:`hanging_to_json` wrote."""
+    return None if row is None else Hanging(Place(row[0], row[1]), row[2])
+
+
 def part_to_json(writer: EventWriter, part: Part) -> list[Any]:
     """A part as plain data."""
     return [
         part.name,
-        place_to_json(part.place),
+        hanging_to_json(part.hanging),
         list(part.choices),
         nodes_to_json(writer, part.nodes),
         _lore_to_json(writer, part.lore),
@@ -194,10 +217,10 @@ def part_to_json(writer: EventWriter, part: Part) -> list[Any]:
 
 def part_from_json(reader: EventReader, data: list[Any]) -> Part:
     """The part that :func:`part_to_json` wrote."""
-    name, place, choices, nodes, lore, guards, splits = data
+    name, hanging, choices, nodes, lore, guards, splits = data
     return Part(
         name,
-        place_from_json(place),
+        hanging_from_json(hanging),
         choices,
         nodes_from_json(reader, nodes),
         _lore_from_json(reader, lore),
@@ -213,15 +236,19 @@ def segment_to_json(writer: EventWriter, segment: Segment[Node, Lore]) -> list[A
         list(segment.choices),
         nodes_to_json(writer, segment.nodes),
         _lore_to_json(writer, segment.lore),
+        segment.stays,
+        segment.is_idle,
     ]
 
 
 def segment_from_json(reader: EventReader, data: list[Any]) -> Segment[Node, Lore]:
     """The segment that :func:`segment_to_json` wrote; its users are counted anew."""
-    above, choices, nodes, lore = data
+    above, choices, nodes, lore, stays, is_idle = data
     return Segment(
         place_from_json(above),
         choices,
         nodes_from_json(reader, nodes),
         _lore_from_json(reader, lore),
+        stays,
+        is_idle=is_idle,
     )
