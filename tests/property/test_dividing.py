@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bohrbug.model.happens_before import canonical_hash
-from bohrbug.model.plan import Plan, Priorities, UniformRandom
+from bohrbug.model.plan import Plan
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.divisible import Divisible, Reporting, State, StateError
@@ -55,9 +55,8 @@ class Log:
         self.schedules[tuple(trace.choices)] += 1
         self.classes.add(canonical_hash(trace))
         self.finals.add(final)
-        if isinstance(plan.policy, UniformRandom | Priorities):
+        if position is not None:
             self.policies[plan.policy] += 1
-            assert position is not None
             self.by_position[position] = plan.policy
         return True
 
