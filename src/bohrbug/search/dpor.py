@@ -361,11 +361,22 @@ class OptimalReduction:
         if self._trunk is None or self._trunk.segments or self._trunk.pieces.keys() > {self._piece}:
             # In pieces, of which no share can be told.
             return None
-        levels = [
-            (len(node.done), len(node.done) + 1 + len(node.branches) + len(node.reversals))
-            for node in self._nodes
-            if node is not None
-        ]
+        levels: list[tuple[int, int]] = []
+        opened = 0
+        for index, node in enumerate(self._nodes):
+            if node is None:
+                continue
+            waiting = len(node.branches) + len(node.reversals)
+            current = self._event(index)
+            done = sum(current is None or event.choice != current.choice for event in node.done)
+            levels.append((done, done + 1 + waiting))
+            if waiting:
+                opened = len(levels)
+        # What is below the last node with something to explore is done.
+        del levels[opened:]
+        if levels:
+            done, branches = levels[-1]
+            levels[-1] = (done + 1, branches)
         return size_from_share(self._tally.executions, share_of_tree(levels), "executions")
 
     def covered(self) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from bohrbug.model.happens_before import state_hashes
+from bohrbug.model.plan import Point
+from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.estimates import ClassCounts
+from bohrbug.search.plain import point_from_json, point_to_json
+
+Pair = tuple[Point, Point]
+"""Two places of which one came directly before the other."""
 
 
 class Novelty:
@@ -26,7 +33,7 @@ class Novelty:
     def __init__(self, limit: int = BRANCHING_LIMIT) -> None:
         self._limit = limit
         self.classes = ClassCounts()
-        self._pairs: set[Any] = set()
+        self._pairs: set[Pair] = set()
 
     def of(self, trace: Trace) -> float:
         """How new the behaviour of the next execution is.
@@ -34,20 +41,68 @@ class Novelty:
         Returns:
             1.0 if it has a new conflict pair, 0.5 if it is at least of a new class, else 0.0.
         """
-        is_new_class = self.classes.add(state_hashes(trace, self._limit)[-1])
-        if not is_new_class:
+        return self.count(state_hashes(trace, self._limit)[-1], self._new_pairs(trace))
+
+    def seen(self, trace: Trace) -> list[Any]:
+        """What :meth:`count` takes in another process: the class, and the pairs that are new here.
+
+        The pairs are known from now on.
+        """
+        pairs = self._new_pairs(trace)
+        self._pairs.update(pairs)
+        return [state_hashes(trace, self._limit)[-1], [pair_to_json(pair) for pair in pairs]]
+
+    def count(self, known_by: int, pairs: Iterable[Pair]) -> float:
+        """Count an execution.
+
+        Parameters:
+            known_by: the hash of its class.
+            pairs: of it, those that may be new at least.
+
+        Returns:
+            see :meth:`of`.
+        """
+        if not self.classes.add(known_by):
             return 0.0
         known = len(self._pairs)
-        self._add_pairs(trace)
+        self._pairs.update(pairs)
         return 1.0 if len(self._pairs) > known else 0.5
 
-    def _add_pairs(self, trace: Trace) -> None:
+    def _new_pairs(self, trace: Trace) -> list[Pair]:
         pairs = self._pairs
-        last: dict[str, tuple[str, Any, bool]] = {}
-        for task, (kind, resource, place) in zip(
+        new: dict[Pair, None] = {}
+        last: dict[str, tuple[str, Point, bool]] = {}
+        for task, operation in zip(
             trace.tasks[: self._limit], trace.operations[: self._limit], strict=True
         ):
+            kind, resource, _ = operation
+            place = point_of(operation)
             before = last.get(resource)
             if before is not None and before[0] != task and (kind.is_write or before[2]):
-                pairs.add((before[1], place))
+                pair = (before[1], place)
+                if pair not in pairs:
+                    new[pair] = None
             last[resource] = (task, place, kind.is_write)
+        return list(new)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "classes": self.classes.to_json(),
+            "pairs": [pair_to_json(pair) for pair in self._pairs],
+        }
+
+    def take_in(self, data: dict[str, Any]) -> None:
+        """Become what :meth:`to_json` wrote."""
+        self.classes.take_in(data["classes"])
+        self._pairs = {pair_from_json(pair) for pair in data["pairs"]}
+
+
+def pair_to_json(pair: Pair) -> list[Any]:
+    """A conflict pair as a row."""
+    return [point_to_json(point) for point in pair]
+
+
+def pair_from_json(row: list[Any]) -> Pair:
+    """The conflict pair that :func:`pair_to_json` wrote."""
+    return point_from_json(row[0]), point_from_json(row[1])

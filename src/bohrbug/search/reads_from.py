@@ -220,6 +220,10 @@ class ReadsFromFuzzing(AsAWhole):
         """Take in an execution that another strategy has planned; it may be gone on from."""
         self._take_in(trace, ())
 
+    def learn_from(self, lessons: State) -> None:
+        """See :class:`~bohrbug.search.strategy.Taught`: only where tasks conflict."""
+        self._conflicts.take_in(lessons["touches"])
+
     def _take_in(self, trace: Trace, constraints: tuple[Constraint, ...]) -> bool:
         """Whether an execution shows a combination that no other did; then it is kept."""
         self._conflicts.learn(trace)

@@ -234,6 +234,21 @@ class ConflictSampler:
         """Take in what :meth:`_learned` gave."""
         self._conflicts.take_in(data["touches"])
 
+    @property
+    def known(self) -> int:
+        """How much it has learned of conflicts; more when there is something new."""
+        return self._conflicts.known
+
+    def lessons(self) -> State:
+        """See :class:`~bohrbug.search.strategy.Taught`: what was learned since the last time."""
+        lessons = self._learned()
+        self._mark = self._conflicts.known
+        return lessons
+
+    def learn_from(self, lessons: State) -> None:
+        """See :class:`~bohrbug.search.strategy.Taught`."""
+        self._take_learned(lessons)
+
     def restore(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`.
 
