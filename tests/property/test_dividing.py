@@ -20,7 +20,7 @@ from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
-from tests.property.test_partial_order_reduction import ALL, program, randoms
+from tests.property.test_partial_order_reduction import program, randoms
 from tests.property.test_search_properties import programs
 from tests.simulated import Instruction, Program, count_schedules, execute
 

@@ -127,7 +127,9 @@ class Auto:
         if self._plan is not None:
             return self._plan
         if self._piece is not None:
-            return self._member.strategy.next_plan()
+            # Its turns end with what it was charged with; the rest goes back.
+            is_done = self._piece.made >= self._piece.charged
+            return None if is_done else self._member.strategy.next_plan()
         if not self._has_first:
             self._plan = Plan()
             return self._plan
@@ -313,8 +315,8 @@ class Auto:
         """Take back a plan that was proposed and not executed."""
         self._plan = None
         if self._before is not None:
-            self._owed, credits = self._before
-            for member, credit in zip(self._members, credits, strict=True):
+            self._owed, owed_to = self._before
+            for member, credit in zip(self._members, owed_to, strict=True):
                 member.credit = credit
             self._before = None
 
@@ -327,9 +329,7 @@ class Auto:
         return {
             "strategy": self.name,
             "version": VERSION,
-            "members": [
-                [_divisible(member).state(), member.to_json()] for member in self._members
-            ],
+            "members": [[_divisible(member).state(), member.to_json()] for member in self._members],
             "current": self._members.index(self._member),
             "novelty": self._novelty.to_json(),
             "probes": self._probes.to_json(),
@@ -378,21 +378,14 @@ class Auto:
         self._put_back()
         most = min(most, PIECE)
         reachable = self._within_reach()
-        self._owed += most * self._systematic_share(reachable)
-        systematic = [reachable] if reachable is not None else []
         if self._owed >= 1.0:
-            systematic = systematic or self._unreachable.in_order(most)
-            for member in systematic:
+            for member in [reachable] if reachable is not None else self._unreachable.in_order(0):
                 piece = self._hand_out_of(member, most)
                 if piece is not None:
-                    self._owed -= most
-                    if reachable is None:
-                        member.credit -= most
                     return piece
-        for member in (*self._rotation.in_order(most), *self._systematic):
+        for member in (*self._rotation.in_order(0), *self._systematic):
             piece = self._hand_out_of(member, most)
             if piece is not None:
-                member.credit -= most
                 return piece
         return None
 
@@ -410,6 +403,10 @@ class Auto:
         if state is None:
             return None
         member.out += 1
+        # What is earned is added when it is known how many executions were made.
+        if member in self._systematic:
+            self._owed -= most
+        member.credit -= most
         return self._piece_to_json(_Piece(self._members.index(member), most), state)
 
     def _piece_to_json(self, piece: _Piece, state: State | None = None) -> State:
@@ -485,14 +482,17 @@ class Auto:
         self._executions += made
         if made:
             self._member = member
-        if member in self._randomised:
-            member.credit += unused
+        member.credit += unused
+        if member in self._systematic:
+            member.executions += made
+            self._owed += unused
+            self._unreachable.in_order(made)
+        else:
+            self._rotation.in_order(made)
             for known_by, pairs in state["seen"]:
                 novelty = self._novelty.count(known_by, map(pair_from_json, pairs))
                 self._rotation.reward(member, novelty)
-        else:
-            self._owed += unused
-            member.executions += made
+        self._owed += made * self._systematic_share(self._within_reach())
         for weight in state["weights"]:
             self._probes.add_weight(weight)
         for lessons in state["lessons"]:

@@ -188,10 +188,6 @@ class BoundedReduction(AsAWhole):
 
     # -- saving ------------------------------------------------------------------------
 
-    def has_begun(self) -> bool:
-        """See :class:`~bohrbug.search.divisible.AsAWhole`."""
-        return self._tally.executions > 0
-
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         if self._plan is not None and self._taken is not None:

@@ -155,13 +155,9 @@ class AsAWhole:
         """See :class:`Divisible`."""
         raise NotImplementedError
 
-    def has_begun(self) -> bool:
-        """Whether it has seen an execution, before which it is not handed out."""
-        raise NotImplementedError
-
     def hand_out(self, most: int) -> State | None:  # noqa: ARG002
         """See :class:`Divisible`."""
-        if self.is_out or not self.has_begun():
+        if self.is_out:
             return None
         state = self.state()
         self.is_out = True

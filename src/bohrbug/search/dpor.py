@@ -44,6 +44,7 @@ PUT_OFF = 8
 TOLD_TOGETHER = 32
 """Reversals for nodes of another process that wait until it is told of them."""
 
+
 class OptimalReduction:
     """Optimal DPOR: one execution for each happens-before graph, none of them in vain.
 
@@ -104,29 +105,30 @@ class OptimalReduction:
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         self._tally = Tally()
-        self._begin_path()
+        self._races = RaceFinder(self._limit)
+        self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
+        self._plan: Plan | None
+        self._clear_path()
         self._plan = Plan()
         self._is_fresh = True
         self._waiting = 0
         self._held = 0
         self._dropped = 0
         self._redundant = 0
+        # The part of the tree that was done, and executions, when it was looked at last.
+        self._share = 0.0
+        self._share_at = 0
         # The nodes above all that is with other processes; only the first process has it.
         self._trunk: Trunk[Node, Lore] | None = Trunk()
         self._piece = self._trunk.new_name()
         self._trunk.attach(self._piece, None)
 
-    def _begin_path(self) -> None:
-        """Forget the path; what is known of footprints stays in what is written."""
-        self._races = RaceFinder(self._limit)
-        self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
-        self._clear_path()
-
     def _clear_path(self) -> None:
+        """Forget the path; the names of what is touched are kept."""
         self._nodes: list[Node | None] = []
         # The tasks that sleep at each node before anything was explored there.
         self._asleep: list[Asleep] = []
-        self._plan: Plan | None = None
+        self._plan = None
         self._start = 0
         self._wanted: Choice | None = None
         # Wakeup trees for the nodes on the way that the plan takes.
@@ -358,9 +360,14 @@ class OptimalReduction:
 
         Races that are still to be found add branches, so it begins too low and grows.
         """
-        if self._trunk is None or self._trunk.segments or self._trunk.pieces.keys() > {self._piece}:
-            # In pieces, of which no share can be told.
-            return None
+        trunk = self._trunk
+        if trunk is not None and (trunk.segments or trunk.pieces.keys() - {self._piece}):
+            root = next((name for name, each in trunk.segments.items() if each.above is None), None)
+            if root is not None:
+                self._share = self._share_of_segment(trunk, root)
+                self._share_at = self._tally.executions
+            # Else all is with another process, and what was known last has to do.
+            return size_from_share(self._share_at, self._share, "executions")
         levels: list[tuple[int, int]] = []
         opened = 0
         for index, node in enumerate(self._nodes):
@@ -377,7 +384,30 @@ class OptimalReduction:
         if levels:
             done, branches = levels[-1]
             levels[-1] = (done + 1, branches)
-        return size_from_share(self._tally.executions, share_of_tree(levels), "executions")
+        self._share, self._share_at = share_of_tree(levels), self._tally.executions
+        return size_from_share(self._share_at, self._share, "executions")
+
+    def _share_of_segment(self, trunk: Trunk[Node, Lore], name: str) -> float:
+        """How much of what is behind a segment is done; of pieces elsewhere nothing is known."""
+        segment = trunk.segments[name]
+        below: dict[int, list[str | None]] = {}
+        for other, each in trunk.segments.items():
+            if each.above is not None and each.above.segment == name:
+                below.setdefault(each.above.depth, []).append(other)
+        for hanging in trunk.pieces.values():
+            if hanging is not None and hanging.place.segment == name:
+                below.setdefault(hanging.place.depth, []).append(None)
+        share, weight = 0.0, 1.0
+        for depth in range(segment.first, segment.last + 1):
+            node = segment.nodes.get(depth)
+            behind = below.get(depth, [])
+            if node is not None:
+                branches = len(node.done) + len(node.branches) + (node.held_by is not None)
+                weight /= max(branches, 1)
+                begun = len(behind) + (depth < segment.last) - (node.held_by is not None)
+                share += weight * max(len(node.done) - begun, 0)
+            share += sum(weight * self._share_of_segment(trunk, each) for each in behind if each)
+        return min(share, 1.0)
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -511,9 +541,7 @@ class OptimalReduction:
         open_node = Node(list(node.done), [alone])
         return Part(piece, hanging, choices, {place.depth: open_node}, lore)
 
-    def _unlock(
-        self, trunk: Trunk[Node, Lore], piece: str, began: Sequence[Event] | None
-    ) -> None:
+    def _unlock(self, trunk: Trunk[Node, Lore], piece: str, began: Sequence[Event] | None) -> None:
         """The first events of a branch that was handed out are known: others may be begun.
 
         Parameters:
@@ -715,9 +743,7 @@ class OptimalReduction:
             trunk.detach(self._piece)
         self._clear_path()
 
-    def _return(
-        self, trunk: Trunk[Node, Lore], part: Part, began: Sequence[Event] | None
-    ) -> None:
+    def _return(self, trunk: Trunk[Node, Lore], part: Part, began: Sequence[Event] | None) -> None:
         """A part comes back, with the first events of its branch if those have become known."""
         if part.name not in trunk.pieces:
             return

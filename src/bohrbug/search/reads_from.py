@@ -274,10 +274,6 @@ class ReadsFromFuzzing(AsAWhole):
 
     # -- saving ------------------------------------------------------------------------
 
-    def has_begun(self) -> bool:
-        """See :class:`~bohrbug.search.divisible.AsAWhole`."""
-        return bool(self._corpus)
-
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         table = EventTable()

@@ -23,7 +23,8 @@ class SelectivelyUniform(ConflictSampler):
     ASPLOS 2025.  Each interleaving of some *selected* events gets the same
     probability: who does the next one is drawn in proportion to the selected events that the
     tasks have left.  How many they have is counted in a profiling execution: the first that
-    shows the task at the place.  With probability :data:`ALL_SHARE` all conflicting operations are selected, else
+    shows the task at the place.  With
+    probability :data:`ALL_SHARE` all conflicting operations are selected, else
     those at the points where one resource, drawn at random, is conflicted about.
 
     Guarantee: see :class:`~bohrbug.search.sampling.ConflictSampler`.  If no task blocks and
@@ -62,9 +63,7 @@ class SelectivelyUniform(ConflictSampler):
 
     def _take_effect(self) -> None:
         super()._take_effect()
-        self._profile = [
-            (task, point, count) for (task, point), (_, count) in self._counts.items()
-        ]
+        self._profile = [(task, point, count) for (task, point), (_, count) in self._counts.items()]
         # In an order that does not depend on which execution was seen first.
         conflicts = self._conflicts
         self._resources = [conflicts.points_of(each) for each in sorted(conflicts.resources)]

@@ -9,7 +9,7 @@ some, which become another segment of the trunk.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from bohrbug.model.plan import Choice

@@ -155,7 +155,12 @@ class Worker:
                 if wanted:
                     # What is looked for and written costs time: the more of it, the less often.
                     shared_at = _now() + 10 * (_now() - now)
-            if reporting is None and shared.hungry and now - shared_at > BETWEEN_SPLITS and left > 1:
+            if (
+                reporting is None
+                and shared.hungry
+                and now - shared_at > BETWEEN_SPLITS
+                and left > 1
+            ):
                 shared_at = now
                 given = strategy.split()
                 if given is not None:
