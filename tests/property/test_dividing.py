@@ -15,19 +15,21 @@ from bohrbug.model.happens_before import canonical_hash
 from bohrbug.model.plan import Plan
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
-from bohrbug.search.divisible import Divisible, Reporting, State, StateError
+from bohrbug.search.divisible import Divisible, Reporting, State, StateError, is_divisible
 from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.registry import STRATEGIES, Options, strategy_named
 from tests.property.test_partial_order_reduction import program, randoms
 from tests.property.test_search_properties import programs
 from tests.simulated import Instruction, Program, count_schedules, execute
+from tests.thoroughness import examples
 
 Make = Callable[[], Divisible]
 
 several = settings(
-    max_examples=60,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
@@ -206,14 +208,15 @@ def test_a_reduction_divided_executes_each_graph_once(
     assert parts.redundant == 0
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: RandomWalk(5, 120), lambda: PCT((1, 2, 3), 5, 120)], ids=["random", "pct"]
-)
+@pytest.mark.parametrize("name", ["random", "pct", "pos", "surw"])
 @given(program=programs, seed=st.integers(0, 2**32))
-@several
+@settings(several, max_examples=examples(10))
 def test_randomised_strategies_divided_execute_the_same_plans(
-    make: Make, program: Program, seed: int
+    name: str, program: Program, seed: int
 ) -> None:
+    def make() -> Divisible:
+        return named(name, 60)
+
     whole, expected = alone(make, program)
     parts, found = divided(make, program, seed)
     assert found.policies == expected.policies
@@ -236,6 +239,67 @@ def test_bounding_of_delays_divided_is_the_same_search(
     parts, found = divided(make, program, seed)
     assert found.schedules == expected.schedules
     assert parts.complete == whole.complete
+
+
+LOST_UPDATE = {
+    number: Program(
+        tuple(
+            (
+                "0" if task == 0 else f"0.{task}",
+                (Instruction("read", "x"), Instruction("write", "x", 1)),
+            )
+            for task in range(number)
+        )
+    )
+    for number in (2, 3)
+}
+
+
+@pytest.mark.parametrize(("tasks", "classes"), [(2, 4), (3, 36)])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_lost_update_has_as_many_classes_however_it_is_divided(
+    tasks: int, classes: int, seed: int
+) -> None:
+    if tasks == 2:
+        # Two reads commute, two writes do not.
+        classes = len(alone(DepthFirst, LOST_UPDATE[2])[1].classes)
+    parts, found = divided(OptimalReduction, LOST_UPDATE[tasks], seed)
+    assert len(found.classes) == sum(found.schedules.values()) == classes
+    assert parts.complete
+
+
+def named(name: str, executions: int) -> Divisible:
+    strategy = strategy_named(name, Options(executions=executions, seed=3))
+    assert is_divisible(strategy)
+    return strategy
+
+
+@pytest.mark.parametrize("name", sorted(set(STRATEGIES) - {"replay"}))
+def test_every_strategy_goes_on_from_its_state_as_if_nothing_had_been(name: str) -> None:
+    program, random = LOST_UPDATE[3], Random(3)
+    whole, expected = alone(lambda: named(name, 70), program, 70)
+    strategy, log = named(name, 70), Log(program)
+    while sum(log.schedules.values()) < 70 and log.step(strategy):
+        if random.random() < 0.3:
+            if random.random() < 0.5:
+                strategy.next_plan()
+            state = through_json(strategy.state())
+            strategy = named(name, 70)
+            strategy.restore(state)
+    assert list(log.schedules.items()) == list(expected.schedules.items())
+    assert strategy.covered() == whole.covered()
+
+
+@several
+@given(programs, st.integers(0, 2**32))
+def test_auto_divided_comes_to_the_same_end(program: Program, seed: int) -> None:
+    if count_schedules(program) > 100:
+        return
+    _, expected = alone(OptimalReduction, program)
+    parts, found = divided(lambda: named("auto", 3_000), program, seed)
+    assert parts.complete
+    assert found.finals >= expected.finals
+    assert found.classes >= expected.classes
 
 
 @pytest.mark.parametrize("strategy", [DepthFirst(), PreemptionBounding(), RandomWalk(), PCT()])

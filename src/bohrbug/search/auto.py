@@ -22,7 +22,7 @@ from bohrbug.search.divisible import (
     is_divisible,
 )
 from bohrbug.search.estimates import Estimate, TreeProbes, log_weight, share_in_words
-from bohrbug.search.novelty import Novelty, pair_from_json
+from bohrbug.search.novelty import Novelty, pair_from_json, pair_to_json
 from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import Bounding, Estimating, Learning, Strategy, Taught
 from bohrbug.search.surw import SelectivelyUniform
@@ -214,10 +214,11 @@ class Auto:
             self._share_the_first(trace)
             return
         member.strategy.observe(trace)
-        self._learn(trace, member)
+        has_new_pair = self._novelty.has_new_pair(trace)
+        self._learn(trace, member, has_new_pair)
         self._probes.add(trace)
         if member in self._rotation.members:
-            self._rotation.reward(member, self._novelty.of(trace))
+            self._rotation.reward(member, self._novelty.of(trace, has_new_pair))
         else:
             member.executions += 1
 
@@ -229,10 +230,14 @@ class Auto:
             elif isinstance(member.strategy, Learning):
                 member.strategy.learn(trace)
 
-    def _learn(self, trace: Trace, planner: Member | None) -> None:
+    def _learn(self, trace: Trace, planner: Member, is_remarkable: bool) -> None:
+        """Let the members learn from what another has planned, if it is worth their time."""
         for member in self._randomised:
-            if member is not planner and isinstance(member.strategy, Learning):
-                member.strategy.learn(trace)
+            strategy = member.strategy
+            if member is planner or not isinstance(strategy, Learning):
+                continue
+            if is_remarkable or not strategy.learns_slowly:
+                strategy.learn(trace)
 
     # -- what is known -----------------------------------------------------------------
 
@@ -448,10 +453,13 @@ class Auto:
         if self._pupil.known > known or not piece.lessons:
             lessons |= self._pupil.lessons()
         piece.learn(lessons)
-        if self._members[piece.member] in self._randomised:
-            piece.seen.append(self._novelty.seen(trace))
-            if not trace.plan.prefix and isinstance(trace.plan.policy, UniformRandom):
-                piece.weights.append(log_weight(trace))
+        pairs = [pair_to_json(pair) for pair in self._novelty.new_pairs(trace)]
+        is_random = self._members[piece.member] in self._randomised
+        if is_random or pairs:
+            piece.seen.append([self._novelty.class_of(trace) if is_random else None, pairs])
+        plan = trace.plan
+        if is_random and not plan.prefix and isinstance(plan.policy, UniformRandom):
+            piece.weights.append(log_weight(trace))
 
     def split(self) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`: nobody waits for a part of a piece."""
@@ -483,15 +491,15 @@ class Auto:
         if made:
             self._member = member
         member.credit += unused
+        rotation = self._rotation if member in self._randomised else self._unreachable
+        rotation.in_order(made)
         if member in self._systematic:
             member.executions += made
             self._owed += unused
-            self._unreachable.in_order(made)
-        else:
-            self._rotation.in_order(made)
-            for known_by, pairs in state["seen"]:
-                novelty = self._novelty.count(known_by, map(pair_from_json, pairs))
-                self._rotation.reward(member, novelty)
+        for known_by, pairs in state["seen"]:
+            is_new = self._novelty.add_pairs([pair_from_json(pair) for pair in pairs])
+            if known_by is not None:
+                self._rotation.reward(member, self._novelty.count(known_by, is_new))
         self._owed += made * self._systematic_share(self._within_reach())
         for weight in state["weights"]:
             self._probes.add_weight(weight)
@@ -528,7 +536,8 @@ class _Piece:
         member: its number.
         charged: executions that the member was charged with when the piece was handed out.
         made: executions.
-        seen: of each execution, what :meth:`~bohrbug.search.novelty.Novelty.seen` gives.
+        seen: of each execution its class, if it was drawn at random, and the conflict pairs that
+            were new to the process.
         weights: of random walks, for the number of schedules.
         lessons: see :class:`~bohrbug.search.strategy.Taught`.
         tasks, steps: the most that an execution had.

@@ -35,55 +35,55 @@ class Novelty:
         self.classes = ClassCounts()
         self._pairs: set[Pair] = set()
 
-    def of(self, trace: Trace) -> float:
-        """How new the behaviour of the next execution is.
+    def of(self, trace: Trace, has_new_pair: bool) -> float:
+        """How new the behaviour of the next randomised execution is.
+
+        Parameters:
+            trace: the execution.
+            has_new_pair: what :meth:`has_new_pair` said of it.
 
         Returns:
             1.0 if it has a new conflict pair, 0.5 if it is at least of a new class, else 0.0.
         """
-        return self.count(state_hashes(trace, self._limit)[-1], self._new_pairs(trace))
+        return self.count(self.class_of(trace), has_new_pair)
 
-    def seen(self, trace: Trace) -> list[Any]:
-        """What :meth:`count` takes in another process: the class, and the pairs that are new here.
+    def class_of(self, trace: Trace) -> int:
+        """What is the same for two executions of one class, in every process."""
+        return state_hashes(trace, self._limit)[-1]
 
-        The pairs are known from now on.
-        """
-        pairs = self._new_pairs(trace)
-        self._pairs.update(pairs)
-        return [state_hashes(trace, self._limit)[-1], [pair_to_json(pair) for pair in pairs]]
+    def count(self, known_by: int, has_new_pair: bool) -> float:
+        """The same as :meth:`of`, for an execution of another process."""
+        is_new_class = self.classes.add(known_by)
+        return 1.0 if has_new_pair else 0.5 if is_new_class else 0.0
 
-    def count(self, known_by: int, pairs: Iterable[Pair]) -> float:
-        """Count an execution.
+    def has_new_pair(self, trace: Trace) -> bool:
+        """Whether an execution, whoever planned it, shows a conflict pair that none before did."""
+        return bool(self.new_pairs(trace))
 
-        Parameters:
-            known_by: the hash of its class.
-            pairs: of it, those that may be new at least.
-
-        Returns:
-            see :meth:`of`.
-        """
-        if not self.classes.add(known_by):
-            return 0.0
-        known = len(self._pairs)
-        self._pairs.update(pairs)
-        return 1.0 if len(self._pairs) > known else 0.5
-
-    def _new_pairs(self, trace: Trace) -> list[Pair]:
+    def new_pairs(self, trace: Trace) -> list[Pair]:
+        """The conflict pairs of an execution that none before it has shown."""
         pairs = self._pairs
-        new: dict[Pair, None] = {}
+        new: list[Pair] = []
         last: dict[str, tuple[str, Point, bool]] = {}
         for task, operation in zip(
             trace.tasks[: self._limit], trace.operations[: self._limit], strict=True
         ):
             kind, resource, _ = operation
-            place = point_of(operation)
+            point = point_of(operation)
             before = last.get(resource)
             if before is not None and before[0] != task and (kind.is_write or before[2]):
-                pair = (before[1], place)
+                pair = (before[1], point)
                 if pair not in pairs:
-                    new[pair] = None
-            last[resource] = (task, place, kind.is_write)
-        return list(new)
+                    pairs.add(pair)
+                    new.append(pair)
+            last[resource] = (task, point, kind.is_write)
+        return new
+
+    def add_pairs(self, pairs: Iterable[Pair]) -> bool:
+        """Take in the pairs of an execution of another process; whether one is new."""
+        known = len(self._pairs)
+        self._pairs.update(pairs)
+        return len(self._pairs) > known
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

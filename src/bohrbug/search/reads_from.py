@@ -116,6 +116,7 @@ class ReadsFromFuzzing(AsAWhole):
     """
 
     name = "rff"
+    learns_slowly = True
     exhausted = False
     """Never: another execution may always show another schedule."""
     complete = False
