@@ -156,7 +156,7 @@ def test_killed_and_resumed_is_the_same_as_undisturbed(
 def test_killed_and_resumed_with_workers(
     folder: Path, environment: dict[str, str], strategy: str
 ) -> None:
-    options = {"strategy": strategy, "executions": 1200}
+    options = {"strategy": strategy, "executions": 1200 if strategy == "dpor" else 800}
     expected = finish(start(folder, environment, options))
     assert expected is not None
     result, killed = until_done(folder, environment, {**options, "workers": 2}, 7)
@@ -164,7 +164,7 @@ def test_killed_and_resumed_with_workers(
     assert result["failures"] == expected["failures"]
     assert result["races"] == expected["races"]
     assert result["verdict"] == expected["verdict"]
-    if strategy != "auto":
-        assert result["executions"] == expected["executions"]
+    # Where executions fail, dpor may execute a graph twice, and how often depends on the order.
     if strategy == "random":
+        assert result["executions"] == expected["executions"]
         assert result["occurrences"] == expected["occurrences"]

@@ -21,7 +21,7 @@ from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.registry import STRATEGIES, Options, strategy_named
-from tests.property.test_partial_order_reduction import program, randoms
+from tests.property.test_partial_order_reduction import ALL, program, randoms
 from tests.property.test_search_properties import programs
 from tests.simulated import Instruction, Program, count_schedules, execute
 from tests.thoroughness import examples
@@ -288,6 +288,19 @@ def test_every_strategy_goes_on_from_its_state_as_if_nothing_had_been(name: str)
             strategy.restore(state)
     assert list(log.schedules.items()) == list(expected.schedules.items())
     assert strategy.covered() == whole.covered()
+
+
+@several
+@given(randoms, st.integers(0, 2**32))
+def test_a_reduction_divided_loses_no_graph_when_executions_fail(random: Random, seed: int) -> None:
+    made = program(random, ALL - {"yields"})
+    if count_schedules(made) > 400:
+        return
+    _, expected = alone(DepthFirst, made)
+    parts, found = divided(OptimalReduction, made, seed)
+    assert found.classes == expected.classes
+    assert found.finals == expected.finals
+    assert parts.complete
 
 
 @several
