@@ -58,6 +58,7 @@ class BoundedReduction(AsAWhole):
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
+        self.is_out = False
         self._tally = Tally()
         self._races = RaceFinder(self._limit, irreversible=True)
         self._options: list[_Options | None] = []

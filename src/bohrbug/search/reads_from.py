@@ -128,6 +128,7 @@ class ReadsFromFuzzing(AsAWhole):
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`; the budget is not given again."""
+        self.is_out = False
         self._plan: Plan | None = None
         self._tally = Tally()
         self._conflicts = Conflicts()

@@ -64,6 +64,7 @@ class UniformSampling(AsAWhole):
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`; the budget is not given again."""
+        self.is_out = False
         self._plan: Plan | None = None
         # Where the random numbers were before it was drawn.
         self._drawn_at = self._random.getstate()
