@@ -234,7 +234,9 @@ def test_surw_takes_no_profile_from_a_livelock() -> None:
     long = trace_of(*[("0", Operation(WRITE, "0:n"))] * 500, ("0.1", Operation(READ, "0:n")))
     long.outcome = Outcome(OutcomeKind.LIVELOCK)
     strategy.learn(long)
-    policy = strategy.policy(0, None)
+    plan = strategy.next_plan()
+    assert plan is not None
+    policy = plan.policy
     assert isinstance(policy, WeightedRandom)
     assert sum(events for _, events in policy.weights) <= 3
 

@@ -249,7 +249,7 @@ class Explorer:
             # Not a caveat: what is said of the test is as good as ever.
             self.result.notices.append(
                 f"one process explored: the work of the strategy {self.strategy.name} can't be "
-                "divided among workers (that of dfs, ipb, idb, pct and random can)"
+                "divided among workers"
             )
             self._search_alone()
             return True
