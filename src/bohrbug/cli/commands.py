@@ -78,19 +78,20 @@ def main() -> None:
     """
 
 
-class _RunCommand(click.Command):
+class RawCommand(click.Command):
     """Keeps the command line as it was given: whether there is a ``--`` in it matters."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_RAW] = tuple(args)
+        ctx.meta[RAW_ARGUMENTS] = tuple(args)
         return super().parse_args(ctx, args)
 
 
-_RAW = "bohrbug.arguments"
+RAW_ARGUMENTS = "bohrbug.arguments"
+"""Where the context of a command has its command line as it was given."""
 
 
 @main.command(
-    cls=_RunCommand,
+    cls=RawCommand,
     context_settings={"allow_interspersed_args": False},
     epilog=EXIT_CODES,
 )
@@ -120,7 +121,7 @@ def run(
     execution are failures.
     """
     options = explore_options(given)
-    if is_native(program, arguments, click.get_current_context().meta[_RAW]):
+    if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
         if go_on:
             usage_error("explorations of native programs can't be resumed")
         native = native_command(program, arguments, check, same_output, exit_code)
@@ -219,7 +220,7 @@ def _replayed_native(
     reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
 ) -> Replay:
     replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
-    if replayed.reproduced:
+    if replayed.reproduced and reproduction.failure.outcome.is_failure:
         _show_replayed(reproduction.failure, reproduction.test, printed)
     click.echo(replay_words(reproduction, replayed))
     return replayed
@@ -239,7 +240,7 @@ def _replayed(
     finally:
         if debugger is not None:
             debugger.close()
-    if replayed.reproduced and not with_pdb:
+    if replayed.reproduced and not with_pdb and reproduction.failure.outcome.is_failure:
         _show_replayed(failure_replayed(reproduction, replayed), reproduction.test, output.text)
     click.echo(replay_words(reproduction, replayed, update))
     return replayed
@@ -261,7 +262,8 @@ def _update(file: Path, reproduction: Reproduction, replayed: Replay) -> str:
 def replay_exit_code(replayed: Replay) -> int:
     """1: reproduced each time; 0: it passes now; 3: something else."""
     if replayed.reproduced == replayed.times:
-        return FOUND
+        # A file that was saved by hand may hold an execution that passes.
+        return FOUND if replayed.trace.outcome.is_failure else NOTHING_FOUND
     return NOTHING_FOUND if replayed.passes else INCONCLUSIVE
 
 
@@ -298,26 +300,48 @@ def _replayed_with_pytest(
             """A hook of Bohrbug's own pytest plugin."""
             self.last = replayed
 
-    root = Path(reproduction.target["root"])
-    path = file.absolute()
-    if root.is_dir():
-        os.chdir(root)
+    recorder = Recorder()
     arguments = [
-        reproduction.target["node"],
-        f"--bohrbug-replay={path}",
         f"--bohrbug-times={times}",
-        "--no-header",
-        # The command line has imported the package before pytest could.
-        "-Wignore::pytest.PytestAssertRewriteWarning",
         *(["-s"] if verbose else []),
         *(["--pdb"] if with_pdb else []),
     ]
-    recorder = Recorder()
-    code = pytest.main(arguments, plugins=[recorder])
+    code = run_in_pytest(file, reproduction, arguments, recorder)
     if recorder.last is None:
         # The test was not run: pytest has said why.
         leave(USAGE if code else NOTHING_FOUND)
     return recorder.last
+
+
+def run_in_pytest(
+    file: Path, reproduction: Reproduction, arguments: Sequence[str], plugin: object
+) -> int:
+    """Start pytest with the test of a reproduction file; returns pytest's exit code.
+
+    Parameters:
+        file: where it was read from.
+        reproduction: what it holds.
+        arguments: further ones for pytest.
+        plugin: that is told what happens.
+    """
+    # Not needed for anything else.
+    import pytest
+
+    root = Path(reproduction.target["root"])
+    path = file.absolute()
+    if root.is_dir():
+        os.chdir(root)
+    return pytest.main(
+        [
+            reproduction.target["node"],
+            f"--bohrbug-replay={path}",
+            "--no-header",
+            # The command line has imported the package before pytest could.
+            "-Wignore::pytest.PytestAssertRewriteWarning",
+            *arguments,
+        ],
+        plugins=[plugin],
+    )
 
 
 @main.command(epilog=EXIT_CODES)

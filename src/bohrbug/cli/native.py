@@ -67,7 +67,7 @@ def printed_text(printed: Printed | None) -> str:
     """What an execution printed, as one text."""
     if printed is None:
         return ""
-    return (printed.stdout + printed.stderr).decode("utf-8", "replace")
+    return printed.text
 
 
 def show_printed(printed: Printed) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bohrbug.model.outcome import PASSED, Outcome, OutcomeKind
+from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
 from bohrbug.runtime.posix import layout
@@ -61,6 +61,8 @@ class NativeExplainer:
         if ended.hung:
             return self._hang(reading, ended)
         match reading.ending:
+            case layout.ASKED:
+                return ASKED
             case layout.DEADLOCK:
                 return stuck_outcome(reading.blocked(), False, ())
             case layout.STEP_LIMIT:

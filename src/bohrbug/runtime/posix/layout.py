@@ -86,10 +86,20 @@ RWLOCK = TYPES.index("reader-writer lock")
 ALWAYS = 0
 """The first of ``enum condition``: nothing to wait for."""
 
-NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS = range(4)
+NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS, ASK = range(5)
 """``enum policy``."""
 
-UNFINISHED, DEADLOCK, STEP_LIMIT, MISUSE, ASSERTION, CRASH, STUCK_OUTSIDE, TOO_BIG = range(8)
+(
+    UNFINISHED,
+    DEADLOCK,
+    STEP_LIMIT,
+    MISUSE,
+    ASSERTION,
+    CRASH,
+    STUCK_OUTSIDE,
+    TOO_BIG,
+    ASKED,
+) = range(9)
 """``enum ending``."""
 
 PREPARED, ALIVE, OVER = 1, 2, 3

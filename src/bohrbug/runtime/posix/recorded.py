@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bohrbug.model.decision import Decision, Readiness, Standing
 from bohrbug.model.operation import WAKE, Operation, Resource, ResourceId, Site, TaskId
 from bohrbug.model.outcome import BlockedTask, Divergence, Frame, Held, TaskInfo
 from bohrbug.model.plan import Plan
@@ -31,11 +32,13 @@ class Reading:
         header = segment.header
         self._names = names
         self._shim = shim
-        self.steps: int = header.steps
+        self.ending: int = header.ending
+        # The last step on record was not done if it is to be asked for.
+        self._asked_step: int | None = header.steps - 1 if self.ending == layout.ASKED else None
+        self.steps: int = header.steps - (self._asked_step is not None)
         self.tasks = segment.tasks
         self.resources = segment.resources
         self.processes = segment.processes
-        self.ending: int = header.ending
         self.ending_task: int = header.ending_task
         self.ending_site: int = header.ending_site
         self.ending_resource: int = header.ending_resource
@@ -49,11 +52,11 @@ class Reading:
         self._diverged: bool = bool(header.diverged)
         self._diverged_step: int = header.diverged_step
         self._diverged_name: int = header.diverged_name
-        self._columns = {
-            name: segment.column(name, self.steps)
-            for name in layout.TABLES
-            if name.startswith("step_")
-        }
+        columns = [name for name in layout.TABLES if name.startswith("step_")]
+        self._columns = {name: segment.column(name, header.steps) for name in columns}
+        self._asked_row: dict[str, int] = {}
+        if self._asked_step is not None:
+            self._asked_row = {name: column.pop() for name, column in self._columns.items()}
         self._pool = segment.column("pool", header.pool_used)
         self._stacks = segment.column("stacks", header.stacks_used)
         self.ids = self._task_ids()
@@ -297,6 +300,43 @@ class Reading:
             self._names[self._diverged_name] if self._diverged_name < len(self._names) else "?"
         )
         return Divergence(step, expected, found)
+
+    def asked(self) -> Decision | None:
+        """The decision that the execution ended at, if it did."""
+        step, row = self._asked_step, self._asked_row
+        if step is None:
+            return None
+        at, enabled, timed = row["step_options"], row["step_enabled"], row["step_timed"]
+        options = [self.ids[index] for index in self._pool[at : at + enabled + timed]]
+        readiness = dict.fromkeys(options, Readiness.ENABLED)
+        readiness |= dict.fromkeys(options[enabled:], Readiness.TIMED)
+        running = self.ids[self.running] if self.running < len(self.ids) else "0"
+        return Decision(
+            step,
+            running,
+            tuple(options),
+            self.ids[row["step_task"]],
+            tuple(self._standing(index, readiness.get(self.ids[index])) for index in self.alive()),
+            bool(row["step_yielded"]),
+        )
+
+    def _standing(self, index: int, readiness: Readiness | None) -> Standing:
+        record = self.tasks[index]
+        holders: list[int] = []
+        if readiness is None:
+            yielded = record.condition == layout.ALWAYS
+            readiness = Readiness.YIELDED if yielded else Readiness.BLOCKED
+        if record.condition != layout.ALWAYS and record.kind != _WAKE:
+            sleeps = record.resource == layout.TASK_BIT | index
+            holders = [] if sleeps else self.holders_of(record.resource)
+        return Standing(
+            self.ids[index],
+            readiness,
+            self.operation(index),
+            self.stack(record.stack, record.process, record.site),
+            self.held_by(index),
+            tuple(self.ids[holder] for holder in holders),
+        )
 
     def options(self, step: int) -> tuple[TaskId, ...]:
         """The tasks that could have been chosen at a step."""

@@ -54,6 +54,11 @@ class Printed:
     stdout: bytes
     stderr: bytes
 
+    @property
+    def text(self) -> str:
+        """All of it, as one text."""
+        return (self.stdout + self.stderr).decode("utf-8", "replace")
+
 
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
 """Turns how an execution ended into an outcome; the monitors do."""

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
+from bohrbug.model.plan import Ask, NonPreemptive, Plan, Priorities, Segments, UniformRandom
 from bohrbug.runtime.posix import layout
 
 _COLUMNS = {
@@ -179,6 +179,9 @@ class Segment:
         match policy:
             case NonPreemptive():
                 header.policy = layout.NON_PREEMPTIVE
+            case Ask(passed):
+                header.policy = layout.ASK
+                header.length = passed
             case UniformRandom(seed):
                 header.policy = layout.UNIFORM_RANDOM
                 header.seed = seed

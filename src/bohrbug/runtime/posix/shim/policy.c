@@ -122,6 +122,7 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
     case SEGMENTS:
         return by_segments(options, running, yielded);
     case NON_PREEMPTIVE:
+    case ASK:
         break;
     }
     return non_preemptive(options, running, yielded);

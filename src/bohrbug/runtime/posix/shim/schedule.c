@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "ending.h"
@@ -187,6 +188,7 @@ static struct task *choose_next(uint32_t running, bool yielded) {
                          : policy_choose(&options, running, yielded, step);
     struct task *chosen = &TASKS[index];
     record(chosen, yielded);
+    ask(step, enabled_count + timed_count);
     if (index != running) segment->slice_began = step;
     if (timed_count && !option_is_enabled(&options, index)) {
         chosen->timed_out = 1;

@@ -60,7 +60,7 @@ enum condition {
     SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
 };
 
-enum policy { NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS };
+enum policy { NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS, ASK };
 
 enum ending {
     UNFINISHED,   /* the processes ended by themselves, or were ended from outside */
@@ -71,6 +71,7 @@ enum ending {
     CRASH,
     STUCK_OUTSIDE,
     TOO_BIG,
+    ASKED,        /* the policy leaves the decision of the last step to somebody else */
 };
 
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
