@@ -82,6 +82,7 @@ class RawCommand(click.Command):
     """Keeps the command line as it was given: whether there is a ``--`` in it matters."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See :class:`click.Command`."""
         ctx.meta[RAW_ARGUMENTS] = tuple(args)
         return super().parse_args(ctx, args)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -106,11 +107,9 @@ class Prompt:
         if self._script is not None:
             yield from enumerate(self._script, 1)
             return
-        try:
+        with suppress(ImportError):
             # For its editing and its history alone.
             import readline  # noqa: F401
-        except ImportError:
-            pass
         number = 0
         while True:
             number += 1
@@ -176,7 +175,7 @@ class Prompt:
         """What was chosen: a number counts the options, unless they are numbers themselves."""
         decision = self.session.stop.decision
         if decision is None:
-            raise SteppingError("the execution is over: undo, restart or quit")
+            raise SteppingError("the execution is over")
         if decision.arity:
             if word.isdigit():
                 return int(word)
@@ -261,5 +260,3 @@ def exit_code(outcome: Outcome) -> int:
     if outcome.is_failure:
         return FOUND
     return NOTHING_FOUND if outcome.kind is OutcomeKind.PASSED else INCONCLUSIVE
-
-

@@ -72,6 +72,7 @@ class _Subject:
         name: of the test.
         target: see :class:`Reproduction`.
         options: of the executions.
+        started: the folder in which the command was given.
         plan: choices to follow.
         expected: the failure of the file, if there is one.
         points: the data accesses that are scheduling points; ``None``: to be found.
@@ -80,6 +81,7 @@ class _Subject:
     name: str
     target: dict[str, Any]
     options: ExploreOptions
+    started: Path
     plan: tuple[Choice, ...] = ()
     expected: Failure | None = None
     points: tuple[PlaceKey, ...] | None = None
@@ -119,7 +121,7 @@ def step(
     options = explore_options(given)
     if is_native(program, arguments, raw):
         native = native_command(program, arguments, check, same_output, exit_code)
-        subject = _Subject(native.name, native.target(), options)
+        subject = _Subject(native.name, native.target(), options, Path.cwd())
         leave(_step_native(subject, script))
     if check is not None or same_output or exit_code is not None:
         usage_error("--check, --same-output and --exit-code are for native programs")
@@ -129,9 +131,9 @@ def step(
         usage_error(str(error))
     if isinstance(test, Script):
         test.prepare()
-        subject = _Subject(test.name, test.target(), options)
+        subject = _Subject(test.name, test.target(), options, Path.cwd())
     else:
-        subject = _Subject(program, target_of(test), options)
+        subject = _Subject(program, target_of(test), options, Path.cwd())
     leave(_step_python(test, subject, script))
 
 
@@ -153,6 +155,7 @@ def _step_file(path: Path, script: TextIO | None) -> int:
         reproduction.test,
         reproduction.target,
         reproduction.options,
+        Path.cwd(),
         failure.plan.prefix,
         failure,
         tuple(reproduction.points),
@@ -180,9 +183,7 @@ def _step_native(subject: _Subject, script: TextIO | None) -> int:
         usage_error(str(error))
 
 
-def _step_python(
-    test: Callable[[], object], subject: _Subject, script: TextIO | None
-) -> int:
+def _step_python(test: Callable[[], object], subject: _Subject, script: TextIO | None) -> int:
     with _stepped(test, subject) as stepped:
         return _prompt(stepped, subject, script).run()
 
@@ -239,7 +240,9 @@ def _prompt(
         failure = as_failure(trace)
         failure.confirmed = 1
         kept = reproduction_of(failure, subject.target, subject.name, subject.options)
-        return kept.write(DIRECTORY) if path is None else kept.write_to(path)
+        if path is None:
+            return kept.write(DIRECTORY)
+        return kept.write_to(subject.started / path)
 
     session = Session(test, subject.plan)
     return Prompt(session, Console(), as_failure, save, subject.name, script)

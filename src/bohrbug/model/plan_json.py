@@ -28,8 +28,8 @@ from bohrbug.model.json_checks import (
 )
 from bohrbug.model.operation import Site
 from bohrbug.model.plan import (
-    Ask,
     Aligned,
+    Ask,
     Constraint,
     Event,
     Mark,

@@ -324,7 +324,8 @@ def _draw_rows(paper: Paper, rows: Sequence[_Row]) -> None:
         line = Text(f" {arrow:<1} ")
         if labels:
             line.append_text(paper.text(f"{row.label:>{labels}}  ", HEADING))
-        line.append_text(paper.text(f"{row.task:<{tasks}}  ", style or paper.style_of(row.task.partition(" ")[0])))
+        colour = paper.style_of(row.task.partition(" ")[0])
+        line.append_text(paper.text(f"{row.task:<{tasks}}  ", style or colour))
         line.append_text(paper.text(f"{row.words:<{words}}  ", style))
         if notes:
             line.append_text(paper.text(f"{row.note:<{notes}}  ", WARNED))

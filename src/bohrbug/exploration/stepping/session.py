@@ -125,7 +125,7 @@ class Session:
     def _decision(self) -> Decision:
         decision = self.stop.decision
         if decision is None:
-            raise SteppingError("the execution is over: undo, start again, or quit")
+            raise SteppingError("the execution is over")
         return decision
 
     # -- going on ----------------------------------------------------------------------
