@@ -37,6 +37,7 @@ from bohrbug.cli.native import (
     command as native_command,
 )
 from bohrbug.cli.native import (
+    debug_native,
     explore_native,
     is_native,
     native_options,
@@ -189,6 +190,7 @@ def explorations() -> None:
 @main.command("replay", epilog=EXIT_CODES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
+@click.option("--gdb", "with_gdb", is_flag=True, help="Run a native program under gdb.")
 @click.option("--times", type=click.IntRange(1), default=1, help="Replay so many times.")
 @click.option(
     "--update",
@@ -196,16 +198,22 @@ def explorations() -> None:
     help="If the program was edited and still fails alike, write the new schedule over FILE.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show what the test prints.")
-def replay_command(file: Path, with_pdb: bool, times: int, update: bool, verbose: bool) -> None:
+def replay_command(
+    file: Path, with_pdb: bool, with_gdb: bool, times: int, update: bool, verbose: bool
+) -> None:
     """Replay the failure in a reproduction FILE.
 
     If the program was edited since, the recorded steps are looked for in the program of today
     and followed as far as they are still there.
 
     With --pdb the replay stops at the last preemption that matters, and where the exception
-    leaves its task.
+    leaves its task. With --gdb the native program of the file runs under gdb, and stops at each
+    preemption and at its end.
     """
     reproduction = _reproduction(file)
+    if with_gdb:
+        debug_native(reproduction)
+        leave(NOTHING_FOUND)
     if reproduction.target.get("kind") == "pytest":
         replayed = _replayed_with_pytest(file, reproduction, with_pdb, times, verbose)
     elif reproduction.target.get("kind") == NATIVE:

@@ -9,6 +9,7 @@
 
 #include "ask.h"
 #include "clock.h"
+#include "debugging.h"
 #include "descriptors.h"
 #include "ending.h"
 #include "fairness.h"
@@ -281,6 +282,7 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
     declare(kind, resource, site, &waiting);
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
+        bohrbug_hands_over(segment->steps - 1, site);
         give_turn(next);
         wait_for_turn(task);
     }
