@@ -82,6 +82,8 @@ class Prompt:
         its own end.
         """
         session = self.session
+        if self._script is None:
+            self._say("a number chooses who runs, Enter goes on, help lists all commands")
         self._show()
         for number, line in self._lines():
             try:
