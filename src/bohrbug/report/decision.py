@@ -25,6 +25,9 @@ from bohrbug.report.wording import plural
 MOST_NEW_STEPS = 30
 """Steps that are shown of those done since the last stop."""
 
+MOST_PRINTED = 20
+"""Lines that are shown of what the test has printed since the last stop."""
+
 LINES_AROUND = 5
 """Lines of the source that are listed before and after the one in question."""
 
@@ -86,11 +89,15 @@ class DecisionReport:
         names = names_of(view)
         paper = self._paper(view)
         self._draw_new_steps(view, paper, names)
-        if view.printed.strip():
+        lines = view.printed.rstrip().splitlines()
+        if lines:
             paper.gap()
             paper.put(paper.text("printed", QUIET))
-            for line in view.printed.rstrip().splitlines():
-                paper.put(paper.text(f"  {line}"))
+            if len(lines) > MOST_PRINTED:
+                left_out = plural(len(lines) - MOST_PRINTED, "line")
+                paper.put(paper.text(f"  {left_out} not shown", QUIET))
+            for line in lines[-MOST_PRINTED:]:
+                paper.put(paper.text(f"  {line[: paper.width]}"))
         if view.decision is not None:
             self._draw_decision(view, view.decision, paper, names)
 
