@@ -94,7 +94,10 @@ class NativeExplainer:
         stack = reading.stack(reading.ending_stack, self._process(reading), reading.ending_site)
         number = reading.ending_resource
         if number != layout.NONE and not number & layout.TASK_BIT and kind is OutcomeKind.MISUSE:
-            message = f"{message} ({reading.describe(number).label})"
+            resource = reading.describe(number)
+            # Of a function the message tells the name.
+            if resource.type != layout.FUNCTION:
+                message = f"{message} ({resource.label})"
         return Outcome(kind, message, self._task(reading), exception, stack)
 
     def _crash(self, reading: Reading, ended: Ended) -> Outcome:

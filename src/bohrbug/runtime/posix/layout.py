@@ -11,6 +11,7 @@ from ctypes import c_char, c_int32, c_int64, c_uint16, c_uint32, c_uint64
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
+    CALL,
     CONTINUE,
     END,
     EXTERNAL,
@@ -63,8 +64,12 @@ KINDS = (
     CONTINUE,
     PUT,
     GET,
+    CALL,
 )
 """``enum kind``."""
+
+FUNCTION = "function"
+"""The type of functions that are not reentrant."""
 
 TYPES = (
     "mutex",
@@ -78,6 +83,7 @@ TYPES = (
     "file lock",
     "descriptor",
     "children",
+    FUNCTION,
 )
 """``enum type``, in the words of reports."""
 

@@ -178,7 +178,7 @@ class Reading:
         record = self.resources[number]
         type = layout.TYPES[record.type]
         static = self._static(record)
-        name = static[0].variable(static[1]) if static is not None else None
+        name = static[0].name(static[1]) if static is not None else None
         if name is not None:
             return Resource(id, type, f"{type} {name}")
         created = self.site(record.created_at, record.process)

@@ -36,12 +36,13 @@ enum kind {
     SLEEP, YIELD, EXTERNAL,
     INSPECT, SET, CONTINUE,
     PUT, GET,
+    CALL,
 };
 
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN,
+    CHILDREN, FUNCTION,
 };
 
 /* When a waiting task is enabled. */
