@@ -39,7 +39,15 @@ BROKEN = {
 }
 """For each program the outcome of its failure; with ``-DFIXED`` it has none."""
 
-CORRECT = ("pthreads.c", "c11.c", "semaphores.c", "processes.c", "cplusplus.cpp", "rust.rs")
+CORRECT = (
+    "pthreads.c",
+    "c11.c",
+    "semaphores.c",
+    "processes.c",
+    "killed_children.c",
+    "cplusplus.cpp",
+    "rust.rs",
+)
 
 
 def explored(program: Path, **options: object) -> Result:

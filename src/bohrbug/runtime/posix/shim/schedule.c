@@ -13,6 +13,7 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "fairness.h"
+#include "killing.h"
 #include "policy.h"
 #include "process.h"
 #include "signals.h"
@@ -224,6 +225,9 @@ void wait_for_turn(struct task *task) {
             __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
             wait_for_the_dying();
             schedule_after(segment->running);
+        } else if (turn == TO_FACE_SIGNALS) {
+            if (masked) face_fatal_signals(before);
+            __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELEASE);
         } else {
             processes_wait(task);
         }
