@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.posix.launching import NUDGE
+from bohrbug.runtime.posix.standstill import NUDGE
 
 _ARGUMENTS = {"x86_64": ("$edi", "$rsi"), "aarch64": ("$w0", "$x1")}
 """The registers of the first two arguments of a function, as many bits as they have."""
