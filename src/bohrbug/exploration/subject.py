@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from bohrbug.model.outcome import Abandoned, Frame, Held, Outcome, Race
+from bohrbug.model.outcome import ASKED, Abandoned, Frame, Held, Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
@@ -19,6 +19,7 @@ from bohrbug.monitors.outcomes import (
 )
 from bohrbug.monitors.races import RaceDetector
 from bohrbug.monitors.witness import Witness
+from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution, Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
@@ -53,6 +54,10 @@ class ThreadExplainer:
         return exception_outcome(
             task.id, error, frames_of_traceback(error.__traceback__), formatted(error)
         )
+
+    def asked(self, execution: Execution, asked: Asked) -> Outcome:
+        """The plan leaves a decision to somebody else."""
+        return ASKED
 
 
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:

@@ -33,6 +33,19 @@ class UniformRandom:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """Non-preemptive up to a decision that somebody else is to make, and the execution ends there.
+
+    A decision is a step with more than one option; all others make themselves.
+
+    Parameters:
+        passed: how many decisions to pass, without preemption, before the one that is asked.
+    """
+
+    passed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Priorities:
     """PCT (Burckhardt et al., ASPLOS 2010): random priorities, ``depth - 1`` change points.
 
@@ -245,6 +258,7 @@ class Aligned:
 
 Policy = (
     NonPreemptive
+    | Ask
     | UniformRandom
     | Priorities
     | Segments

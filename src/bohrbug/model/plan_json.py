@@ -29,6 +29,7 @@ from bohrbug.model.json_checks import (
 from bohrbug.model.operation import Site
 from bohrbug.model.plan import (
     Aligned,
+    Ask,
     Constraint,
     Event,
     Mark,
@@ -54,6 +55,8 @@ def _policy_to_json(policy: Policy) -> Json:
     match policy:
         case NonPreemptive():
             return {"name": "non-preemptive"}
+        case Ask(passed):
+            return {"name": "ask", "passed": passed}
         case UniformRandom(seed):
             return {"name": "random", "seed": seed}
         case Priorities(seed, depth, length):
@@ -222,6 +225,8 @@ def _policy_from_json(data: Json) -> Policy:
     match name:
         case "non-preemptive":
             return NonPreemptive()
+        case "ask":
+            return Ask(a_count(field_of(policy, "passed", where), f"{where} passed"))
         case "random":
             return UniformRandom(number("seed"))
         case "priorities":

@@ -434,6 +434,10 @@ class _Protocol:
 
     def _replay(self, setup: pytest.TestReport, reproduction: Reproduction) -> None:
         config = self._item.config
+        # Somebody may do something else with it than replay it.
+        if config.hook.pytest_bohrbug_replaying(test=self._execution, uncaptured=self._uncaptured):
+            self._finish(setup, None, {})
+            return
         debugger = None
         if config.getoption("usepdb", False):
             debugger = ReplayDebugger(reproduction.failure, self._uncaptured)

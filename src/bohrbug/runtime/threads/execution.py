@@ -47,7 +47,7 @@ from bohrbug.model.outcome import (
 )
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
 from bohrbug.model.trace import Gate, Trace
-from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
+from bohrbug.runtime.policies import Asked, decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import aftermath, control
 from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
@@ -109,6 +109,10 @@ class Explainer(Protocol):
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task."""
+        ...
+
+    def asked(self, execution: Execution, asked: Asked) -> Outcome:
+        """The plan leaves a decision to somebody else."""
         ...
 
 
@@ -241,7 +245,7 @@ class Execution:
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
         self.trace: RecordedTrace = recorded_trace(plan, self.all_tasks, self.resources, self._rows)
-        self._decider = decider_for(plan.policy, self.trace.effects)
+        self._decider = decider_for(plan.policy, self.trace.effects, self._ask)
         self.alive: list[Task] = [self.root]
         self.root_is_exiting = False
         self._variables: dict[int, tuple[str, str | None, Any]] = {}
@@ -971,6 +975,17 @@ class Execution:
         """End the execution at its next scheduling point (the user pressed Ctrl-C)."""
         self.interrupted = True
         self._attention = 0
+
+    def _ask(self, asked: Asked) -> None:
+        """A decision that somebody else is to make, once this execution is over."""
+        if self.aborting or self.aftermath is not None:
+            return
+        self.suspended += 1
+        try:
+            outcome = self._explainer.asked(self, asked)
+        finally:
+            self.suspended -= 1
+        self.decide(outcome)
 
     def _stuck(self) -> bool:
         """No task can go on. True if something outside our control changed that."""
