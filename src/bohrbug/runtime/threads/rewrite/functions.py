@@ -13,7 +13,8 @@ from typing import Any
 
 from bohrbug.runtime.threads.heap import functions_in, functions_running
 from bohrbug.runtime.threads.rewrite import attributes, builtins_table
-from bohrbug.runtime.threads.rewrite.rewriter import GlobalsView, rewrite, stored_globals
+from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
+from bohrbug.runtime.threads.rewrite.rewriter import rewrite
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
 
