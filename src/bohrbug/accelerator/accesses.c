@@ -25,7 +25,7 @@ static Slot shadow_slots[] = {[SHADOW_READS] = {"reads", 0}, [SHADOW_WRITES] = {
 
 /* What is accessed: ``owner.name``, ``owner[key]``, or all of ``owner``. */
 typedef enum { ATTRIBUTE, ITEM, WHOLE } What;
-static PyObject *texts[3], *text_attributes, *text_items, *text_whole, *text_read, *text_write;
+static PyObject *text_attributes, *text_items, *text_whole, *text_read, *text_write;
 
 /* The same methods of the two classes, by What. */
 static Twin monitor_twins[4], point_sink_twins[4];
@@ -228,9 +228,6 @@ use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
     monitor_type = (PyTypeObject *)Py_NewRef(monitor);
     watching_type = (PyTypeObject *)Py_NewRef(watching);
     point_sink_type = (PyTypeObject *)Py_NewRef(point_sink);
-    texts[ATTRIBUTE] = PyUnicode_InternFromString("attribute");
-    texts[ITEM] = PyUnicode_InternFromString("item");
-    texts[WHOLE] = PyUnicode_InternFromString("whole");
     text_attributes = PyUnicode_InternFromString("attributes");
     text_items = PyUnicode_InternFromString("items");
     text_whole = PyUnicode_InternFromString("whole");
@@ -248,6 +245,8 @@ use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyObject *sink;
 static PyObject *instance_kind, *skip_kind, *tell_attribute, *subscript, *mapping, *sequence;
 static PyObject *reading, *writing, *dict_owners;
+/* The names of a sink's methods, by What. */
+static PyObject *texts[3];
 enum { NAMESPACE };
 static Slot globals_slots[] = {[NAMESPACE] = {"namespace", 0}, {0}};
 
@@ -441,5 +440,10 @@ use_hooks(PyObject *Py_UNUSED(module), PyObject *arguments)
                         writing, mapping, sequence, dict_owners};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
+    texts[ATTRIBUTE] = PyUnicode_InternFromString("attribute");
+    texts[ITEM] = PyUnicode_InternFromString("item");
+    texts[WHOLE] = PyUnicode_InternFromString("whole");
+    if (PyErr_Occurred())
+        return NULL;
     Py_RETURN_NONE;
 }
