@@ -613,7 +613,7 @@ class Execution:
         Parameters:
             place: of the access.
             kind: ``READ`` or ``WRITE``.
-            shadow: the variable, see :class:`~bohrbug.runtime.threads.variables.Shadow`.
+            shadow: the variable, see :class:`~bohrbug.runtime.threads.data.shadows.Shadow`.
         """
         task = self.current
         if task.inside or self.atomic or self.suspended or len(self.alive) == 1:

@@ -13,13 +13,16 @@ from enum import Enum
 from types import CodeType
 from typing import Any, Protocol, Self
 
-from bohrbug.accelerator import native
-from bohrbug.model.operation import READ, WRITE, Site
+from bohrbug.model.operation import Site
 from bohrbug.model.plan import NonPreemptive, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed as Executed
 from bohrbug.runtime.threads import futures, thread_functions, thread_state
+from bohrbug.runtime.threads.data.kinds import Types
+from bohrbug.runtime.threads.data.places import PlaceSet
+from bohrbug.runtime.threads.data.sinks import PointSink, SpinSink, WatchingSink
+from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.execution import Execution, Explainer, Settings
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.resources import OlderObjects
@@ -29,7 +32,6 @@ from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.task import CarrierPool
-from bohrbug.runtime.threads.variables import AccessMonitor, PlaceSet, Shadow, Types, Variables
 
 
 class Level(str, Enum):
@@ -100,103 +102,8 @@ def place_key(place: Any) -> PlaceKey:
     return (code.co_filename, code.co_qualname, code.co_firstlineno, offset)
 
 
-class _Sink(AccessMonitor):
-    """The sink of rewritten code; also told where a GIL build could switch threads."""
-
-    __slots__ = ("_watched",)
-
-    def __init__(self, execution: Execution, detector: Any, variables: Any, points: Any) -> None:
-        super().__init__(detector, variables, execution, execution.access, points)
-        self._watched = execution
-
-    def breaker(self) -> None:
-        """A build with the GIL could switch threads here."""
-        self._watched.current.breakable = True
-
-
-class _PointSink:
-    """The sink while nobody looks for races: only scheduling points matter."""
-
-    __slots__ = ("_execution", "_owners", "_points", "_variables", "enabled")
-
-    def __init__(self, execution: Execution, variables: Variables, points: PlaceSet) -> None:
-        self._execution = execution
-        self._variables = variables
-        self._owners = variables.owners
-        self._points = points.by_identity
-        self.enabled = False
-
-    def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
-        """See :class:`AccessMonitor`."""
-        if self.enabled and id(place) in self._points:
-            shadow = self._variables.shadow_of_attribute(owner, name, is_write, place)
-            if shadow is not None:
-                self._execution.access(place, WRITE if is_write else READ, shadow)
-
-    def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
-        """See :class:`AccessMonitor`."""
-        if self.enabled and id(place) in self._points:
-            shadow = self._variables.shadow_of_item(owner, key, is_write, place)
-            if shadow is not None:
-                self._execution.access(place, WRITE if is_write else READ, shadow)
-
-    def whole(self, owner: Any, is_write: bool, place: Any) -> None:
-        """See :class:`AccessMonitor`."""
-        if self.enabled and id(place) in self._points:
-            shadow = self._variables.shadow_of_whole(owner, is_write, place)
-            if shadow is not None:
-                self._execution.access(place, WRITE if is_write else READ, shadow)
-
-    def breaker(self) -> None:
-        """A build with the GIL could switch threads here."""
-        self._execution.current.breakable = True
-
-
-class _SpinSink:
-    """The sink for one access, after a long time without a scheduling point: a yield."""
-
-    __slots__ = ("_execution", "_nudges", "_usual")
-
-    def __init__(self, execution: Execution, usual: Any) -> None:
-        self._execution = execution
-        self._usual = usual
-        self._nudges = 0
-
-    def nudge(self) -> None:
-        """Called in another thread; too often, and nobody changes what the task spins on."""
-        self._nudges += 1
-        if self._nudges <= MOST_NUDGES:
-            hooks.set_sink(self)
-
-    def _yield(self, place: Any) -> None:
-        hooks.set_sink(self._usual)
-        self._execution.yield_in_spin(place)
-
-    def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
-        """See :class:`AccessMonitor`."""
-        self._usual.attribute(owner, name, is_write, place)
-        self._yield(place)
-
-    def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
-        """See :class:`AccessMonitor`."""
-        self._usual.item(owner, key, is_write, place)
-        self._yield(place)
-
-    def whole(self, owner: Any, is_write: bool, place: Any) -> None:
-        """See :class:`AccessMonitor`."""
-        self._usual.whole(owner, is_write, place)
-        self._yield(place)
-
-    def breaker(self) -> None:
-        """See :class:`AccessMonitor`."""
-        self._usual.breaker()
-
-
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
-
-MOST_NUDGES = 10
-"""Yields forced upon tasks that spin, in one execution; after these it hangs."""
 
 WATCHED_AT_FIRST = 40
 """Executions, since the last new racy place, in which all accesses are watched for races."""
@@ -368,16 +275,16 @@ class ThreadsRuntime:
             variables = Variables(execution, self._types)
             watched = watch or settings.gil or settings.watch_breakers
             self._rewrite_all_or_points(watched)
-            sink: _Sink | _PointSink
+            sink: WatchingSink | PointSink
             if watched and (learn or watch):
                 detector = (make_detector or self._make_detector)(execution)
                 execution.detector = detector
-                sink = _Sink(execution, detector, variables, self.points)
+                sink = WatchingSink(detector, variables, execution, execution.access, self.points)
             else:
-                sink = _PointSink(execution, variables, self.points)
+                sink = PointSink(execution, variables, self.points)
 
             execution.sink = sink
-            spinning = _SpinSink(execution, sink)
+            spinning = SpinSink(execution, sink)
             execution.nudge = spinning.nudge
             if not self._codes:
                 # Nothing is rewritten yet: what spins now can't be seen, but found.
@@ -609,10 +516,6 @@ class ThreadsRuntime:
             self._with_points.clear()
             gc.freeze()
         return executed.trace, executed.beyond_gil
-
-
-if native is not None:
-    native.use_sinks(AccessMonitor, _Sink, _PointSink, Shadow, READ, WRITE)
 
 
 def _as_it_is(function: Any) -> Any:
