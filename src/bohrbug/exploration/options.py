@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.settings import Level, Settings
 
 TIMEOUTS = ("early", "report", "late")
 INTERPRETERS = ("free-threaded", "gil")

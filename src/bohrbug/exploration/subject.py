@@ -19,9 +19,10 @@ from bohrbug.monitors.outcomes import (
 )
 from bohrbug.monitors.races import RaceDetector
 from bohrbug.monitors.witness import Witness
-from bohrbug.runtime.threads.execution import Execution, Settings
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level, Settings
 from bohrbug.runtime.threads.stacks import formatted, frames_of_traceback, stack_of
 from bohrbug.runtime.threads.task import Task
 

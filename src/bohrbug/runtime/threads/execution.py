@@ -12,8 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from greenlet import getcurrent, greenlet
 
@@ -51,9 +50,11 @@ from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import aftermath, control
 from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.fairness import Fairness
+from bohrbug.runtime.threads.monitoring import Detector, Explainer
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.recorded import RecordedTrace, recorded_trace
 from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
+from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.task import CarrierPool, Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
@@ -84,58 +85,6 @@ _PROGRESS = frozenset(
     {RELEASE, SET, CLEAR, NOTIFY, PUT, TASK_DONE, RESOLVE, SHUTDOWN, WRITE, END, SPAWN}
 )
 """Kinds of operations by which a task shows that it does not only wait."""
-
-
-class Detector(Protocol):
-    """What the execution tells a race detector about synchronisation."""
-
-    def spawn(self, parent_index: int, child_index: int) -> None:
-        """A task was created."""
-
-    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
-        """A task did an operation on a synchronisation resource."""
-
-
-class Explainer(Protocol):
-    """Turns what ends an execution into an outcome; the monitors do."""
-
-    def stuck(self, execution: Execution) -> Outcome:
-        """No task can go on."""
-        ...
-
-    def step_limit(self, execution: Execution) -> Outcome:
-        """The execution does not end."""
-        ...
-
-    def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
-        """An exception left a task."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How executions are run.
-
-    Parameters:
-        late_timeouts: a timeout fires only when no task is enabled; otherwise
-            that it fires is a choice.
-        max_steps: steps after which an execution is ended as a livelock.
-        leak_steps: steps that tasks may still do after the test has ended.
-        epoch: the virtual ``time.time()`` at the beginning, in seconds.
-        gil: only places where a build with the GIL can switch threads are
-            scheduling points.
-        watch_breakers: the rewritten code tells these places.
-        external_patience: seconds of real time to wait for something outside our
-            control before an execution is given up.
-    """
-
-    late_timeouts: bool = False
-    max_steps: int = 1_000_000
-    leak_steps: int = 20_000
-    epoch: float = 1_700_000_000.0
-    gil: bool = False
-    watch_breakers: bool = False
-    external_patience: float = 5.0
 
 
 class Execution:

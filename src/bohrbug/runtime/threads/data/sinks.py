@@ -8,34 +8,18 @@ place of either of them for one access.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import READ, WRITE, Kind
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.variables import Running, Variables
+from bohrbug.runtime.threads.monitoring import AccessDetector
 from bohrbug.runtime.threads.rewrite import hooks
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
-
-
-class Detector(Protocol):
-    """What an :class:`WatchingSink` needs of a race detector.
-
-    ``epochs`` and ``tags`` have an entry for each task; they are read directly
-    because a call for every access of the tested program would cost too much.
-    """
-
-    epochs: list[int]
-    tags: list[int]
-
-    def read(self, shadow: Shadow, task_index: int, place: Place) -> object:
-        """A task reads a variable."""
-
-    def write(self, shadow: Shadow, task_index: int, place: Place) -> object:
-        """A task writes a variable."""
 
 
 class WatchingSink:
@@ -68,7 +52,7 @@ class WatchingSink:
 
     def __init__(
         self,
-        detector: Detector,
+        detector: AccessDetector,
         variables: Variables,
         execution: Running,
         on_point: Callable[[Place, Kind, Shadow], object],
