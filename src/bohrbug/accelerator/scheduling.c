@@ -15,19 +15,19 @@ static Py_ssize_t time_slice, lonely_steps, spin_reads;
 enum { MOST_TASKS = 96 };
 
 enum {
-    ABORTING, ALIVE, ATOMIC, ATTENTION, CURRENT, DECIDER, DETECTOR, FAIRNESS, GIL, IDLE_YIELDS,
-    LAST_ENABLED, LAST_IDS, MINDS_GIL, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS, SIGNALS,
+    ABORTING, ALIVE, ATOMIC, CURRENT, DECIDER, DETECTOR, FAIRNESS, IDLE_YIELDS,
+    LAST_ENABLED, LAST_IDS, MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS, SIGNALS,
     SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
 };
 static Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0}, [ATOMIC] = {"atomic", 0},
-    [ATTENTION] = {"_attention", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0},
-    [DETECTOR] = {"detector", 0}, [FAIRNESS] = {"fairness", 0}, [GIL] = {"gil", 0},
+    [NEXT_CHECK] = {"next_check", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0},
+    [DETECTOR] = {"detector", 0}, [FAIRNESS] = {"fairness", 0},
     [IDLE_YIELDS] = {"_idle_yields", 0}, [LAST_ENABLED] = {"_last_enabled", 0},
     [LAST_IDS] = {"_last_ids", 0},
     [MINDS_GIL] = {"_minds_gil", 0}, [NON_PREEMPTIVE] = {"_non_preemptive", 0},
     [PREFIX] = {"_prefix", 0}, [PREFIX_LENGTH] = {"_prefix_length", 0},
-    [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0}, [ROWS] = {"_rows", 0},
+    [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0}, [ROWS] = {"rows", 0},
     [SIGNALS] = {"signals", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
     [SPINNING] = {"_spinning", 0}, [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0},
     [TRACE] = {"trace", 0}, [VARIABLES] = {"_variables", 0}, [YIELDING] = {"_yielding", 0},
@@ -345,11 +345,11 @@ decide(PyObject *self, PyObject *running, PyObject **chosen)
         return RARE;
     PyObject *rows = EXECUTION(ROWS);
     Py_ssize_t step = PyList_GET_SIZE(rows);
-    Py_ssize_t attention = slot_int(self, execution_slots[ATTENTION]);
+    Py_ssize_t next_check = slot_int(self, execution_slots[NEXT_CHECK]);
     Py_ssize_t slice_began = slot_int(self, execution_slots[SLICE_BEGAN]);
     if (PyErr_Occurred())
         return FAILED;
-    if (step >= attention || step - slice_began >= lonely_steps)
+    if (step >= next_check || step - slice_began >= lonely_steps)
         return RARE;
     Py_ssize_t count = enabled_tasks(self, enabled);
     if (count <= 0)
@@ -381,7 +381,7 @@ decide(PyObject *self, PyObject *running, PyObject **chosen)
     return DONE;
 }
 
-/* Execution._switch */
+/* Execution.switch */
 static int
 switch_to(PyObject *self, PyObject *running, PyObject *chosen)
 {

@@ -348,7 +348,7 @@ class _Watched(ThreadExplainer):
         """Takes the place of the invariant, which is called before every step."""
         execution = current.execution
         if self.active and self._debugger is not None and execution is not None:
-            self._debugger.before_step(execution, len(execution._rows))
+            self._debugger.before_step(execution, len(execution.rows))
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task."""

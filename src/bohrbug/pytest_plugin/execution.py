@@ -100,7 +100,7 @@ class ItemExecution:
 
         Whatever it leads to, the failure before it is what the execution ends with.
         """
-        execution.fail_with_exception(execution.root, error)
+        execution.ending.fail_with_exception(execution.root, error)
         try:
             self._hook_tear_down()
         except BaseException as after:  # noqa: BLE001
@@ -126,7 +126,7 @@ class ItemExecution:
             execution = controlled()
             if execution is not None:
                 # From here on the execution only unwinds: nothing changes its outcome.
-                execution.fail_with_exception(execution.root, error)
+                execution.ending.fail_with_exception(execution.root, error)
             internals.finalize(self.item)
             raise
         finally:

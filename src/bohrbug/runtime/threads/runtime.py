@@ -79,7 +79,7 @@ class ThreadsRuntime:
         self._points = AccessPoints(self._instrumentation)
         self._sampling = Sampling()
         self._types = Types(_is_synchronisation)
-        # Objects whose names were used as a whole, see Execution._namespace_of.
+        # Objects whose names were used as a whole, see data/naming.py.
         self._namespaces: set[object] = set()
         self._names = OlderObjects()
         self._thread_names = thread_functions.ThreadNames()
@@ -174,8 +174,8 @@ class ThreadsRuntime:
             names=self._names,
             end_hooks=(futures.let_workers_end,),
             swap=thread_state.swap_running_loop,
+            namespaces=self._namespaces,
         )
-        execution.namespaces = self._namespaces
         namespaces = len(self._namespaces)
         self.execution = execution
         detector = variables = None
@@ -229,7 +229,6 @@ class ThreadsRuntime:
         if not self._instrumentation.codes:
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
-        execution.end_of_task = variables.sweep
         hooks.set_sink(sink)
 
     def _carry_out(self, execution: Execution) -> Trace:

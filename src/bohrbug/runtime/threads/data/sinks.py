@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import READ, WRITE, Kind
+from bohrbug.model.operation import READ, WRITE, YIELD, Kind
+from bohrbug.model.outcome import Divergence
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.variables import Running, Variables
@@ -180,7 +181,15 @@ MOST_NUDGES = 10
 
 
 class SpinSink:
-    """The sink for one access, after a long time without a scheduling point: a yield."""
+    """The sink for one access, after a long time without a scheduling point: a yield.
+
+    This depends on real time, so that the execution can't be repeated; it serves to see what
+    the others do to the variable on which the task spins.
+
+    Parameters:
+        execution: the execution.
+        usual: its sink, which is told of the access as well.
+    """
 
     __slots__ = ("_execution", "_nudges", "_usual")
 
@@ -197,7 +206,18 @@ class SpinSink:
 
     def _yield(self, place: Any) -> None:
         hooks.set_sink(self._usual)
-        self._execution.yield_in_spin(place)
+        execution = self._execution
+        if execution.current.inside or execution.atomic or execution.suspended:
+            return
+        if not execution.nudged:
+            execution.nudged = True
+            execution.trace.divergence = Divergence(
+                execution.steps, "no yield", "a task that spins"
+            )
+        # It has spun for long in real time already.
+        execution.time_is_up = True
+        clock = execution.resources.state_named("clock", "the clock", "clock")
+        execution.perform(YIELD, clock, place)
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`WatchingSink`."""

@@ -156,8 +156,7 @@ class Variables:
         their lives are not prolonged.  Lists, dicts, cells, iterators and instances
         of classes with ``__slots__`` and without ``__weakref__`` can't be, and
         are held from the first access until the first sweep after the program
-        let go of them: when a task ends, after so many new ones, and whenever
-        somebody calls this.
+        let go of them: after so many new ones, and whenever somebody calls this.
         """
         held = self._held
         while True:
