@@ -24,7 +24,7 @@ from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import OlderObjects
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import c_code, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -99,7 +99,7 @@ class ThreadsRuntime:
         # What exists now is not looked at again by the collections between executions.
         gc.freeze()
         gc.disable()
-        thread_functions.instrument_callable = hooks.instrumented_callable
+        thread_functions.instrument_callable = c_code.instrumented_callable
         return self
 
     def __exit__(self, *exc_info: object) -> None:

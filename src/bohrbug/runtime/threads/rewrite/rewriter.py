@@ -9,7 +9,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS
 from types import CodeType, FunctionType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import hooks, opcodes
+from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
 from bohrbug.runtime.threads.rewrite.attributes import read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.codec import (
@@ -168,7 +168,7 @@ class _Rewriting:
     def _enter(self, index: int, instruction: Instruction) -> None:
         self.is_entered = False
         # Not behind it, where it would make the line of the "def" one that is executed.
-        self.put(index + 1, before=self.call(hooks.enter, (), self.place(instruction)))
+        self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
 
     def _break(self, index: int, instruction: Instruction) -> None:
         opcode = instruction.opcode
@@ -257,11 +257,11 @@ class _Rewriting:
     def binary_operation(self, index: int, instruction: Instruction, stack: Any) -> None:
         if self._is_scalar(stack[-1]) or self._is_scalar(stack[-2]):
             return
-        hook = hooks.binary
+        hook = c_code.binary
         if opcodes.NAMES[instruction.opcode] == "BINARY_OP" and opcodes.is_in_place(
             instruction.arg
         ):
-            hook = hooks.binary_in_place
+            hook = c_code.binary_in_place
         self.put(index, before=self.call(hook, (2, 1), self.place(instruction)))
 
     def _is_scalar(self, producer: Producer | None) -> bool:
@@ -307,7 +307,7 @@ class _Rewriting:
             return
         top = len(stack)
         depths = tuple(top - (bottom + 2 + number) for number in range(min(positional, 3)))
-        hook = (hooks.call0, hooks.call1, hooks.call2, hooks.call3)[len(depths)]
+        hook = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)[len(depths)]
         before = self.call(hook, (callable_depth, *depths), self.place(instruction))
         self.put(first, before=before)
 
@@ -356,7 +356,7 @@ class _Rewriting:
         arguments = 1 + (instruction.arg & 1)
         callable_depth = arguments + (2 if opcodes.NULL_FOLLOWS_CALLABLE else 1)
         place = self.place(instruction)
-        before = self.call(hooks.call_star, (callable_depth, arguments), place)
+        before = self.call(c_code.call_star, (callable_depth, arguments), place)
         self.put(index, before=before)
 
 
@@ -384,7 +384,7 @@ def _step_of_loop(self: _Rewriting, index: int, instruction: Instruction, stack:
         and opcodes.NAMES[producer[1]] == "LOAD_FAST"
         and self.variables[self.instructions[producer[0]].arg] == ".0"
     )
-    hook = hooks.step_of_comprehension if implicit else hooks.step
+    hook = c_code.step_of_comprehension if implicit else c_code.step
     self.put(index, before=self.call(hook, (1,), self.place(instruction)))
 
 
@@ -411,19 +411,19 @@ _BY_NAME: Mapping[str, Handler] = {
     "DELETE_SUBSCR": _peeking(hooks.delete_item, 2, 1),
     "BINARY_SLICE": _peeking(hooks.read_slice, 3),
     "STORE_SLICE": _peeking(hooks.write_slice, 3),
-    "CONTAINS_OP": _peeking(hooks.contains, 2, 1),
+    "CONTAINS_OP": _peeking(c_code.contains, 2, 1),
     "COMPARE_OP": _Rewriting.binary_operation,
     "BINARY_OP": _Rewriting.binary_operation,
-    "GET_ITER": _peeking(hooks.iterate, 1),
-    "GET_YIELD_FROM_ITER": _peeking(hooks.iterate, 1),
+    "GET_ITER": _peeking(c_code.iterate, 1),
+    "GET_YIELD_FROM_ITER": _peeking(c_code.iterate, 1),
     "FOR_ITER": _step_of_loop,
-    "SEND": _peeking(hooks.step, 2),
-    "UNPACK_SEQUENCE": _peeking(hooks.consume, 1),
-    "UNPACK_EX": _peeking(hooks.consume, 1),
-    "LIST_EXTEND": _peeking(hooks.consume, 1),
-    "SET_UPDATE": _peeking(hooks.consume, 1),
-    "DICT_UPDATE": _peeking(hooks.consume, 1),
-    "DICT_MERGE": _peeking(hooks.consume, 1),
+    "SEND": _peeking(c_code.step, 2),
+    "UNPACK_SEQUENCE": _peeking(c_code.consume, 1),
+    "UNPACK_EX": _peeking(c_code.consume, 1),
+    "LIST_EXTEND": _peeking(c_code.consume, 1),
+    "SET_UPDATE": _peeking(c_code.consume, 1),
+    "DICT_UPDATE": _peeking(c_code.consume, 1),
+    "DICT_MERGE": _peeking(c_code.consume, 1),
     "GET_LEN": _peeking(hooks.read_whole, 1),
     "MATCH_KEYS": _peeking(hooks.read_whole, 2),
     "FORMAT_VALUE": _Rewriting.format_value,
