@@ -2,7 +2,8 @@
 
 Such code is not rewritten. What is known of it is in a table (:mod:`.builtins_table`); what it
 does to objects that it was not given, such as the container under an iterator, is asked of the
-garbage collector.
+garbage collector. Most values are of types that need nothing told: that is looked at before whether
+there is a sink.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ _SCALARS = frozenset({int, float, str, bool, bytes, complex})
 
 def contains(key: Any, owner: Any, place: Place) -> None:
     """``key in owner`` is about to be computed."""
-    if hooks.active:
-        family = table.CONTAINS[type(owner)]
-        if family is None:
-            if type(owner) in table.ITERATORS:
-                _step(owner, place, 0)
-        elif family is table.SEQUENCE or family is table.OTHER:
+    family = table.CONTAINS[type(owner)]
+    if family is None:
+        if type(owner) in table.ITERATORS and hooks.active:
+            _step(owner, place, 0)
+    elif hooks.active:
+        if family is table.SEQUENCE or family is table.OTHER:
             hooks.tell_whole(owner, False, place)
         else:
             hooks.tell_item(owner, key, False, place)
@@ -52,24 +53,22 @@ def contains(key: Any, owner: Any, place: Place) -> None:
 
 def binary(left: Any, right: Any, place: Place) -> None:
     """A comparison or a binary operator is about to be computed."""
-    if hooks.active:
-        if type(left) is type(right) and type(left) in _SCALARS:
-            return
-        if _CONTAINER[type(left)]:
-            hooks.tell_whole(left, False, place)
-        if _CONTAINER[type(right)]:
-            hooks.tell_whole(right, False, place)
+    if type(left) is type(right) and type(left) in _SCALARS:
+        return
+    if _CONTAINER[type(left)] and hooks.active:
+        hooks.tell_whole(left, False, place)
+    if _CONTAINER[type(right)] and hooks.active:
+        hooks.tell_whole(right, False, place)
 
 
 def binary_in_place(left: Any, right: Any, place: Place) -> None:
     """``left += right`` or its like is about to be computed; it may change ``left``."""
-    if hooks.active:
-        if type(left) is type(right) and type(left) in _SCALARS:
-            return
-        if type(right) in table.ITERATORS or _CONTAINER[type(right)]:
-            _consume(right, place)
-        if _CONTAINER[type(left)]:
-            hooks.tell_whole(left, True, place)
+    if type(left) is type(right) and type(left) in _SCALARS:
+        return
+    if (type(right) in table.ITERATORS or _CONTAINER[type(right)]) and hooks.active:
+        _consume(right, place)
+    if _CONTAINER[type(left)] and hooks.active:
+        hooks.tell_whole(left, True, place)
 
 
 # --- Hooks of iteration --------------------------------------------------------------------------
@@ -82,7 +81,7 @@ _UNSHARED = 3
 
 def iterate(owner: Any, place: Place) -> None:
     """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
-    if hooks.active and type(owner) is not list and _CONTAINER[type(owner)]:
+    if type(owner) is not list and _CONTAINER[type(owner)] and hooks.active:
         hooks.tell_whole(owner, False, place)
 
 
@@ -101,7 +100,7 @@ def _consume(owner: Any, place: Place) -> None:
 
 def step(iterator: Any, place: Place) -> None:
     """The next item of ``iterator`` is about to be asked for."""
-    if hooks.active and type(iterator) in table.ITERATORS:
+    if type(iterator) in table.ITERATORS and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED:
             hooks.whole(iterator, True, place)
@@ -109,7 +108,7 @@ def step(iterator: Any, place: Place) -> None:
 
 def step_of_comprehension(iterator: Any, place: Place) -> None:
     """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
-    if hooks.active and type(iterator) in table.ITERATORS:
+    if type(iterator) in table.ITERATORS and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED + 1:
             hooks.whole(iterator, True, place)
@@ -156,42 +155,38 @@ _PLAIN_WRITE = table.PLAIN_WRITE
 
 def call0(callable_: Any, place: Place) -> None:
     """``callable_()`` is about to be called."""
-    if hooks.active:
-        class_ = type(callable_)
-        if class_ is MethodType and type(callable_.__func__) is FunctionType:
-            return
-        if class_ in _CALLABLE_TYPES:
-            _call(callable_, (), place)
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (), place)
 
 
 def call1(callable_: Any, first: Any, place: Place) -> None:
     """``callable_`` is about to be called with one positional argument."""
-    if hooks.active:
-        class_ = type(callable_)
-        if class_ is MethodType and type(callable_.__func__) is FunctionType:
-            return
-        if class_ in _CALLABLE_TYPES:
-            _call(callable_, (first,), place)
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (first,), place)
 
 
 def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     """``callable_`` is about to be called with two positional arguments."""
-    if hooks.active:
-        class_ = type(callable_)
-        if class_ is MethodType and type(callable_.__func__) is FunctionType:
-            return
-        if class_ in _CALLABLE_TYPES:
-            _call(callable_, (first, second), place)
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (first, second), place)
 
 
 def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
     """``callable_`` is about to be called with three positional arguments or more."""
-    if hooks.active:
-        class_ = type(callable_)
-        if class_ is MethodType and type(callable_.__func__) is FunctionType:
-            return
-        if class_ in _CALLABLE_TYPES:
-            _call(callable_, (first, second, third), place)
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (first, second, third), place)
 
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
