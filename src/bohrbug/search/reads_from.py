@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from bohrbug.model.operation import ResourceId
-from bohrbug.model.plan import Constraint, Event, Plan, ReadsFrom
+from bohrbug.model.plan import Constraint, Plan, ReadsFrom, ResourceEvent
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
@@ -32,7 +32,7 @@ SOURCES = 200
 LARGEST_ENERGY = 32
 """Executions in a row that go on from the same one."""
 
-Pair = tuple[Event | None, Event]
+Pair = tuple[ResourceEvent | None, ResourceEvent]
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class _Coverage:
         return number, new
 
 
-def _place(event: Event | None) -> object:
+def _place(event: ResourceEvent | None) -> object:
     return None if event is None else (event.kind, event.site or event.resource)
 
 
@@ -123,7 +123,7 @@ class ReadsFromFuzzing:
         self._conflicts = Conflicts()
         self._coverage = _Coverage()
         self._corpus: list[_Entry] = []
-        self._sources: dict[ResourceId, dict[Event, None]] = {}
+        self._sources: dict[ResourceId, dict[ResourceEvent, None]] = {}
         self._turn = 0
         self._current: _Entry | None = None
         self._energy = 0
