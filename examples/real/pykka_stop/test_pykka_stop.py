@@ -1,11 +1,11 @@
 """pykka 4.5.0: stopping an actor blocks for ever.
 
 Promised: ``ActorRef.stop`` returns whether the actor was alive, whoever else stops it.
-Race: ``ActorRef.ask`` tests ``is_alive()`` and then puts its message into the inbox (_ref.py:160 to
-168). An actor that is stopped in between empties its inbox only once (_actor.py:280), before the
+Race: ``ActorRef.ask`` tests ``is_alive()`` and then puts its message into the inbox (_ref.py:160
+to 168). An actor that is stopped in between empties its inbox only once (_actor.py:280), before the
 message is there: nobody answers it, and ``stop`` waits for ever.
-Reported: not found in the tracker; Bohrbug found it in the library's own test
-``test_actor_can_call_stop_on_self_multiple_times``, whose teardown stops an actor that stops itself.
+Found by exploring the library's own test ``test_actor_can_call_stop_on_self_multiple_times``,
+whose teardown stops an actor that is stopping itself.
 """
 
 import threading

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
@@ -12,6 +13,8 @@ from bohrbug.runtime.threads.settings import Level, Settings
 TIMEOUTS = ("early", "report", "late")
 INTERPRETERS = ("free-threaded", "gil")
 RACES = ("report", "fail", "ignore")
+
+_wall = time.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class ExploreOptions:
         hang_seconds: real seconds without any progress after which the
             watchdog ends an execution; 0 switches it off.
         workers: processes that explore at the same time.
+        epoch: what ``time.time()`` says at the beginning of each execution, in seconds; by
+            default the moment at which the exploration begins. It is kept in reproduction files.
         invariant: called before every step once there are several tasks.
     """
 
@@ -67,6 +72,7 @@ class ExploreOptions:
     max_steps: int = 300_000
     hang_seconds: float = 10.0
     workers: int = 1
+    epoch: float = field(default_factory=_wall, compare=False)
     invariant: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
@@ -107,6 +113,7 @@ class ExploreOptions:
             late_timeouts=self.timeouts == "late",
             max_steps=self.max_steps,
             gil=self.interpreter == "gil",
+            epoch=self.epoch,
         )
 
 
