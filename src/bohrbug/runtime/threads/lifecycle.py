@@ -12,6 +12,9 @@ from bohrbug.runtime.threads.task import Task, TaskKilled
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
+_MOST_TRIES = 100
+"""How often a task may catch what unwinds it, and wait again."""
+
 _new_operation = tuple.__new__
 
 
@@ -167,7 +170,3 @@ def unwind(execution: Execution, task: Task) -> None:
             f"task {task.id} ({task.name}) could not be stopped at the end of an execution"
         )
         task.ended = True
-
-
-_MOST_TRIES = 100
-"""How often a task may catch what unwinds it, and wait again."""
