@@ -52,7 +52,7 @@ from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.report.sources import display_path
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.threads.runtime import PlaceKey
+from bohrbug.runtime.threads.points import PlaceKey
 
 _OPTIONS = ("level", "scope", "timeouts", "interpreter", "max_steps", "hang_seconds")
 """Of the options of explorations those that say what an execution is."""

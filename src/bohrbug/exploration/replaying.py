@@ -29,9 +29,11 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.points import PlaceKey, place_key
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, PlaceKey, ThreadsRuntime, place_key
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
 from bohrbug.runtime.threads.task import Task
 
 
@@ -346,7 +348,7 @@ class _Watched(ThreadExplainer):
         """Takes the place of the invariant, which is called before every step."""
         execution = current.execution
         if self.active and self._debugger is not None and execution is not None:
-            self._debugger.before_step(execution, len(execution._rows))
+            self._debugger.before_step(execution, len(execution.rows))
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task."""

@@ -31,7 +31,6 @@ from bohrbug.model.plan import (
     Aligned,
     Ask,
     Constraint,
-    Event,
     Mark,
     NonPreemptive,
     Ordered,
@@ -41,6 +40,7 @@ from bohrbug.model.plan import (
     Policy,
     Priorities,
     ReadsFrom,
+    ResourceEvent,
     Segments,
     Sleeper,
     Sleeping,
@@ -134,7 +134,7 @@ def _points_to_json(points: frozenset[Point] | None) -> Json:
     return [*map(list, sites), *resources]
 
 
-def _event_to_json(event: Event) -> Json:
+def _event_to_json(event: ResourceEvent) -> Json:
     return [
         event.task,
         event.kind,
@@ -156,8 +156,8 @@ def _points(data: Json, where: str) -> frozenset[Point]:
     return frozenset([_point(point, where) for point in a_list(data, where)])
 
 
-def _event(data: Json, where: str) -> Event:
-    return Event(*a_row(data, where, a_string, a_string, a_string, _site_if_known, an_int))
+def _event(data: Json, where: str) -> ResourceEvent:
+    return ResourceEvent(*a_row(data, where, a_string, a_string, a_string, _site_if_known, an_int))
 
 
 def _site_if_known(data: Json, where: str) -> Site | None:
@@ -188,7 +188,7 @@ def _aligned(policy: dict[str, Json], where: str) -> Aligned:
 
 
 def _constraint(data: Json, where: str) -> Constraint:
-    def source(value: Json, where: str) -> Event | None:
+    def source(value: Json, where: str) -> ResourceEvent | None:
         return optional(value, where, _event)
 
     return Constraint(*a_row(data, where, source, _event, a_bool))

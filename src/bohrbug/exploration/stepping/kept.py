@@ -8,7 +8,7 @@ from bohrbug.exploration.result import Failure
 from bohrbug.exploration.stepping.session import Session, SteppingError
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import PlaceKey
+from bohrbug.runtime.threads.points import PlaceKey
 
 FINDER = "step"
 """Stands in files and reports where else the name of a strategy does."""

@@ -19,8 +19,10 @@ from bohrbug.model.site import site_of
 from bohrbug.monitors.outcomes import resource_of
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.points import PlaceKey
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, PlaceKey, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
 from bohrbug.runtime.threads.stacks import stack_of
 from bohrbug.runtime.threads.task import Task
 
