@@ -37,8 +37,8 @@ def run() -> None:
 
 
 def _main() -> Group:
-    commands = importlib.import_module("bohrbug.cli.commands")
-    group: Group = commands.main
+    group: Group = importlib.import_module("bohrbug.cli.commands").main
+    group.add_command(importlib.import_module("bohrbug.cli.stepping").step)
     for name, home in _OF_MESSAGES.items():
         group.add_command(getattr(importlib.import_module(home), name.replace("-", "_")), name)
     return group

@@ -152,11 +152,12 @@ def replay_native(
         UnsupportedError: the program can't be controlled any more.
     """
     expected = reproduction.failure
-    runtime = command_from(reproduction.target).runtime(reproduction.options, on_printed)
+    command = command_from(reproduction.target)
+    runtime = command.runtime(reproduction.options, on_printed)
     reproduced = 0
     difference = None
     with runtime:
-        if _needs_first_execution(reproduction.target):
+        if needs_first_execution(command):
             runtime.execute(Plan())
         for _ in range(times):
             trace = runtime.execute(expected.plan, learn=False).trace
@@ -168,9 +169,9 @@ def replay_native(
     return Replay(trace, reproduced, times, difference), runtime
 
 
-def _needs_first_execution(target: dict[str, Any]) -> bool:
+def needs_first_execution(command: Command) -> bool:
     """Whether what is expected is learnt from an execution without preemptions."""
-    return target["exit_code"] is None or bool(target["same_output"])
+    return command.exit_code is None or command.same_output
 
 
 def words_of(text: str) -> Sequence[str]:

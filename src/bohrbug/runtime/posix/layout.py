@@ -12,6 +12,7 @@ from ctypes import c_char, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
+    CALL,
     CONTINUE,
     END,
     EXTERNAL,
@@ -65,8 +66,12 @@ KINDS = (
     CONTINUE,
     PUT,
     GET,
+    CALL,
 )
 """``enum kind``."""
+
+FUNCTION = "function"
+"""The type of functions that are not reentrant."""
 
 TYPES = (
     "mutex",
@@ -80,6 +85,7 @@ TYPES = (
     "file lock",
     "descriptor",
     "children",
+    FUNCTION,
 )
 """``enum type``, in the words of reports."""
 
@@ -96,7 +102,8 @@ ALWAYS = 0
     SLEEPING,
     PARTIAL_ORDER,
     WEIGHTED,
-) = range(7)
+    ASK,
+) = range(8)
 """``enum policy``."""
 
 ASLEEP, DOZING = 1, 2
@@ -107,7 +114,17 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
 )
 """``enum step_flag``."""
 
-UNFINISHED, DEADLOCK, STEP_LIMIT, MISUSE, ASSERTION, CRASH, STUCK_OUTSIDE, TOO_BIG = range(8)
+(
+    UNFINISHED,
+    DEADLOCK,
+    STEP_LIMIT,
+    MISUSE,
+    ASSERTION,
+    CRASH,
+    STUCK_OUTSIDE,
+    TOO_BIG,
+    ASKED,
+) = range(9)
 """``enum ending``."""
 
 PREPARED, ALIVE, OVER = 1, 2, 3
