@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.runtime.posix import build, launching, layout
+from bohrbug.runtime.posix import build, layout, standstill
 from bohrbug.runtime.posix.build import SOURCES, UnsupportedError, compile_shim, compiler
 from tests.native.building import need_native
 
@@ -21,6 +21,8 @@ STRUCTURES = {
     "module": layout.ModuleRecord,
     "tables": layout.Tables,
     "name_in_plan": layout.NameRecord,
+    "step": layout.StepRecord,
+    "point": layout.PointRecord,
     "segment_of_plan": layout.SegmentRecord,
     "header": layout.Header,
 }
@@ -81,10 +83,21 @@ def test_endings_have_the_same_order_on_both_sides() -> None:
         assert getattr(layout, name) == value
 
 
+def test_policies_have_the_same_order_on_both_sides() -> None:
+    for value, name in enumerate(enumerators("policy")):
+        assert getattr(layout, name) == value
+
+
+def test_flags_are_the_same_bits_on_both_sides() -> None:
+    for definition in enumerators("step_flag"):
+        name, _, value = definition.partition(" = ")
+        assert getattr(layout, name) == int(value)
+
+
 def test_the_nudge_is_the_same_signal_on_both_sides() -> None:
     match = re.search(r"#define NUDGE (\d+)", (SOURCES / "signals.h").read_text())
     assert match is not None
-    assert int(match[1]) == launching.NUDGE
+    assert int(match[1]) == standstill.NUDGE
 
 
 def test_every_function_of_the_table_has_a_wrapper() -> None:
@@ -96,6 +109,8 @@ def test_every_function_of_the_table_has_a_wrapper() -> None:
         ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
     ).stdout
     exported = {line.split()[-1] for line in listed.splitlines()}
+    # Places for breakpoints.
+    exported -= {"bohrbug_hands_over", "bohrbug_ends"}
     # Called by wrappers of others, or looked up for their sake.
     assert set(names) - exported <= {"pthread_mutex_consistent"}
     assert exported - set(names) == set()

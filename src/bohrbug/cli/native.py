@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,13 +13,25 @@ from rich.console import Console
 
 from bohrbug.api import write_reproduction
 from bohrbug.cli.exploring import ProgressAdapter, Showing, tell, usage_error
-from bohrbug.exploration.native import Command, native_explorer, replay_native, words_of
+from bohrbug.exploration.native import (
+    KIND,
+    Command,
+    command_from,
+    native_explorer,
+    replay_native,
+    words_of,
+)
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.saving import ResumeError
+from bohrbug.exploration.store import ExplorationStore, Subject
+from bohrbug.report.headline import failure_headline
+from bohrbug.report.preempted import preemptions_in_words
 from bohrbug.report.progress import ProgressLine
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
+from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
 from bohrbug.runtime.posix.runtime import Printed
 
 
@@ -67,7 +79,7 @@ def printed_text(printed: Printed | None) -> str:
     """What an execution printed, as one text."""
     if printed is None:
         return ""
-    return (printed.stdout + printed.stderr).decode("utf-8", "replace")
+    return printed.text
 
 
 def show_printed(printed: Printed) -> None:
@@ -93,23 +105,38 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def explore_native(test: Command, options: ExploreOptions, showing: Showing) -> NoReturn:
+def subject_of(test: Command, options: ExploreOptions) -> Subject:
+    """What an exploration of a native program is of."""
+    return Subject(test.target(), test.name, options)
+
+
+def explore_kept(subject: Subject, store: ExplorationStore, showing: Showing) -> NoReturn:
+    """Go on with an exploration of a native program that was kept in a file."""
+    directory = Path(subject.target["directory"])
+    if directory.is_dir():
+        os.chdir(directory)
+    explore_native(command_from(subject.target), subject.options, showing, store)
+
+
+def explore_native(
+    test: Command, options: ExploreOptions, showing: Showing, store: ExplorationStore
+) -> NoReturn:
     """Explore a native program, report and exit."""
     show = show_printed if showing.verbose and not showing.as_json else None
     silent = showing.quiet or showing.as_json
     try:
         with ProgressLine(Console(file=sys.stderr), silent=silent) as line:
-            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show)
+            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show, store)
             try:
                 result = explorer.explore()
             except KeyboardInterrupt:
                 result = explorer.result
                 result.interrupted = True
-    except UnsupportedError as error:
+    except (UnsupportedError, ResumeError) as error:
         usage_error(str(error))
     for failure in result.reproducible:
         write_reproduction(explorer, failure, test.target())
-    tell(result, printed_text(runtime.printed_by_failure), showing)
+    tell(result, printed_text(runtime.printed_by_failure), showing, store)
 
 
 def replay_command_of(
@@ -126,3 +153,25 @@ def replay_command_of(
     except UnsupportedError as error:
         usage_error(str(error))
     return replayed, printed_text(runtime.printed_by_failure)
+
+
+def debug_native(reproduction: Reproduction) -> None:
+    """Replay a native program under gdb, which is left to the user."""
+    if reproduction.target.get("kind") != KIND:
+        usage_error("--gdb is for native programs; for Python tests there is --pdb")
+    directory = Path(reproduction.target["directory"])
+    if directory.is_dir():
+        os.chdir(directory)
+    failure = reproduction.failure
+    runtime = command_from(reproduction.target).runtime(reproduction.options)
+    end = f"The execution is ended here: {failure_headline(failure.outcome)}"
+
+    def start(environment: Mapping[str, str]) -> None:
+        stops = preemptions_in_words(failure.trace)
+        run_gdb(runtime.command, environment, runtime.shim, stops, end)
+
+    try:
+        gdb_path()
+        runtime.lend(failure.plan, start)
+    except UnsupportedError as error:
+        usage_error(str(error))

@@ -16,6 +16,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.replaying import Replay, difference_between
 from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings, Printed
 
@@ -103,28 +104,33 @@ def native_explorer(
     options: ExploreOptions,
     progress: Progress | None = None,
     on_printed: OnPrinted | None = None,
+    keeper: Keeper | None = None,
 ) -> tuple[Explorer, NativeRuntime]:
     """An explorer for a native program.
 
     Parameters:
         command: the program and what is expected of it.
-        options: of the exploration; ``scope``, ``interpreter``, ``races``, ``workers`` and
-            ``invariant`` mean nothing here.
+        options: of the exploration; ``scope``, ``interpreter``, ``races`` and ``invariant``
+            mean nothing here.
         progress: told how it goes.
         on_printed: given what each execution printed.
+        keeper: keeps the exploration in a file, so that it can be resumed.
 
     Raises:
         UnsupportedError: it can't be controlled, or not with that strategy.
     """
     strategy = native_strategy(options)
     runtime = command.runtime(options, on_printed)
-    alone = replace(options, workers=1)
-    explorer = Explorer(_nothing, command.name, alone, progress, runtime=runtime)
-    explorer.strategy = strategy
-    if options.workers != 1:
-        explorer.result.notices.append(
-            "one process explored: explorations of native programs can't be divided among workers"
-        )
+    explorer = Explorer(
+        _nothing,
+        command.name,
+        options,
+        progress,
+        keeper=keeper,
+        runtime=runtime,
+        strategy=strategy,
+        settle=runtime.settle,
+    )
     return explorer, runtime
 
 
@@ -146,11 +152,12 @@ def replay_native(
         UnsupportedError: the program can't be controlled any more.
     """
     expected = reproduction.failure
-    runtime = command_from(reproduction.target).runtime(reproduction.options, on_printed)
+    command = command_from(reproduction.target)
+    runtime = command.runtime(reproduction.options, on_printed)
     reproduced = 0
     difference = None
     with runtime:
-        if _needs_first_execution(reproduction.target):
+        if needs_first_execution(command):
             runtime.execute(Plan())
         for _ in range(times):
             trace = runtime.execute(expected.plan, learn=False).trace
@@ -162,9 +169,9 @@ def replay_native(
     return Replay(trace, reproduced, times, difference), runtime
 
 
-def _needs_first_execution(target: dict[str, Any]) -> bool:
+def needs_first_execution(command: Command) -> bool:
     """Whether what is expected is learnt from an execution without preemptions."""
-    return target["exit_code"] is None or bool(target["same_output"])
+    return command.exit_code is None or command.same_output
 
 
 def words_of(text: str) -> Sequence[str]:

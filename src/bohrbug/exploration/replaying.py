@@ -29,9 +29,11 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.points import PlaceKey, place_key
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, PlaceKey, ThreadsRuntime, place_key
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
 from bohrbug.runtime.threads.task import Task
 
 
@@ -233,7 +235,7 @@ class _Replays:
         tried: list[tuple[Trace, Misfits]] = []
         with self._runtime(points, debugger) as (runtime, watched):
             for policy in variants(marks):
-                trace = _executed(runtime, recorded, Plan((), policy))
+                trace = executed(runtime, recorded, Plan((), policy))
                 if is_same_failure(recorded.outcome, trace.outcome, alignment):
                     failure = _confirmed(runtime, recorded, trace)
                     if failure is not None:
@@ -268,7 +270,7 @@ def _repeated(runtime: ThreadsRuntime, expected: Failure, times: int) -> Replay:
     reproduced = 0
     difference = None
     for _ in range(times):
-        trace = _executed(runtime, expected, expected.plan)
+        trace = executed(runtime, expected, expected.plan)
         same = trace.outcome.signature() == expected.outcome.signature()
         if same and trace.divergence is None:
             reproduced += 1
@@ -288,11 +290,11 @@ def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Fail
     signature = found.outcome.signature()
 
     def reproduces(plan: Plan) -> bool:
-        trace = _executed(runtime, recorded, plan)
+        trace = executed(runtime, recorded, plan)
         return trace.outcome.signature() == signature and trace.divergence is None
 
     def execute(plan: Plan) -> Trace:
-        return _executed(runtime, recorded, plan)
+        return executed(runtime, recorded, plan)
 
     def strict(trace: Trace) -> Plan:
         return Plan(tuple(trace.choices))
@@ -346,7 +348,7 @@ class _Watched(ThreadExplainer):
         """Takes the place of the invariant, which is called before every step."""
         execution = current.execution
         if self.active and self._debugger is not None and execution is not None:
-            self._debugger.before_step(execution, len(execution._rows))
+            self._debugger.before_step(execution, len(execution.rows))
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task."""
@@ -355,7 +357,7 @@ class _Watched(ThreadExplainer):
         return super().exception(execution, task, error)
 
 
-def _executed(runtime: ThreadsRuntime, expected: Failure, plan: Plan) -> Trace:
+def executed(runtime: ThreadsRuntime, expected: Failure, plan: Plan) -> Trace:
     """One replay; a data race that was reported as a failure has to be looked for."""
     race = expected.outcome.race
     if race is None:

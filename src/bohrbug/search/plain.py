@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from bohrbug.model.operation import Site
-from bohrbug.model.plan import Constraint, Event, Point
+from bohrbug.model.plan import Constraint, Point, ResourceEvent
 
 
 def point_to_json(point: Point | None) -> Any:
@@ -44,12 +44,12 @@ class EventTable:
     def __init__(self, rows: Iterable[list[Any]] = ()) -> None:
         self.rows: list[list[Any]] = list(rows)
         self._events = [
-            Event(task, kind, resource, point_from_json(site), occurrence)
+            ResourceEvent(task, kind, resource, point_from_json(site), occurrence)
             for task, kind, resource, site, occurrence in self.rows
         ]
         self._numbers = {event: number for number, event in enumerate(self._events)}
 
-    def number(self, event: Event | None) -> int | None:
+    def number(self, event: ResourceEvent | None) -> int | None:
         """The number of an event, which may be a new one."""
         if event is None:
             return None
@@ -68,11 +68,11 @@ class EventTable:
             )
         return number
 
-    def event(self, number: int) -> Event:
+    def event(self, number: int) -> ResourceEvent:
         """The event with a number."""
         return self._events[number]
 
-    def event_if_any(self, number: int | None) -> Event | None:
+    def event_if_any(self, number: int | None) -> ResourceEvent | None:
         """The event with a number, ``None`` for none."""
         return None if number is None else self._events[number]
 

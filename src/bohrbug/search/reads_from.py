@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from bohrbug.model.operation import ResourceId
-from bohrbug.model.plan import Constraint, Event, Plan, ReadsFrom
+from bohrbug.model.plan import Constraint, Plan, ReadsFrom, ResourceEvent
 from bohrbug.model.plan_json import plan_from_json, plan_to_json
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.trace import Trace
@@ -42,7 +42,7 @@ SOURCES = 200
 LARGEST_ENERGY = 32
 """Executions in a row that go on from the same one."""
 
-Pair = tuple[Event | None, Event]
+Pair = tuple[ResourceEvent | None, ResourceEvent]
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class _Coverage:
         return number, new
 
 
-def _place(event: Event | None) -> object:
+def _place(event: ResourceEvent | None) -> object:
     return None if event is None else (event.kind, event.site or event.resource)
 
 
@@ -134,7 +134,7 @@ class ReadsFromFuzzing(AsAWhole):
         self._conflicts = Conflicts()
         self._coverage = _Coverage()
         self._corpus: list[_Entry] = []
-        self._sources: dict[ResourceId, dict[Event, None]] = {}
+        self._sources: dict[ResourceId, dict[ResourceEvent, None]] = {}
         self._turn = 0
         self._current: _Entry | None = None
         self._energy = 0

@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from bohrbug.model.outcome import PASSED, Outcome
+from bohrbug.model.operation import TaskId
+from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import interpreter_of, is_elf
-from bohrbug.runtime.posix.launching import Ended, Launcher, supported_here
-from bohrbug.runtime.posix.recorded import NativeTrace, Reading, native_trace
+from bohrbug.runtime.posix.launching import (
+    Ended,
+    Input,
+    Launcher,
+    environment_for,
+    kill_all,
+    supported_here,
+)
+from bohrbug.runtime.posix.recorded import Dependences, NativeTrace, Reading, native_trace
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
@@ -53,6 +61,11 @@ class Printed:
 
     stdout: bytes
     stderr: bytes
+
+    @property
+    def text(self) -> str:
+        """All of it, as one text."""
+        return (self.stdout + self.stderr).decode("utf-8", "replace")
 
 
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
@@ -118,25 +131,37 @@ class NativeRuntime:
         self.watchdog: Any = None
         self._environment = dict(os.environ) if environment is None else environment
         self._symbols = Symbols()
+        # What executions may need at most; the limit itself goes down as they are known better.
+        self._most_steps = settings.max_steps
         self._segment: Segment | None = None
         self._launcher: Launcher | None = None
         self._interrupted = False
         self._may_serve = False
         self._asked = False
+        self._executions = 0
+        self._cpus = os.sched_getaffinity(0)
+        self._known = Dependences()
+        self.has_learned = False
 
     # -- life ------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
+        self._input = Input()
+        self._cpus = os.sched_getaffinity(0)
+        self._open()
+        return self
+
+    def _open(self) -> None:
         self._asked = False
-        self._segment = Segment(self.settings.max_steps)
+        self._segment = Segment(self._most_steps)
         self._launcher = Launcher(
             self.command,
             self._environment,
             self.shim,
             self.settings.hang_seconds,
             lambda: self._interrupted,
+            self._input,
         )
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
         if self._segment is not None:
@@ -144,6 +169,21 @@ class NativeRuntime:
         if self._launcher is not None:
             self._launcher.close()
         self._segment = self._launcher = None
+        self._input.close()
+
+    def settle(self, number: int) -> None:
+        """Go on in a forked process: with a segment, a fork server and a processor of its own.
+
+        Parameters:
+            number: of the process, from 0.
+        """
+        assert self._segment is not None
+        assert self._launcher is not None
+        self._segment.close()
+        self._launcher.leave()
+        cpus = sorted(self._cpus)
+        os.sched_setaffinity(0, {cpus[number % len(cpus)]})
+        self._open()
 
     @property
     def execution(self) -> NativeRuntime:
@@ -173,6 +213,7 @@ class NativeRuntime:
             learn: false for a replay, which gets stacks at once.
             watch, discover: mean nothing here: accesses to memory are not seen.
         """
+        self.has_learned = False
         trace, reading = self._run(plan, with_stacks=not learn)
         if learn and self._may_serve and not self._asked:
             self._start_server()
@@ -181,7 +222,11 @@ class NativeRuntime:
             if again.outcome.kind is trace.outcome.kind and again.divergence is None:
                 again.plan = plan
                 trace, reading = again, more
-        return Executed(trace, 0, len(reading.tasks), nudged=reading.nudges > 0)
+        new_points = int(self.has_learned)
+        # The first one shows what is expected of the others.
+        self.has_learned = self.has_learned or not self._executions
+        self._executions += 1
+        return Executed(trace, new_points, len(reading.tasks), nudged=reading.nudges > 0)
 
     def _run(self, plan: Plan, *, with_stacks: bool) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
@@ -190,16 +235,7 @@ class NativeRuntime:
         settings = self.settings
         self._interrupted = False
         started = time.perf_counter()
-        names = segment.prepare(
-            plan,
-            settings.max_steps,
-            late_timeouts=settings.late_timeouts,
-            after_release=settings.after_release,
-            with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
-            one_cpu=settings.one_cpu,
-            epoch=settings.epoch * 10**9,
-            shim=str(self.shim).encode(),
-        )
+        names = self._prepare(segment, plan, with_stacks)
         ended = launcher.run_forked(segment) if launcher.serves and not with_stacks else None
         if ended is None:
             if segment.header.started:
@@ -214,17 +250,62 @@ class NativeRuntime:
                 + launcher.stderr.read().decode("utf-8", "replace").strip()
             )
         self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
-        reading = Reading(segment, names, self._symbols, str(self.shim))
+        reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
-        if trace.outcome is PASSED:
-            trace.final_pending = {}
-        elif trace.outcome.is_failure:
+        if trace.outcome.is_failure:
             self.printed_by_failure = self.printed
         if self._on_printed is not None:
             self._on_printed(self.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
+
+    def _prepare(self, segment: Segment, plan: Plan, with_stacks: bool) -> tuple[TaskId, ...]:
+        settings = self.settings
+        return segment.prepare(
+            plan,
+            settings.max_steps,
+            late_timeouts=settings.late_timeouts,
+            after_release=settings.after_release,
+            with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
+            one_cpu=settings.one_cpu,
+            starter=os.getpid(),
+            epoch=settings.epoch * 10**9,
+            shim=str(self.shim).encode(),
+            kernel_matters=self._known.kernel,
+            polls_matter=self._known.polls,
+            cpus=self._cpus,
+        )
+
+    def lend(self, plan: Plan, start: Callable[[Mapping[str, str]], object]) -> None:
+        """Let somebody else, such as a debugger, start the program that executes a plan.
+
+        It need not be entered for that.
+
+        Parameters:
+            plan: the plan.
+            start: given what the environment of the program has to have beyond that of this
+                process; returns when all is over.
+        """
+        with Segment(self.settings.max_steps) as segment:
+            self._prepare(segment, plan, with_stacks=False)
+            wanted = environment_for(segment, self.shim, self._environment)
+            more = {name: wanted[name] for name in wanted if wanted[name] != os.environ.get(name)}
+            try:
+                start(more)
+            finally:
+                if segment.header.processes:
+                    kill_all(segment.processes[0].pid, segment)
+
+    def _read(self, segment: Segment, names: tuple[TaskId, ...], learn: bool) -> Reading:
+        reading = Reading(segment, names, self._symbols, str(self.shim), self._known)
+        known = self._known | reading.dependences()
+        if known == self._known or not learn:
+            return reading
+        # From now on steps depend on each other that did not before: searches begin again.
+        self._known = known
+        self.has_learned = True
+        return Reading(segment, names, self._symbols, str(self.shim), known)
 
     def _start_server(self) -> None:
         """Fork executions from now on, if it is the same as starting the program anew."""
@@ -233,12 +314,26 @@ class NativeRuntime:
         self._asked = True
         self._launcher.serve(self._segment)
 
+    # -- for explorations that are kept in a file -----------------------------------------
+
+    def sources(self) -> list[str]:
+        """The files on which it depends what an execution does: the program."""
+        return [str(Path(self.command[0]).resolve())]
+
+    def counters(self) -> list[int]:
+        """How many executions there were."""
+        return [self._executions]
+
+    def set_counters(self, counters: list[int]) -> None:
+        """Go on counting from what :meth:`counters` gave."""
+        (self._executions,) = counters
+
     # -- what is of use to the threads runtime -------------------------------------------------
 
+    unseen = "in native programs accesses to memory are not in the graph"
+    """What the happens-before graph does not have."""
     is_settling = False
     """All scheduling points are known from the beginning."""
-    has_learned = False
-    """No execution shows more of the program."""
 
     def look_closer(self) -> bool:
         """There is nothing that could be watched more closely."""
@@ -251,6 +346,12 @@ class NativeRuntime:
     def point_keys(self) -> tuple[()]:
         """No accesses to memory are scheduling points."""
         return ()
+
+    def take_new_points(self) -> None:
+        """There are none."""
+
+    def name_older_objects(self, origin: str) -> None:
+        """No object is older than an execution."""
 
 
 def _is_same_at_main(segment: Segment) -> bool:

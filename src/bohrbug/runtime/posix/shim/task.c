@@ -30,6 +30,9 @@ struct task *task_prepare(struct task *parent, uint32_t process) {
     task->process = process;
     task->deadline = NO_DEADLINE;
     task->kind = BEGIN;
+    task->also = NONE;
+    if (task->name_in_plan != NONE)
+        TABLE(struct name_in_plan, names)[task->name_in_plan].task = index_of(task) + 1;
     task->resource = TASK_BIT | index_of(task);
     return task;
 }
@@ -59,4 +62,17 @@ struct task *task_of_handle(uint64_t handle) {
         if (task->handle == handle && task->process == this_process && !task->joined) return task;
     }
     return NULL;
+}
+
+const char *path_of(uint32_t task, char *text, size_t size) {
+    /* Paths are built from the end. */
+    char *at = text + size;
+    *--at = 0;
+    for (uint32_t i = task; i != NONE && at > text + 12; i = TASKS[i].parent) {
+        uint32_t number = TASKS[i].number;
+        do *--at = (char)('0' + number % 10);
+        while (number /= 10);
+        if (TASKS[i].parent != NONE) *--at = '.';
+    }
+    return at;
 }
