@@ -14,7 +14,7 @@ from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.native_strategies import native_strategy
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
-from bohrbug.exploration.replaying import Replay, difference_between
+from bohrbug.exploration.replaying import Replay, difference_between, executed_as
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings, Printed
@@ -95,6 +95,7 @@ def settings_of(options: ExploreOptions) -> NativeSettings:
         max_steps=options.max_steps,
         after_release=options.level != "sync",
         hang_seconds=options.hang_seconds,
+        level=options.level,
     )
 
 
@@ -108,8 +109,8 @@ def native_explorer(
 
     Parameters:
         command: the program and what is expected of it.
-        options: of the exploration; ``scope``, ``interpreter``, ``races``, ``workers`` and
-            ``invariant`` mean nothing here.
+        options: of the exploration; ``scope``, ``interpreter``, ``workers`` and ``invariant``
+            mean nothing here.
         progress: told how it goes.
         on_printed: given what each execution printed.
 
@@ -149,11 +150,12 @@ def replay_native(
     runtime = command_from(reproduction.target).runtime(reproduction.options, on_printed)
     reproduced = 0
     difference = None
+    runtime.want_points(reproduction.points)
     with runtime:
         if _needs_first_execution(reproduction.target):
             runtime.execute(Plan())
         for _ in range(times):
-            trace = runtime.execute(expected.plan, learn=False).trace
+            trace = executed_as(runtime, expected, expected.plan)
             same = trace.outcome.signature() == expected.outcome.signature()
             if same and trace.divergence is None:
                 reproduced += 1

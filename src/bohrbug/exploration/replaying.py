@@ -27,6 +27,7 @@ from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Aligned, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -233,7 +234,7 @@ class _Replays:
         tried: list[tuple[Trace, Misfits]] = []
         with self._runtime(points, debugger) as (runtime, watched):
             for policy in variants(marks):
-                trace = _executed(runtime, recorded, Plan((), policy))
+                trace = executed_as(runtime, recorded, Plan((), policy))
                 if is_same_failure(recorded.outcome, trace.outcome, alignment):
                     failure = _confirmed(runtime, recorded, trace)
                     if failure is not None:
@@ -268,7 +269,7 @@ def _repeated(runtime: ThreadsRuntime, expected: Failure, times: int) -> Replay:
     reproduced = 0
     difference = None
     for _ in range(times):
-        trace = _executed(runtime, expected, expected.plan)
+        trace = executed_as(runtime, expected, expected.plan)
         same = trace.outcome.signature() == expected.outcome.signature()
         if same and trace.divergence is None:
             reproduced += 1
@@ -288,11 +289,11 @@ def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Fail
     signature = found.outcome.signature()
 
     def reproduces(plan: Plan) -> bool:
-        trace = _executed(runtime, recorded, plan)
+        trace = executed_as(runtime, recorded, plan)
         return trace.outcome.signature() == signature and trace.divergence is None
 
     def execute(plan: Plan) -> Trace:
-        return _executed(runtime, recorded, plan)
+        return executed_as(runtime, recorded, plan)
 
     def strict(trace: Trace) -> Plan:
         return Plan(tuple(trace.choices))
@@ -355,7 +356,7 @@ class _Watched(ThreadExplainer):
         return super().exception(execution, task, error)
 
 
-def _executed(runtime: ThreadsRuntime, expected: Failure, plan: Plan) -> Trace:
+def executed_as(runtime: Runtime, expected: Failure, plan: Plan) -> Trace:
     """One replay; a data race that was reported as a failure has to be looked for."""
     race = expected.outcome.race
     if race is None:

@@ -17,15 +17,20 @@ from bohrbug.model.operation import (
     GET,
     INSPECT,
     JOIN,
+    LOAD,
     NOTIFY,
     PUT,
+    READ,
     RELEASE,
     SET,
     SLEEP,
     SPAWN,
+    STORE,
     TRY_ACQUIRE,
+    UPDATE,
     WAIT,
     WAKE,
+    WRITE,
     YIELD,
 )
 
@@ -63,6 +68,11 @@ KINDS = (
     CONTINUE,
     PUT,
     GET,
+    READ,
+    WRITE,
+    LOAD,
+    STORE,
+    UPDATE,
 )
 """``enum kind``."""
 
@@ -78,6 +88,8 @@ TYPES = (
     "file lock",
     "descriptor",
     "children",
+    "variable",
+    "atomic",
 )
 """``enum type``, in the words of reports."""
 
@@ -226,6 +238,7 @@ TABLES = (
     "step_process",
     "pool",
     "stacks",
+    "accesses",
 )
 """``struct tables``."""
 

@@ -10,7 +10,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
-from bohrbug.runtime.posix.symbols import Mapping, Place, Symbols, is_system_file, module_name
+from bohrbug.runtime.posix.symbols import Mapping, Module, Place, Symbols, is_system_file, module_name
 
 _WAKE = layout.KINDS.index(WAKE)
 
@@ -90,6 +90,11 @@ class Reading:
         """The same, looked up."""
         place = self.place(address, process)
         return place.resolve() if place is not None else None
+
+    def locate(self, address: int, process: int) -> tuple[Module, int] | None:
+        """The module that an address in a process lies in, and its offset there."""
+        mapping = self._mappings.get(process)
+        return mapping.locate(address) if mapping is not None else None
 
     def _places_of_stack(self, index: int, process: int) -> list[Place]:
         if index >= len(self._stacks):
@@ -368,9 +373,11 @@ def _is_own(site: Site) -> bool:
 class NativeTrace(Trace):
     """A trace whose descriptions for people are put together when somebody asks for them."""
 
-    __slots__ = ("_reading",)
+    __slots__ = ("_reading", "seen")
 
     _reading: Reading
+    seen: Any
+    """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
 
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -14,8 +14,18 @@ from bohrbug.model.outcome import PASSED, Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build
+from bohrbug.runtime.posix.accesses import (
+    HooksFolder,
+    PointKey,
+    Points,
+    SeenAccess,
+    SeenRace,
+    Witnessed,
+    seen_in,
+    witnessed_in,
+)
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.posix.elf import interpreter_of, is_elf
+from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
 from bohrbug.runtime.posix.launching import Ended, Launcher, supported_here
 from bohrbug.runtime.posix.recorded import NativeTrace, Reading, native_trace
 from bohrbug.runtime.posix.segment import Segment
@@ -36,6 +46,8 @@ class NativeSettings:
         epoch: what the real-time clock says at the beginning of every execution, in seconds.
         fork_server: executions are forked from one program that waits before its main function,
             where that makes no difference; failures are confirmed by programs started anew.
+        level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
+            ``racy`` or ``all``, as in the options.
     """
 
     late_timeouts: bool = False
@@ -45,6 +57,7 @@ class NativeSettings:
     one_cpu: bool = True
     epoch: int = 1_700_000_000
     fork_server: bool = True
+    level: str = "racy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,11 @@ def command_of(words: Sequence[str]) -> list[str]:
         raise UnsupportedError(
             f"{program} is linked statically, and only programs that use the C library as a shared "
             "library can be controlled (Go programs, too, make their system calls themselves)"
+        )
+    if is_elf(file) and defines(file, "__tsan_init"):
+        raise UnsupportedError(
+            f"{program} has the runtime of the thread sanitizer linked into itself, which Bohrbug "
+            "has to stand in for: link it with clang -fsanitize=thread -shared-libsan, or use gcc"
         )
     if file.stat().st_mode & 0o6000 and os.getuid() != 0:
         raise UnsupportedError(
@@ -112,6 +130,8 @@ class NativeRuntime:
         self.settings = settings
         self.explainer = explainer
         self.shim = build.shim()
+        self.points = Points(settings.level)
+        self._hooks: HooksFolder | None = None
         self.printed = Printed(b"", b"")
         self.printed_by_failure: Printed | None = None
         self._on_printed = on_printed
@@ -129,9 +149,10 @@ class NativeRuntime:
     def __enter__(self) -> Self:
         self._asked = False
         self._segment = Segment(self.settings.max_steps)
+        self._hooks = HooksFolder(build.hooks())
         self._launcher = Launcher(
             self.command,
-            self._environment,
+            self._hooks.environment(self._environment),
             self.shim,
             self.settings.hang_seconds,
             lambda: self._interrupted,
@@ -143,7 +164,9 @@ class NativeRuntime:
             self._segment.close()
         if self._launcher is not None:
             self._launcher.close()
-        self._segment = self._launcher = None
+        if self._hooks is not None:
+            self._hooks.close()
+        self._segment = self._launcher = self._hooks = None
 
     @property
     def execution(self) -> NativeRuntime:
@@ -171,8 +194,10 @@ class NativeRuntime:
         Parameters:
             plan: the plan.
             learn: false for a replay, which gets stacks at once.
-            watch, discover: mean nothing here: accesses to memory are not seen.
+            watch, discover: mean nothing here: accesses to memory are always seen, or never.
         """
+        if learn:
+            self.points.take_fresh()
         trace, reading = self._run(plan, with_stacks=not learn)
         if learn and self._may_serve and not self._asked:
             self._start_server()
@@ -181,9 +206,28 @@ class NativeRuntime:
             if again.outcome.kind is trace.outcome.kind and again.divergence is None:
                 again.plan = plan
                 trace, reading = again, more
-        return Executed(trace, 0, len(reading.tasks), nudged=reading.nudges > 0)
+        new_points = self.points.learn(trace.seen) if learn else 0
+        return Executed(trace, new_points, len(reading.tasks), nudged=reading.nudges > 0)
 
-    def _run(self, plan: Plan, *, with_stacks: bool) -> tuple[NativeTrace, Reading]:
+    def witness(self, trace: NativeTrace, races: Sequence[SeenRace]) -> list[Witnessed | None]:
+        """Execute once more, and look at both accesses of races.
+
+        Parameters:
+            trace: the execution in which they were seen; nothing was learnt from later ones.
+            races: some of its races.
+
+        Returns:
+            The first and the second access of each race, one after the other; ``None`` for what
+            did not come again.
+        """
+        wanted = [access for race in races for access in (race.first, race.second)]
+        _, reading = self._run(Plan(tuple(trace.choices)), with_stacks=True, wanted=wanted)
+        assert self._segment is not None
+        return witnessed_in(self._segment, reading, len(wanted))
+
+    def _run(
+        self, plan: Plan, *, with_stacks: bool, wanted: Sequence[SeenAccess] = ()
+    ) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
@@ -200,11 +244,12 @@ class NativeRuntime:
             epoch=settings.epoch * 10**9,
             shim=str(self.shim).encode(),
         )
+        self.points.prepare(segment, wanted)
         ended = launcher.run_forked(segment) if launcher.serves and not with_stacks else None
         if ended is None:
             if segment.header.started:
                 # The fork server broke down in the middle of it.
-                return self._run(plan, with_stacks=with_stacks)
+                return self._run(plan, with_stacks=with_stacks, wanted=wanted)
             ended = launcher.run(segment)
             self._may_serve = settings.fork_server and _is_same_at_main(segment)
         if not segment.header.started and not ended.interrupted:
@@ -216,6 +261,10 @@ class NativeRuntime:
         self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
         reading = Reading(segment, names, self._symbols, str(self.shim))
         trace = native_trace(plan, reading)
+        trace.seen = seen_in(segment, reading)
+        trace.races = [seen.race for seen in trace.seen.races]
+        if trace.seen.gave_up:
+            trace.uncontrolled.note("accesses to memory, more than there is room to remember")
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
         if trace.outcome is PASSED:
             trace.final_pending = {}
@@ -235,10 +284,19 @@ class NativeRuntime:
 
     # -- what is of use to the threads runtime -------------------------------------------------
 
-    is_settling = False
-    """All scheduling points are known from the beginning."""
-    has_learned = False
-    """No execution shows more of the program."""
+    @property
+    def is_settling(self) -> bool:
+        """Whether the last execution has shown accesses that will be scheduling points."""
+        return self.points.has_fresh
+
+    @property
+    def has_learned(self) -> bool:
+        """The same: nothing else is learnt."""
+        return self.points.has_fresh
+
+    def want_points(self, keys: Iterable[PointKey]) -> None:
+        """Make these accesses scheduling points."""
+        self.points.want(keys)
 
     def look_closer(self) -> bool:
         """There is nothing that could be watched more closely."""
@@ -248,9 +306,9 @@ class NativeRuntime:
         """No function is chosen for its accesses to be made visible."""
         return ()
 
-    def point_keys(self) -> tuple[()]:
-        """No accesses to memory are scheduling points."""
-        return ()
+    def point_keys(self) -> tuple[PointKey, ...]:
+        """The accesses to memory that are scheduling points."""
+        return self.points.keys()
 
 
 def _is_same_at_main(segment: Segment) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Self
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.accesses_layout import AccessesRecord
 
 _COLUMNS = {
     "step_task": ("H", 2),
@@ -72,6 +73,7 @@ class Segment:
             "prefix": steps * 4,
             "segments": steps * ctypes.sizeof(layout.SegmentRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
+            "accesses": ctypes.sizeof(AccessesRecord),
         }
         self._most_pool = 64 * steps
         entries = {"pool": self._most_pool, "stacks": MOST_STACKS}
@@ -89,6 +91,7 @@ class Segment:
         os.ftruncate(self._file, total)
         self._memory = mmap.mmap(self._file, total)
         self.header = layout.Header.from_buffer(self._memory)
+        self.accesses = AccessesRecord.from_buffer(self._memory, self._offsets["accesses"])
 
     # -- life ------------------------------------------------------------------------
 
@@ -97,7 +100,7 @@ class Segment:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            del self.header
+            del self.header, self.accesses
             # Views of the memory may be in use somewhere; it goes with the last of them.
 
     def __enter__(self) -> Self:

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accesses.h"
 #include "ending.h"
 #include "real.h"
 #include "schedule.h"
@@ -155,6 +156,7 @@ pid_t process_fork(uint64_t site) {
     this_process = index;
     become(child);
     resources_adopt(copies);
+    accesses_forked();
     wait_for_turn(child);
     modules_record();
     return 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ending.h"
+#include "order.h"
 #include "task.h"
 
 /* From address to index, by open addressing; of this process only. */
@@ -199,5 +200,6 @@ void resource_take(struct resource *resource, uint64_t site) {
 
 void resource_release(struct resource *resource) {
     resource->owner.task = NONE;
+    order_publish(resource_index(resource));
     segment->changes++;
 }

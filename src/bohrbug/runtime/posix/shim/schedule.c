@@ -11,6 +11,7 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "fairness.h"
+#include "order.h"
 #include "policy.h"
 #include "process.h"
 #include "signals.h"
@@ -227,6 +228,7 @@ void wait_for_turn(struct task *task) {
     }
     __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
     wait_for_the_dying();
+    order_turn();
     if (masked) all_signals(SIG_SETMASK, &before);
 }
 
@@ -268,6 +270,7 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
 enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct waiting waiting) {
     struct task *task = current;
     bool yielded = is_yield(kind);
+    if (hooks && *hooks->settling) hooks->settle();
     if (is_change(kind)) segment->changes++;
     if (task->seen_changes != segment->changes) {
         task->seen_changes = segment->changes;
@@ -289,6 +292,7 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
     task->deadline = NO_DEADLINE;
     task->cancellable = 0;
     task->timed_out = 0;
+    order_performed(kind, resource, fired);
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 

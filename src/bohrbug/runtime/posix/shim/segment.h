@@ -36,12 +36,14 @@ enum kind {
     SLEEP, YIELD, EXTERNAL,
     INSPECT, SET, CONTINUE,
     PUT, GET,
+    READ, WRITE,            /* of memory */
+    LOAD, STORE, UPDATE,    /* atomic */
 };
 
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN,
+    CHILDREN, VARIABLE, ATOMIC,
 };
 
 /* When a waiting task is enabled. */
@@ -148,7 +150,7 @@ struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, below;
     uint64_t step_task, step_kind, step_yielded, step_resource, step_site, step_stack;
     uint64_t step_options, step_enabled, step_timed, step_effect, step_process;
-    uint64_t pool, stacks;
+    uint64_t pool, stacks, accesses;
 };
 
 struct name_in_plan {
