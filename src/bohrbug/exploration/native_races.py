@@ -32,7 +32,12 @@ def described(runtime: NativeRuntime, trace: Trace, races: Sequence[Race]) -> li
             seen.setdefault(key, each)
     witnessed = runtime.witness(trace, list(seen.values()))
     sides = dict(zip(seen, zip(witnessed[::2], witnessed[1::2], strict=True), strict=True))
-    return [_described(race, *sides[race_key(race)]) for race in races]
+    # Of several pairs of accesses at the same two lines the one that was seen first.
+    return [
+        replace(_described(seen[key].race, *sides[key]), count=race.count)
+        for race in races
+        if (key := race_key(race)) in sides
+    ]
 
 
 def _described(race: Race, first: Witnessed | None, second: Witnessed | None) -> Race:

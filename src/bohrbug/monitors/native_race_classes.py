@@ -122,6 +122,9 @@ def classify(first: Side, second: Side) -> RacePattern:
     ):
         return RacePattern.LOST_UPDATE
     if first.is_write and second.is_write:
+        if _are_different_bit_fields(first, second):
+            # Each writes the whole word back.
+            return RacePattern.LOST_UPDATE
         same = first.after is not None and first.after == second.after
         return RacePattern.IDEMPOTENT_WRITE if same else RacePattern.UNCLASSIFIED
     if any(_is_checked_then_written(side) for side in both if not side.is_write):
@@ -211,6 +214,20 @@ def _target_of(line: str) -> str | None:
     return None if plain is None else _name(plain["target"])
 
 
+def _is_bit_field(name: str, filename: str) -> bool:
+    text = "".join(linecache.getlines(filename))
+    return bool(re.search(_BIT_FIELD.format(re.escape(name)), text))
+
+
+def _are_different_bit_fields(first: Side, second: Side) -> bool:
+    names = {_target(first), _target(second)}
+    return (
+        len(names) == 2
+        and first.site is not None
+        and all(name and _is_bit_field(name, first.site.filename) for name in names)
+    )
+
+
 def _reads_other_bits(read: Side, write: Side) -> bool:
     """Whether a read looks at other bits of a word than a write changes."""
     if read.is_write or not write.is_write or read.site is None or write.site is None:
@@ -224,8 +241,7 @@ def _reads_other_bits(read: Side, write: Side) -> bool:
         if mask is None or write.before is None or write.after is None:
             return False
         return not (write.before ^ write.after) & mask
-    lines = "".join(linecache.getlines(write.site.filename))
-    if not re.search(_BIT_FIELD.format(re.escape(written)), lines):
+    if not _is_bit_field(written, write.site.filename):
         return False
     return not re.search(rf"\b{re.escape(written)}\b", read.text)
 

@@ -187,6 +187,11 @@ class HooksFolder:
         for name in SONAMES:
             Path(self._folder.name, name).symlink_to(library)
 
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return self._folder.name
+
     def close(self) -> None:
         """Remove it."""
         self._folder.cleanup()

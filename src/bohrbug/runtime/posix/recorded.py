@@ -23,14 +23,21 @@ class Reading:
         names: the tasks that the plan names, see :meth:`Segment.prepare`.
         symbols: the modules seen so far.
         shim: path of the shim, whose frames are left out of stacks.
+        hooks: path of the folder with the library of hooks, or "".
     """
 
     def __init__(
-        self, segment: Segment, names: tuple[TaskId, ...], symbols: Symbols, shim: str
+        self,
+        segment: Segment,
+        names: tuple[TaskId, ...],
+        symbols: Symbols,
+        shim: str,
+        hooks: str = "",
     ) -> None:
         header = segment.header
         self._names = names
         self._shim = shim
+        self._hooks = hooks
         self.steps: int = header.steps
         self.tasks = segment.tasks
         self.resources = segment.resources
@@ -117,7 +124,7 @@ class Reading:
             places = places[places.index(begin) :]
         elif begin is not None and not places:
             places = [begin]
-        places = [place for place in places if place.module.path != self._shim]
+        places = [place for place in places if not self._is_ours(place.module)]
         for place in places:
             place.module.place(place.offset)
         sites = [place.resolve() for place in places]
@@ -125,6 +132,10 @@ class Reading:
             if any(is_telling(site) for site in sites):
                 sites = [site for site in sites if is_telling(site)]
         return tuple(Frame(site) for site in reversed(sites))
+
+    def _is_ours(self, module: Module) -> bool:
+        path = module.path
+        return path == self._shim or bool(self._hooks and path.startswith(self._hooks))
 
     # -- resources -------------------------------------------------------------------
 
@@ -155,7 +166,7 @@ class Reading:
         mapping = self._mappings.get(record.process)
         located = mapping.locate(record.address) if mapping is not None else None
         # Variables of the shim stand for something that has no address of its own.
-        return located if located is not None and located[0].path != self._shim else None
+        return located if located is not None and not self._is_ours(located[0]) else None
 
     def _count(self, record: Any, number: int) -> int:
         """How many resources had the same address before."""
@@ -230,7 +241,7 @@ class Reading:
         if stack >= len(self._stacks):
             return place
         for candidate in self._places_of_stack(stack, process):
-            if candidate.module.path == self._shim:
+            if self._is_ours(candidate.module):
                 continue
             found = candidate.resolve()
             if found.line and not is_system_file(found.filename):

@@ -259,7 +259,8 @@ class NativeRuntime:
                 + launcher.stderr.read().decode("utf-8", "replace").strip()
             )
         self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
-        reading = Reading(segment, names, self._symbols, str(self.shim))
+        folder = self._hooks.path if self._hooks is not None else ""
+        reading = Reading(segment, names, self._symbols, str(self.shim), folder)
         trace = native_trace(plan, reading)
         trace.seen = seen_in(segment, reading)
         trace.races = [seen.race for seen in trace.seen.races]

@@ -32,7 +32,7 @@ static void *allocated(void *block, uint64_t site) {
 }
 
 static void freed(void *block, uint64_t place) {
-    if (!block || !now.epoch) return;
+    if (!block || !now.epoch || control->task() == NONE) return;
     size_t size = malloc_usable_size(block);
     record((uint64_t)(uintptr_t)block, size < MOST_FREED ? size : MOST_FREED, WRITE, place);
 }

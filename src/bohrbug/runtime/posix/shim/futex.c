@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 
+#include "accesses.h"
 #include "clock.h"
 #include "random_bytes.h"
 #include "real.h"
@@ -23,6 +24,10 @@ static long wait_for(uint32_t *word, int operation, uint32_t value, uint64_t dea
                      uint64_t site) {
     uint32_t number = resource_index(resource_of(word, operation, site));
     perform(WAIT, number, site);
+    /* It looks at the value, which atomic operations change. */
+    if (hooks)
+        TABLE(uint32_t, step_effect)[segment->steps - 1] =
+            resource_index(resource_at(word, ATOMIC, false, site, NULL));
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) return fail(EAGAIN);
     current->woken = 0;
     struct waiting waiting = {WOKEN, 0, deadline, false, false};

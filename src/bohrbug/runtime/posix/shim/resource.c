@@ -135,14 +135,17 @@ static struct resource *enter(struct slot *slot, uint64_t address, struct resour
 
 struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
                              bool *is_new) {
-    uint64_t key = (uint64_t)(uintptr_t)address;
+    uint64_t place = (uint64_t)(uintptr_t)address, key = place;
+    /* A word can be an atomic and a futex at once. */
+    if (type == ATOMIC) key |= (uint64_t)1 << 62;
+    if (type == VARIABLE) key |= (uint64_t)1 << 61;
     struct slot *slot = slot_of(key);
     if (is_new) *is_new = false;
     if (slot->used && slot->index != NONE) {
         struct resource *resource = &RESOURCES[slot->index];
         if (resource->type == type) return resource;
     }
-    return enter(slot, key, make(key, type, shared, site, false, is_new));
+    return enter(slot, key, make(place, type, shared, site, false, is_new));
 }
 
 struct resource *resource_named(uint64_t space, uint64_t place, enum type type, uint64_t site) {
