@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +35,7 @@ PATTERNS = {
     "double_checked.c": {RacePattern.DOUBLE_CHECKED_LOCKING, RacePattern.PUBLICATION},
     "reference_count.c": {RacePattern.REFERENCE_COUNT},
     "bit_fields.c": {RacePattern.LOST_UPDATE},
+    "freed_too_early.c": {RacePattern.FREED},
     "statistics.c": {RacePattern.LOSSY_COUNTER, RacePattern.DIFFERENT_BITS},
     "check_then_act.c": {RacePattern.CHECK_THEN_ACT, RacePattern.IDEMPOTENT_WRITE},
 }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bohrbug.exploration.figures import race_key
+from bohrbug.exploration.figures import RaceKey, race_key
 from bohrbug.model.outcome import Access, Race
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.native_race_classes import Side, classify
-from bohrbug.runtime.posix.accesses import Witnessed, with_witness
+from bohrbug.runtime.posix.accesses import SeenRace, Witnessed, with_witness
 from bohrbug.runtime.posix.recorded import NativeTrace
 from bohrbug.runtime.posix.runtime import NativeRuntime
 
@@ -25,7 +25,7 @@ def described(runtime: NativeRuntime, trace: Trace, races: Sequence[Race]) -> li
     if not isinstance(trace, NativeTrace):
         return list(races)
     wanted = {race_key(race) for race in races}
-    seen = {}
+    seen: dict[RaceKey, SeenRace] = {}
     for each in trace.seen.races:
         key = race_key(each.race)
         if key in wanted:

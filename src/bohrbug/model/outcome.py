@@ -125,6 +125,8 @@ class RacePattern(str, Enum):
     """One writes, the other reads without waiting for it."""
     REFERENCE_COUNT = "reference count"
     """A number that goes up and down: when it is wrong, something is freed too early or never."""
+    FREED = "freed memory"
+    """One frees what the other uses."""
     DIFFERENT_BITS = "different bits"
     """A read looks at other bits of a word than the write changes."""
     UNCLASSIFIED = "unclassified"

@@ -30,6 +30,7 @@ _PLAIN = re.compile(rf"(?P<target>{_EXPRESSION})\s*=(?!=)(?P<value>.*)")
 _TEST = re.compile(r"\b(?:if|while)\s*\((?P<test>.*)")
 _LOCK = re.compile(r"lock|guard|mutex|call_once", re.IGNORECASE)
 _MASK = re.compile(r"&(?!&)\s*(?:~\s*)?\(?\s*(?:\w+|\d+\s*<<\s*\w+)")
+_FREES = re.compile(r"\b(?:free|realloc|reallocarray)\s*\(|\bdelete\b|\.(?:reset|clear)\s*\(")
 _BIT_FIELD = r"\b{}\s*:\s*\d+\s*[,;]"
 
 
@@ -109,6 +110,8 @@ def classify(first: Side, second: Side) -> RacePattern:
         first, second: its two accesses.
     """
     both = (first, second)
+    if any(side.is_write and _FREES.search(side.text) for side in both):
+        return RacePattern.FREED
     if any(_is_double_checked(side, other) for side, other in (both, both[::-1])):
         return RacePattern.DOUBLE_CHECKED_LOCKING
     updates = [_update(side.text) for side in both]

@@ -43,6 +43,7 @@ _LOOKS_LIKE = {
         "Looks like a reference count, which goes up and down: when one change is lost, what it"
         " counts is freed too early or never."
     ),
+    RacePattern.FREED: ("One frees the memory that the other still uses, or is about to use."),
     RacePattern.DIFFERENT_BITS: (
         "The read seems to look at other bits of the word than the write changes. That does no harm"
         " as long as nothing else writes the word."
@@ -131,7 +132,9 @@ def draw_race(
     if race.is_triangular is not None:
         paper.paragraph(paper.prose(_TRIANGULAR if race.is_triangular else _NOT_TRIANGULAR), 4)
     if race.allocated is not None:
-        paper.paragraph(paper.prose(f"The memory was allocated at {names.place(race.allocated)}."), 4)
+        paper.paragraph(
+            paper.prose(f"The memory was allocated at {names.place(race.allocated)}."), 4
+        )
     _draw_access(paper, race.first, names, "one")
     _draw_access(paper, race.second, names, "the other")
     common = {held.resource for held in race.first.holding} & {

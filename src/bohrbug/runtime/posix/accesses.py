@@ -233,9 +233,7 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
             place = reading.place(raw.place, raw.process)
             if place is not None:
                 places[place] = None
-    return Seen(
-        True, tuple(races), tuple(places), bool(record.gave_up), int(record.tired_places)
-    )
+    return Seen(True, tuple(races), tuple(places), bool(record.gave_up), int(record.tired_places))
 
 
 def _race(raw: Any, reading: Reading) -> SeenRace:
@@ -318,4 +316,3 @@ def with_witness(access: Access, witnessed: Witnessed | None) -> Access:
     if witnessed is None:
         return access
     return replace(access, stack=witnessed.stack, holding=witnessed.holding)
-

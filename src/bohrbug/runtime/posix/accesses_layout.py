@@ -72,6 +72,7 @@ class WitnessRecord(ctypes.Structure):
         ("kind", c_uint32),
         ("seen", c_uint32),
         ("stack", c_uint32),
+        ("found", c_uint64),
         ("before", c_uint64),
         ("after", c_uint64),
         ("has_after", c_uint32),

@@ -10,7 +10,14 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
-from bohrbug.runtime.posix.symbols import Mapping, Module, Place, Symbols, is_system_file, module_name
+from bohrbug.runtime.posix.symbols import (
+    Mapping,
+    Module,
+    Place,
+    Symbols,
+    is_system_file,
+    module_name,
+)
 
 _WAKE = layout.KINDS.index(WAKE)
 
@@ -384,9 +391,11 @@ def _is_own(site: Site) -> bool:
 class NativeTrace(Trace):
     """A trace whose descriptions for people are put together when somebody asks for them."""
 
-    __slots__ = ("_reading", "seen")
+    __slots__ = ("_reading", "forked", "seen")
 
     _reading: Reading
+    forked: bool
+    """Whether the program was forked from one that waited before its main function."""
     seen: Any
     """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
 

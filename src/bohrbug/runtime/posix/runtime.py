@@ -221,12 +221,19 @@ class NativeRuntime:
             did not come again.
         """
         wanted = [access for race in races for access in (race.first, race.second)]
-        _, reading = self._run(Plan(tuple(trace.choices)), with_stacks=True, wanted=wanted)
+        # In the same way as before, so that the heap lies where it lay.
+        again = Plan(tuple(trace.choices))
+        _, reading = self._run(again, with_stacks=True, wanted=wanted, forked=trace.forked)
         assert self._segment is not None
         return witnessed_in(self._segment, reading, len(wanted))
 
     def _run(
-        self, plan: Plan, *, with_stacks: bool, wanted: Sequence[SeenAccess] = ()
+        self,
+        plan: Plan,
+        *,
+        with_stacks: bool,
+        wanted: Sequence[SeenAccess] = (),
+        forked: bool | None = None,
     ) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
@@ -245,11 +252,13 @@ class NativeRuntime:
             shim=str(self.shim).encode(),
         )
         self.points.prepare(segment, wanted)
-        ended = launcher.run_forked(segment) if launcher.serves and not with_stacks else None
+        fork = launcher.serves and (not with_stacks if forked is None else forked)
+        ended = launcher.run_forked(segment) if fork else None
+        was_forked = ended is not None
         if ended is None:
             if segment.header.started:
                 # The fork server broke down in the middle of it.
-                return self._run(plan, with_stacks=with_stacks, wanted=wanted)
+                return self._run(plan, with_stacks=with_stacks, wanted=wanted, forked=forked)
             ended = launcher.run(segment)
             self._may_serve = settings.fork_server and _is_same_at_main(segment)
         if not segment.header.started and not ended.interrupted:
@@ -262,6 +271,7 @@ class NativeRuntime:
         folder = self._hooks.path if self._hooks is not None else ""
         reading = Reading(segment, names, self._symbols, str(self.shim), folder)
         trace = native_trace(plan, reading)
+        trace.forked = was_forked
         trace.seen = seen_in(segment, reading)
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:

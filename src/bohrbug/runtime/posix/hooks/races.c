@@ -63,7 +63,6 @@ uint64_t whole_place(uint64_t place) {
 void races_begin(void) {
     module_count = 0;
     dl_iterate_phdr(add_module, NULL);
-    memset(slots, 0, sizeof slots);
 }
 
 /* The entry for a key; with `number` 0 if it is new, and NULL if there is no room. */

@@ -61,8 +61,6 @@ static int add_points(struct dl_phdr_info *info, size_t size, void *unused) {
 }
 
 static void points_begin(void) {
-    memset(point_slots, 0, sizeof point_slots);
-    memset(place_filter, 0, sizeof place_filter);
     if (accesses->points) dl_iterate_phdr(add_points, NULL);
 }
 
@@ -170,7 +168,7 @@ static uint64_t value_at(uint64_t address, size_t size) {
 
 void settle(void) {
     if (!unsettled) return;
-    unsettled->after = value_at(unsettled->address, unsettled->size);
+    unsettled->after = value_at(unsettled->found, unsettled->size);
     unsettled->has_after = 1;
     unsettled = NULL;
     settling = 0;
@@ -197,14 +195,16 @@ static void note_locks(struct witness *witness) {
 void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     for (uint32_t i = 0; i < witnesses_wanted; i++) {
         struct witness *witness = &accesses->witness[i];
-        if (witness->seen || witness->epoch != now.epoch || witness->place != place ||
-            witness->kind != kind || witness->address < address ||
-            witness->address >= address + size)
+        if (witness->epoch != now.epoch || witness->place != place || witness->kind != kind)
             continue;
-        witness->seen = 1;
+        /* What is needed to record stacks can move the heap, and with it the address. */
+        bool exactly = witness->address >= address && witness->address < address + size;
+        if (witness->seen && (witness->seen == EXACTLY || !exactly)) continue;
+        witness->seen = exactly ? EXACTLY : AT_ALL;
+        witness->locks = 0;
         witness->stack = control->stack();
         witness->size = (uint32_t)size;
-        witness->address = address;
+        witness->found = address;
         witness->before = value_at(address, size);
         witness->may_be_buffered = may_be_buffered(address);
         note_locks(witness);

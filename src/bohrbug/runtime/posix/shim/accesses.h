@@ -58,6 +58,8 @@ struct place_in_process {
     uint32_t process, spare;
 };
 
+enum seen { NOT_SEEN, AT_ALL, EXACTLY };
+
 /* An access that is waited for in an execution that repeats another one. */
 struct witness {
     /* Asked for. */
@@ -65,6 +67,7 @@ struct witness {
     uint32_t epoch, kind;
     /* What was seen. */
     uint32_t seen, stack;
+    uint64_t found;               /* where it was this time */
     uint64_t before, after;       /* the value, where it has at most eight bytes */
     uint32_t has_after, size;
     uint32_t may_be_buffered;     /* a store to other memory, and no fence since */
