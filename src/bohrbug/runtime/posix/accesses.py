@@ -288,9 +288,10 @@ def witnessed_in(segment: Segment, reading: Reading, number: int) -> list[Witnes
         number: how many accesses there were.
     """
     record = segment.accesses
-    found: list[Witnessed | None] = []
-    for raw in record.witness[: min(number, accesses_layout.MOST_WITNESSES)]:
-        found.append(_witnessed(raw, reading) if raw.seen else None)
+    found = [
+        _witnessed(raw, reading) if raw.seen else None
+        for raw in record.witness[: min(number, accesses_layout.MOST_WITNESSES)]
+    ]
     return found + [None] * (number - len(found))
 
 

@@ -84,8 +84,8 @@ class Library:
             return built
         if not sources(self.folder):
             raise UnsupportedError(
-                f"{self.what} for native programs was not built when Bohrbug was installed: install "
-                "gcc or clang (Debian: apt install gcc libc6-dev), and install Bohrbug again"
+                f"{self.what} for native programs was not built when Bohrbug was installed: "
+                "install gcc or clang (Debian: apt install gcc libc6-dev), and install Bohrbug again"
             )
         digest = hashlib.sha256(repr(self.flags).encode())
         for path in self.files():

@@ -25,12 +25,8 @@ struct list {
     struct access access[LONGEST];
 };
 
-struct four {
-    struct cell byte[4];
-};
-
+struct four *fours;
 static struct list *lists;
-static struct four *fours;
 static uint32_t lists_used = 1, fours_used = 1, free_list;
 
 static void *reserve(uint64_t size) {
@@ -86,8 +82,6 @@ static void append(struct list *list, struct access access) {
     list->access[list->length++] = access;
 }
 
-/* Kinds of the two accesses of a cell without a list are kept in the highest bit of the place. */
-#define ATOMIC_BIT 0x80000000u
 static uint32_t packed(uint64_t place, enum kind kind) {
     return ((uint32_t)place & ~ATOMIC_BIT) | (is_atomic(kind) ? ATOMIC_BIT : 0);
 }
@@ -250,7 +244,6 @@ static bool is_recorded(const struct cell *cell, uint32_t from, uint32_t to, boo
 void record(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     struct incoming access = {address, place & ~(uint64_t)ATOMIC_BIT, (uint32_t)size, kind};
     bool writes = is_write(kind);
-    if (writes) note_store(address);
     for (uint64_t at = address, end = address + size; at < end;) {
         uint32_t from = at & 3;
         uint32_t to = end - (at - from) < 4 ? (uint32_t)(end - (at - from)) : 4;
@@ -259,7 +252,9 @@ void record(uint64_t address, size_t size, enum kind kind, uint64_t place) {
         if (!is_recorded(cell, from, to, writes)) record_bytes(cell, from, to, &access);
         at += to - from;
     }
-    if (witnesses_wanted) witness_look(address, size, kind, place);
+    if (!witnesses_wanted) return;
+    witness_look(address, size, kind, place);
+    if (writes) note_store(address);
 }
 
 /* -- accesses ----------------------------------------------------------------------------------- */
