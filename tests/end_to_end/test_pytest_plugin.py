@@ -57,6 +57,43 @@ def test_a_deadlock(folder: Folder) -> None:
     assert "reproduced in 10 of 10 replays" in replayed.out
 
 
+def test_a_deadlock_in_a_teardown_leaves_no_fixture_behind(folder: Folder) -> None:
+    folder.write(
+        "test_actor.py",
+        """
+        import threading
+        import pytest
+
+        @pytest.fixture
+        def log():
+            return []
+
+        @pytest.fixture
+        def actor(log):
+            asked, answered = threading.Event(), threading.Event()
+
+            def work():
+                if asked.is_set():
+                    answered.set()
+
+            threading.Thread(target=work).start()
+            yield
+            log.append("torn down")
+            asked.set()
+            answered.wait()
+
+        def test_first(actor, log):
+            assert log == []
+
+        def test_second(log):
+            assert log == []
+        """,
+    )
+    done = folder.pytest("--bohrbug")
+    assert "1 error" in done.out
+    assert "2 passed" in done.out
+
+
 def test_a_test_that_holds_says_so(folder: Folder) -> None:
     folder.write("test_locks.py", LOCKED + "\ndef test_alone(): pass\n")
     done = folder.pytest("--bohrbug", "--bohrbug-strategy=dfs", "-v")

@@ -7,8 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -63,6 +61,7 @@ options = ExploreOptions(keep_going=True, seconds=None, minimise=False, **given)
 target = {"kind": "function", "name": "program:test", "path": None}
 subject = stores.Subject(target, "test", options)
 store = stores.ExplorationStore(subject, path, resume=path.exists())
+print("exploring", flush=True)
 result = Explorer(test, "test", options, keeper=store).explore()
 print(json.dumps({
     "executions": result.executions,
@@ -102,7 +101,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any] | None:
     if process.returncode == -signal.SIGKILL:
         return None
     assert process.returncode == 0, err
-    return json.loads(out)
+    return json.loads(out.splitlines()[-1])
 
 
 def until_done(
@@ -113,13 +112,11 @@ def until_done(
     kept = folder / "kept.exploration"
     for killed in range(100):
         process = start(folder, environment, options)
-        if not kept.exists():
-            wait_for(lambda: kept.exists() or process.poll() is not None)
-            # However fast the machine is: the first one dies at its very beginning.
-            life = random.random() * 0.05
-        else:
-            # Each of the others gets somewhat further.
-            life = 0.6 + random.random() * (0.7 + killed / 5)
+        assert process.stdout is not None
+        # Its life begins here: how long a start takes, differs from machine to machine.
+        assert process.stdout.readline() == "exploring\n"
+        # The first one dies at its very beginning; each of the others gets somewhat further.
+        life = random.random() * (0.2 + killed / 4) if killed else 0.0
         try:
             process.wait(timeout=life)
         except subprocess.TimeoutExpired:
@@ -131,17 +128,12 @@ def until_done(
     raise AssertionError("it does not come to an end")
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    while not condition():
-        time.sleep(0.001)
-
-
 EXACT = [
     {"strategy": "dfs", "executions": 2500},
     {"strategy": "ipb", "bound": 2, "executions": 100_000},
     {"strategy": "idb", "bound": 1, "executions": 100_000},
-    {"strategy": "random", "executions": 1500},
-    {"strategy": "pct", "executions": 1500},
+    {"strategy": "random", "executions": 1000},
+    {"strategy": "pct", "executions": 1000},
 ]
 
 
@@ -153,13 +145,10 @@ def test_killed_and_resumed_is_the_same_as_undisturbed(
     expected = finish(start(folder, environment, options))
     assert expected is not None
     assert not (folder / "kept.exploration").exists()
-    times = 0
-    for seed in range(2):
-        result, killed = until_done(folder, environment, options, seed)
-        times += killed
-        # How often a race was seen, and so on, may differ a little; what was found may not.
-        assert result == expected
-    assert times > 1, "it was never killed"
+    result, killed = until_done(folder, environment, options, 1)
+    # How often a race was seen, and so on, may differ a little; what was found may not.
+    assert result == expected
+    assert killed, "it ended before it could be killed"
 
 
 @pytest.mark.slow

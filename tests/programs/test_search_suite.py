@@ -66,7 +66,7 @@ def test_the_bug_of_a_large_program_is_found(program: Program) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", _programs(large=True), ids=_name)
 def test_nothing_is_found_in_the_correct_twin_of_a_large_program(program: Program) -> None:
-    _find_nothing(program, 200)
+    _find_nothing(program, 50)
 
 
 @pytest.mark.parametrize("name", MISSED_BY_OTHERS)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from bohrbug.accelerator import native
 from tests.property.executing import ACTIONS
+from tests.thoroughness import examples
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -76,7 +77,7 @@ requests = st.fixed_dictionaries(
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

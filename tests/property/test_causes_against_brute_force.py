@@ -18,11 +18,12 @@ from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
 from tests.simulated import Final, Instruction, Program, count_schedules, execute
+from tests.thoroughness import examples
 
 MOST_SCHEDULES = 250
 
 moderate = settings(
-    max_examples=40,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

@@ -21,11 +21,12 @@ from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
 from tests.property.test_search_properties import programs
 from tests.simulated import Instruction, Program, count_schedules, execute
+from tests.thoroughness import examples
 
 Make = Callable[[], Divisible]
 
 several = settings(
-    max_examples=60,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

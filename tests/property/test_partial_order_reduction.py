@@ -14,11 +14,12 @@ from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
 from tests.property.test_search_properties import explore
 from tests.simulated import Instruction, Program, brute_force, count_schedules, execute
+from tests.thoroughness import examples
 
 MOST_SCHEDULES = 400
 
 moderate = settings(
-    max_examples=30,
+    max_examples=examples(20),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

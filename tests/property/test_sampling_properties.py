@@ -28,11 +28,12 @@ from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.uniform import UniformSampling
 from tests.property.test_search_properties import explore, programs
 from tests.simulated import Final, Machine, Program, State, brute_force, count_schedules, execute
+from tests.thoroughness import examples
 
 MOST_SCHEDULES = 150
 
 few = settings(
-    max_examples=40,
+    max_examples=examples(20),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

@@ -24,12 +24,13 @@ from tests.simulated import (
     delays_of_schedules,
     execute,
 )
+from tests.thoroughness import examples
 
 MOST_SCHEDULES = 1500
 FEW_SCHEDULES = 300
 
 moderate = settings(
-    max_examples=120,
+    max_examples=examples(50),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
@@ -162,7 +163,7 @@ def test_caching_loses_no_outcome_of_any_bound(program: Program, bound: int | No
 
 
 @given(programs, st.sampled_from([0, 1, 2, 3, None]))
-@settings(moderate, max_examples=60)
+@settings(moderate, max_examples=examples(20))
 def test_delay_bounding_executes_every_schedule_of_a_bound_once(
     program: Program, bound: int | None
 ) -> None:
@@ -184,7 +185,7 @@ def test_delay_bounding_executes_every_schedule_of_a_bound_once(
 
 
 @given(programs, st.sampled_from([0, 1, 2, 3, 5, None]))
-@settings(moderate, max_examples=60)
+@settings(moderate, max_examples=examples(20))
 def test_caching_loses_no_outcome_of_any_number_of_delays(
     program: Program, bound: int | None
 ) -> None:
@@ -204,7 +205,7 @@ def test_caching_loses_no_outcome_of_any_number_of_delays(
 
 
 @given(programs, st.integers(0, 20))
-@settings(moderate, max_examples=60)
+@settings(moderate, max_examples=examples(20))
 def test_a_full_list_loses_no_claim_about_delays(program: Program, room: int) -> None:
     assume(count_schedules(program) <= FEW_SCHEDULES)
     strategy = DelayBounding(None, waiting_limit=room)
@@ -310,7 +311,9 @@ def test_clocks_are_the_transitive_closure_of_conflicts(program: Program, seed: 
 
 
 @given(programs)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
 def test_equal_graphs_have_equal_outcomes(program: Program) -> None:
     assume(count_schedules(program) <= MOST_SCHEDULES)
     strategy = DepthFirst()

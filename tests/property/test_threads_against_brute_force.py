@@ -30,6 +30,7 @@ from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling
+from tests.thoroughness import examples
 
 Operation = tuple[str, int]
 Program = tuple[tuple[Operation, ...], ...]
@@ -223,7 +224,7 @@ programs = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_depth_first_search_finds_exactly_all_outcomes(program: Program) -> None:
     outcomes = explored(program, DepthFirst(), 4_000)
@@ -233,7 +234,7 @@ def test_depth_first_search_finds_exactly_all_outcomes(program: Program) -> None
         assert len(program) > 1
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_preemption_bounding_with_caching_finds_exactly_all_outcomes(program: Program) -> None:
     outcomes = explored(program, PreemptionBounding(None), 4_000)
@@ -243,14 +244,14 @@ def test_preemption_bounding_with_caching_finds_exactly_all_outcomes(program: Pr
         assert len(program) > 1
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_delay_bounding_with_caching_finds_exactly_all_outcomes(program: Program) -> None:
     outcomes = explored(program, DelayBounding(None), 2_000)
     assert outcomes is None or outcomes == brute_force(program)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_uniform_sampling_finds_exactly_all_outcomes(program: Program) -> None:
     outcomes = explored(program, UniformSampling(1), 2_000)

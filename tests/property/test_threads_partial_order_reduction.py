@@ -27,8 +27,9 @@ from tests.property.test_threads_against_brute_force import (
     explored,
     programs,
 )
+from tests.thoroughness import examples
 
-few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @few

@@ -190,18 +190,22 @@ def test_the_share_follows_the_estimate(size: float, least: int, most: int) -> N
 # -- novelty -----------------------------------------------------------------------------
 
 
+def how_new(novelty: Novelty, trace: Trace) -> float:
+    return novelty.of(trace, novelty.has_new_pair(trace))
+
+
 def test_novelty_tells_new_pairs_from_new_classes_from_nothing_new() -> None:
     novelty = Novelty()
     plans = [Plan(), Plan(), Plan(("0.1", "0"))]
     # All writes are at the same place here, so that there is one conflict pair.
-    assert [novelty.of(execute(SMALL, plan)[0]) for plan in plans] == [1.0, 0.0, 0.5]
+    assert [how_new(novelty, execute(SMALL, plan)[0]) for plan in plans] == [1.0, 0.0, 0.5]
     assert novelty.classes.distinct == 2
 
 
 def test_an_empty_trace_is_a_behaviour() -> None:
     novelty = Novelty()
-    assert novelty.of(Trace()) == 0.5
-    assert novelty.of(Trace()) == 0.0
+    assert how_new(novelty, Trace()) == 0.5
+    assert how_new(novelty, Trace()) == 0.0
 
 
 def test_random_walks_are_probes() -> None:

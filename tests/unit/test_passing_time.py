@@ -88,7 +88,7 @@ def spins_with_a_lock() -> None:
 def test_a_sleeping_task_wakes_up_while_others_spin(
     test: Callable[[], None], timeouts: str
 ) -> None:
-    result = bohrbug.explore(test, timeouts=timeouts, executions=20)
+    result = bohrbug.explore(test, timeouts=timeouts, executions=8)
     assert not result.failures
     assert result.verdict.kind is not VerdictKind.INCONCLUSIVE
 

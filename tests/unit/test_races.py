@@ -14,6 +14,7 @@ from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.outcome import Frame, Held
 from bohrbug.monitors.races import RaceDetector
 from bohrbug.runtime.threads.variables import Shadow, Variables
+from tests.thoroughness import examples
 
 CODE: CodeType = compile("\n" * 5 + "x = y\n" * 30, "tested.py", "exec")
 PLACES = [(CODE, 2 * offset) for offset in range(16)]
@@ -474,7 +475,7 @@ def touching_shared(events: list[tuple[Any, ...]]) -> set[int]:
     }
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(_event, max_size=50))
 def test_finds_what_a_naive_detector_finds(events: list[tuple[Any, ...]]) -> None:
     world = World(tasks=1)

@@ -13,6 +13,7 @@ from bohrbug.model.outcome import BlockedTask, Frame, Held, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.report.text import failure_text
+from tests.thoroughness import examples
 from tests.unit.report_samples import GOLD
 
 TASKS = ["0", "0.1", "0.2", "0.1.1"]
@@ -82,7 +83,7 @@ def failures(draw: st.DrawFn) -> Failure:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(failure=failures(), width=st.integers(40, 200), full=st.booleans())
 def test_any_trace_can_be_reported(failure: Failure, width: int, full: bool) -> None:
     text = failure_text(failure, width=width, full=full, encoding="latin-1")

@@ -37,6 +37,7 @@ from bohrbug.runtime.threads.rewrite.codec import (
     encode_instruction,
     splice,
 )
+from tests.thoroughness import examples
 
 
 class Silent:
@@ -320,7 +321,7 @@ g = 0
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(block=blocks, breakers=st.booleans())
 def test_generated_functions(block: str, breakers: bool) -> None:
     source = f"{PRELUDE}\ndef function(box, items, table, a=1, b=2, c=3):\n    global g\n"

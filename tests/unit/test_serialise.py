@@ -57,6 +57,7 @@ from bohrbug.model.serialise import (
     trace_to_json,
 )
 from bohrbug.model.trace import Trace
+from tests.thoroughness import examples
 
 SITE = Site("bank.py", 12, "Account.withdraw", 9)
 OTHER = Site("bank.py", 14, "Account.withdraw")
@@ -277,7 +278,7 @@ json_values = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_damage_anywhere_is_a_clear_error_or_harmless(data: st.DataObject) -> None:
     whole = json.loads(json.dumps(trace_to_json(full_trace())))
     node: Any = whole

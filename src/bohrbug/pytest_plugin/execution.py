@@ -89,7 +89,7 @@ class ItemExecution:
         self._note(error, phase)
         execution = controlled()
         if execution is None or execution.aborting:
-            internals.finalize(self.item)
+            internals.finalize(self.item, internals.finalizers_of(self.item))
         else:
             self._clean_up(execution, error)
         self._remove_folder()
@@ -101,12 +101,13 @@ class ItemExecution:
         Whatever it leads to, the failure before it is what the execution ends with.
         """
         execution.fail_with_exception(execution.root, error)
+        finalizers = internals.finalizers_of(self.item)
         try:
             self._hook_tear_down()
         except BaseException as after:  # noqa: BLE001
             # pytest would report it, too; of two failures the first one counts here.
             _ = after
-            internals.finalize(self.item)
+            internals.finalize(self.item, finalizers)
 
     def _note(self, error: BaseException, phase: str) -> None:
         self.phase = phase
@@ -119,6 +120,7 @@ class ItemExecution:
         item.ihook.pytest_runtest_teardown(item=item, nextitem=item.parent)
 
     def _tear_down(self) -> None:
+        finalizers = internals.finalizers_of(self.item)
         try:
             self._hook_tear_down()
         except BaseException as error:
@@ -127,7 +129,7 @@ class ItemExecution:
             if execution is not None:
                 # From here on the execution only unwinds: nothing changes its outcome.
                 execution.fail_with_exception(execution.root, error)
-            internals.finalize(self.item)
+            internals.finalize(self.item, finalizers)
             raise
         finally:
             self._remove_folder()

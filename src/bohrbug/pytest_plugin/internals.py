@@ -120,16 +120,22 @@ def keep_subtests_of_fixture(value: object, note: Callable[[BaseException], obje
             object.__setattr__(value, name, _Keeper(hooks, note))
 
 
-def finalize(item: pytest.Function) -> None:
+def finalizers_of(item: pytest.Function) -> list[Callable[[], object]]:
+    """The list of an item's finalizers itself: each is taken out when it runs.
+
+    If one raises what is no ``Exception``, pytest forgets the list with all that is left in it.
+    """
+    entry = item.session._setupstate.stack.get(item)
+    return [] if entry is None else entry[0]
+
+
+def finalize(item: pytest.Function, finalizers: list[Callable[[], object]]) -> None:
     """Run what is left of an item's finalizers, each of them, whatever they raise.
 
     For executions that a monitor has ended: every wait raises an exception that
-    pytest would not go on after.
+    pytest would not go on after, and the fixtures that were not finished
+    would give the next execution their old values.
     """
-    stack = item.session._setupstate.stack
-    if item not in stack:
-        return
-    finalizers, _ = stack[item]
     while finalizers:
         finalizer = finalizers.pop()
         try:
@@ -137,7 +143,7 @@ def finalize(item: pytest.Function) -> None:
         except BaseException as error:  # noqa: BLE001
             # It can't be completed, since the threads that it waits for have been stopped.
             _ = error
-    del stack[item]
+    item.session._setupstate.stack.pop(item, None)
 
 
 def sections_of(item: pytest.Item) -> Sections:

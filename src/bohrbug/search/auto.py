@@ -181,10 +181,11 @@ class Auto:
             return
         member = self._member
         member.strategy.observe(trace)
-        self._learn(trace, member)
+        has_new_pair = self._novelty.has_new_pair(trace)
+        self._learn(trace, member, has_new_pair)
         self._probes.add(trace)
         if member in self._rotation.members:
-            self._rotation.reward(member, self._novelty.of(trace))
+            self._rotation.reward(member, self._novelty.of(trace, has_new_pair))
         else:
             member.executions += 1
 
@@ -196,10 +197,14 @@ class Auto:
             elif isinstance(member.strategy, Learning):
                 member.strategy.learn(trace)
 
-    def _learn(self, trace: Trace, planner: Member | None) -> None:
+    def _learn(self, trace: Trace, planner: Member, is_remarkable: bool) -> None:
+        """Let the members learn from what another has planned, if it is worth their time."""
         for member in self._randomised:
-            if member is not planner and isinstance(member.strategy, Learning):
-                member.strategy.learn(trace)
+            strategy = member.strategy
+            if member is planner or not isinstance(strategy, Learning):
+                continue
+            if is_remarkable or not strategy.learns_slowly:
+                strategy.learn(trace)
 
     # -- what is known -----------------------------------------------------------------
 

@@ -83,7 +83,7 @@ class Conflicts:
         """
         known = len(self._points)
         everything = self._touches
-        for resource, touch in _touches(trace):
+        for resource, touch in _distinct_touches(trace):
             touches = everything.get(resource)
             if touches is None:
                 if len(everything) >= RESOURCES:
@@ -113,10 +113,39 @@ def _touch(task: TaskId, operation: Operation) -> _Touch:
     return _Touch(task, point_of(operation), kind.is_write, kind in _LIFE)
 
 
+_Touches = tuple[tuple[ResourceId, _Touch], ...]
+
+_latest: tuple[Trace | None, _Touches] = (None, ())
+
+
+def _distinct_touches(trace: Trace) -> _Touches:
+    """Each touch of an execution once, in the order of their first.
+
+    Several strategies may learn from one execution, one directly after the other: the result
+    for the latest is kept.
+    """
+    global _latest
+    known, touches = _latest
+    if known is not trace:
+        touches = tuple(dict.fromkeys(_touches(trace)))
+        _latest = (trace, touches)
+    return touches
+
+
 def _touches(trace: Trace) -> Iterator[tuple[ResourceId, _Touch]]:
     operations: list[Operation] = trace.operations
+    # Most steps repeat others; telling that by identities costs less than making a touch. All
+    # these objects live as long as the trace, so that no two have one address.
+    seen = set()
     for task, operation in zip(trace.tasks, operations, strict=True):
-        yield operation.resource, _touch(task, operation)
+        kind, resource, place = operation
+        if type(place) is tuple:
+            code, offset = place
+            key = (task, id(kind), resource, id(code), offset)
+            if key in seen:
+                continue
+            seen.add(key)
+        yield resource, _touch(task, operation)
     # What a deadlocked task waited for it could have had, if others had run later.
     for task, operation in trace.final_pending.items():
         yield operation.resource, _touch(task, operation)

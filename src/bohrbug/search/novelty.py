@@ -28,21 +28,23 @@ class Novelty:
         self.classes = ClassCounts()
         self._pairs: set[Any] = set()
 
-    def of(self, trace: Trace) -> float:
-        """How new the behaviour of the next execution is.
+    def of(self, trace: Trace, has_new_pair: bool) -> float:
+        """How new the behaviour of the next randomised execution is.
+
+        Parameters:
+            trace: the execution.
+            has_new_pair: what :meth:`has_new_pair` said of it.
 
         Returns:
             1.0 if it has a new conflict pair, 0.5 if it is at least of a new class, else 0.0.
         """
         is_new_class = self.classes.add(state_hashes(trace, self._limit)[-1])
-        if not is_new_class:
-            return 0.0
-        known = len(self._pairs)
-        self._add_pairs(trace)
-        return 1.0 if len(self._pairs) > known else 0.5
+        return 1.0 if has_new_pair else 0.5 if is_new_class else 0.0
 
-    def _add_pairs(self, trace: Trace) -> None:
+    def has_new_pair(self, trace: Trace) -> bool:
+        """Whether an execution, whoever planned it, shows a conflict pair that none before did."""
         pairs = self._pairs
+        known = len(pairs)
         last: dict[str, tuple[str, Any, bool]] = {}
         for task, (kind, resource, place) in zip(
             trace.tasks[: self._limit], trace.operations[: self._limit], strict=True
@@ -51,3 +53,4 @@ class Novelty:
             if before is not None and before[0] != task and (kind.is_write or before[2]):
                 pairs.add((before[1], place))
             last[resource] = (task, place, kind.is_write)
+        return len(pairs) > known

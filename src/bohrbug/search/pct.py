@@ -57,6 +57,7 @@ class PCT:
     """
 
     name = "pct"
+    learns_slowly = False
     exhausted = False
     """Never: another execution may always show another schedule."""
     complete = False

@@ -106,6 +106,7 @@ class ReadsFromFuzzing:
     """
 
     name = "rff"
+    learns_slowly = True
     exhausted = False
     """Never: another execution may always show another schedule."""
     complete = False

@@ -57,6 +57,7 @@ class ConflictSampler:
     name: str
     title: str
     """What its executions are called in sentences, such as ``POS``."""
+    learns_slowly = False
     exhausted = False
     """Never: another execution may always show another schedule."""
     complete = False

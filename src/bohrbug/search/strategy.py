@@ -81,6 +81,9 @@ class Estimating(Protocol):
 class Learning(Protocol):
     """A strategy that learns from executions which it did not plan."""
 
+    learns_slowly: bool
+    """Whether learning costs about as much as an execution, and is for remarkable ones only."""
+
     def learn(self, trace: Trace) -> None:
         """Take note of an execution that another strategy has planned."""
         ...
