@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.api import write_reproduction
+from bohrbug.exploration.native import Command, native_explorer, replay_native
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.model.operation import READ, UPDATE, WRITE
 from bohrbug.model.outcome import OutcomeKind, RacePattern
+from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix.build import UnsupportedError
 
 Build = Callable[..., Path]
 
@@ -97,3 +106,118 @@ def test_a_correct_program_has_no_race(native_build: Build, name: str, level: st
     assert not result.races, result.races
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
     assert not result.diverged, result.verdict
+
+
+def test_a_replay_has_the_same_scheduling_points(
+    native_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = Command((str(native_build("plain_lost_update.c", HOOKED)),), exit_code=0)
+    explorer, _ = native_explorer(command, ExploreOptions(executions=500, strategy="random"))
+    (failure,) = explorer.explore().failures
+    assert {READ, WRITE} <= {operation.kind for operation in failure.trace.operations}
+    assert failure.points
+    path = write_reproduction(explorer, failure, command.target())
+    replayed, _ = replay_native(read_reproduction(path), times=3)
+    assert replayed.reproduced == 3
+    assert replayed.trace.operations[0].kind is failure.trace.operations[0].kind
+    assert len(replayed.trace) == len(failure.trace)
+
+
+def test_a_race_that_is_a_failure_is_replayed(
+    native_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = Command((str(native_build("relaxed.c", HOOKED)),), exit_code=0)
+    options = ExploreOptions(executions=200, strategy="random", races="fail")
+    explorer, _ = native_explorer(command, options)
+    (failure,) = explorer.explore().failures
+    path = write_reproduction(explorer, failure, command.target())
+    again = read_reproduction(path)
+    assert again.failure.outcome.race == failure.outcome.race
+    replayed, _ = replay_native(again, times=2)
+    assert replayed.reproduced == 2
+
+
+def test_both_sides_of_a_race_are_told(native_build: Build) -> None:
+    result = explored(native_build("double_checked.c", HOOKED), strategy="random", executions=60)
+    race = next(race for race in result.races if race.label == "shared")
+    assert race.first.operation.kind is WRITE
+    assert race.second.operation.kind is READ
+    assert [frame.site.function for frame in race.first.stack] == ["use", "table"]
+    assert [frame.site.function for frame in race.second.stack] == ["use", "table"]
+    assert len(race.first.holding) == 1
+    assert not race.second.holding
+    assert race.is_triangular is False
+
+
+def test_memory_of_the_heap_is_known_by_its_allocation(native_build: Build) -> None:
+    program = native_build("double_checked.c", HOOKED)
+    result = explored(program, strategy="random", executions=60, keep_going=True)
+    allocated = {race.allocated.function for race in result.races if race.allocated}
+    assert allocated == {"table"}
+
+
+def test_peterson_is_triangular(native_build: Build) -> None:
+    result = explored(native_build("peterson.c", HOOKED), strategy="random", executions=60)
+    assert not result.failures
+    assert any(race.is_triangular for race in result.races)
+
+
+def test_atomics_are_points_at_every_level(native_build: Build) -> None:
+    program = native_build("atomic_lost_update.c", HOOKED)
+    result = explored(program, level="sync", strategy="random", executions=300)
+    assert [f.outcome.kind for f in result.failures] == [OutcomeKind.ASSERTION]
+    program = native_build("aba_stack.c", HOOKED)
+    result = explored(program, level="sync", strategy="random", executions=5)
+    assert not result.races
+    assert result.points > 10
+
+
+def test_the_child_of_a_shell_is_seen(native_build: Build) -> None:
+    program = native_build("plain_lost_update.c", HOOKED)
+    command = Command(("/bin/sh", "-c", f"{program}; exit $?"), exit_code=0)
+    options = ExploreOptions(executions=30, strategy="random", hang_seconds=20)
+    explorer, _ = native_explorer(command, options)
+    result = explorer.explore()
+    assert {race.label for race in result.races} == {"balance"}
+
+
+def test_without_us_the_program_has_its_own_runtime(native_build: Build) -> None:
+    program = native_build("plain_lost_update.c", HOOKED)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert "WARNING: ThreadSanitizer: data race" in done.stderr
+
+
+def test_races_in_json(native_build: Build, tmp_path: Path) -> None:
+    program = native_build("statistics.c", HOOKED)
+    words = [sys.executable, "-m", "bohrbug", "run", "--json", "--executions", "20"]
+    words += ["--strategy", "random", "--", str(program)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    races = json.loads(done.stdout)["races"]
+    assert {"hits", "flags"} == {race["label"] for race in races}
+    assert {"lossy counter", "different bits"} <= {race["pattern"] for race in races}
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_clang_links_its_runtime_into_the_program(tmp_path: Path) -> None:
+    source = Path(__file__).parent / "programs" / "plain_lost_update.c"
+    words = ["clang", "-g", "-pthread", HOOKED, "-D_GNU_SOURCE", str(source), "-o"]
+    for extra in ((), ("-shared-libsan",)):
+        target = tmp_path / f"program{len(extra)}"
+        done = subprocess.run([*words, target, *extra], capture_output=True, check=False)
+        if done.returncode:
+            pytest.skip("clang has no runtime for the thread sanitizer here")
+    with pytest.raises(UnsupportedError, match="-shared-libsan"):
+        explored(tmp_path / "program0")
+    result = explored(tmp_path / "program1", strategy="random", executions=300)
+    assert [f.outcome.kind for f in result.failures] == [OutcomeKind.ASSERTION]
+
+
+def test_updates_are_operations_of_their_own(native_build: Build) -> None:
+    program = native_build("reference_count.c", HOOKED, "-DFIXED")
+    with Command((str(program),)).runtime(ExploreOptions()) as runtime:
+        trace = runtime.execute(Plan()).trace
+    counted = [operation for operation in trace.operations if operation.kind is UPDATE]
+    assert {trace.resources[operation.resource].label for operation in counted} == {"atomic owners"}
+    assert {operation.kind for operation in trace.operations}.isdisjoint({READ, WRITE})

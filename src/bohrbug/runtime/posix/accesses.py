@@ -196,6 +196,14 @@ class HooksFolder:
         """Remove it."""
         self._folder.cleanup()
 
+    def other_runtime(self, segment: Segment) -> str | None:
+        """The path of the sanitizer's own runtime, if a process has loaded that all the same."""
+        for module in segment.modules:
+            path = Path(module.path.decode("utf-8", "surrogateescape"))
+            if path.name in SONAMES and str(path.parent) != self.path:
+                return str(path)
+        return None
+
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """An environment in which the loader looks into this folder first."""
         others = base.get("LD_LIBRARY_PATH", "")

@@ -85,7 +85,8 @@ class Library:
         if not sources(self.folder):
             raise UnsupportedError(
                 f"{self.what} for native programs was not built when Bohrbug was installed: "
-                "install gcc or clang (Debian: apt install gcc libc6-dev), and install Bohrbug again"
+                "install gcc or clang (Debian: apt install gcc libc6-dev), and install Bohrbug "
+                "again"
             )
         digest = hashlib.sha256(repr(self.flags).encode())
         for path in self.files():

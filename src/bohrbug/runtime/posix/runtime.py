@@ -268,7 +268,14 @@ class NativeRuntime:
                 + launcher.stderr.read().decode("utf-8", "replace").strip()
             )
         self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
-        folder = self._hooks.path if self._hooks is not None else ""
+        assert self._hooks is not None
+        other = self._hooks.other_runtime(segment)
+        if other is not None:
+            raise UnsupportedError(
+                f"the program has loaded the runtime of the thread sanitizer itself ({other}), by "
+                "a path built into it or an environment of its own: Bohrbug has to stand in for it"
+            )
+        folder = self._hooks.path
         reading = Reading(segment, names, self._symbols, str(self.shim), folder)
         trace = native_trace(plan, reading)
         trace.forked = was_forked
