@@ -54,8 +54,10 @@ def main() -> int:
         way: [statistics.median(column) for column in zip(*rows, strict=True)]
         for way, rows in figures.items()
     }
+    for row in medians.values():
+        row.append(sum(row))
     native, sanitizer = medians["natively"], medians["thread sanitizer"]
-    print(f"{'':24}" + "".join(f"{kind:>28}" for kind in KINDS))
+    print(f"{'':24}" + "".join(f"{kind:>28}" for kind in (*KINDS, "together")))
     for way, row in medians.items():
         cells = [
             f"{value:8.1f} ms {value / own:6.1f}x {(value - own) / (tsan - own or 1):5.2f}"

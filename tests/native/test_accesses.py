@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from bohrbug.model.operation import READ, UPDATE, WRITE
 from bohrbug.model.outcome import OutcomeKind, RacePattern
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.build import UnsupportedError
+from tests.native.test_command_line import bohrbug
 
 Build = Callable[..., Path]
 
@@ -117,7 +117,9 @@ def test_a_replay_has_the_same_scheduling_points(
     (failure,) = explorer.explore().failures
     assert {READ, WRITE} <= {operation.kind for operation in failure.trace.operations}
     assert failure.points
-    path = write_reproduction(explorer, failure, command.target())
+    write_reproduction(explorer, failure, command.target())
+    path = failure.reproduction
+    assert path is not None
     replayed, _ = replay_native(read_reproduction(path), times=3)
     assert replayed.reproduced == 3
     assert replayed.trace.operations[0].kind is failure.trace.operations[0].kind
@@ -132,7 +134,9 @@ def test_a_race_that_is_a_failure_is_replayed(
     options = ExploreOptions(executions=200, strategy="random", races="fail")
     explorer, _ = native_explorer(command, options)
     (failure,) = explorer.explore().failures
-    path = write_reproduction(explorer, failure, command.target())
+    write_reproduction(explorer, failure, command.target())
+    path = failure.reproduction
+    assert path is not None
     again = read_reproduction(path)
     assert again.failure.outcome.race == failure.outcome.race
     replayed, _ = replay_native(again, times=2)
@@ -144,8 +148,9 @@ def test_both_sides_of_a_race_are_told(native_build: Build) -> None:
     race = next(race for race in result.races if race.label == "shared")
     assert race.first.operation.kind is WRITE
     assert race.second.operation.kind is READ
-    assert [frame.site.function for frame in race.first.stack] == ["use", "table"]
-    assert [frame.site.function for frame in race.second.stack] == ["use", "table"]
+    # The compiler may have put `table` into `use`.
+    assert race.first.stack[-1].site.function == "table"
+    assert race.second.stack[-1].site.function == "table"
     assert len(race.first.holding) == 1
     assert not race.second.holding
     assert race.is_triangular is False
@@ -191,9 +196,9 @@ def test_without_us_the_program_has_its_own_runtime(native_build: Build) -> None
 
 def test_races_in_json(native_build: Build, tmp_path: Path) -> None:
     program = native_build("statistics.c", HOOKED)
-    words = [sys.executable, "-m", "bohrbug", "run", "--json", "--executions", "20"]
-    words += ["--strategy", "random", "--", str(program)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = bohrbug(
+        tmp_path, "run", "--json", "--executions", "20", "--strategy", "random", "--", str(program)
+    )
     races = json.loads(done.stdout)["races"]
     assert {"hits", "flags"} == {race["label"] for race in races}
     assert {"lossy counter", "different bits"} <= {race["pattern"] for race in races}
