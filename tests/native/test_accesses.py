@@ -194,6 +194,15 @@ def test_without_us_the_program_has_its_own_runtime(native_build: Build) -> None
     assert "WARNING: ThreadSanitizer: data race" in done.stderr
 
 
+@pytest.mark.parametrize("flags", [(), ("-DPLAIN",)])
+def test_loops_on_memory_end(native_build: Build, flags: tuple[str, ...]) -> None:
+    program = native_build("spins_on_memory.c", HOOKED, *flags)
+    result = explored(program, strategy="random", executions=20)
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
+    assert {race.label for race in result.races} == ({"ready", "result"} if flags else set())
+
+
 def test_races_in_json(native_build: Build, tmp_path: Path) -> None:
     program = native_build("statistics.c", HOOKED)
     done = bohrbug(

@@ -179,13 +179,14 @@ class HooksFolder:
     """A folder in which programs find our library under the names of the sanitizer's runtime.
 
     Parameters:
-        library: with the hooks.
+        library: with the hooks; ``None`` if it could not be built, and programs that need it
+            can't be explored.
     """
 
-    def __init__(self, library: Path) -> None:
+    def __init__(self, library: Path | None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="bohrbug-hooks-")
-        for name in SONAMES:
-            Path(self._folder.name, name).symlink_to(library)
+        for name in SONAMES if library is not None else ():
+            Path(self._folder.name, name).symlink_to(str(library))
 
     @property
     def path(self) -> str:

@@ -166,9 +166,15 @@ def shim() -> Path:
 
 
 @cache
-def hooks() -> Path:
-    """The path of the library that takes the place of the thread sanitizer's; as :func:`shim`."""
-    return HOOKS_LIBRARY.path()
+def hooks() -> Path | None:
+    """The path of the library that takes the place of the thread sanitizer's; as :func:`shim`.
+
+    ``None`` if it can't be built, which concerns few programs.
+    """
+    try:
+        return HOOKS_LIBRARY.path()
+    except UnsupportedError:
+        return None
 
 
 def compile_shim(target: Path, extra: tuple[str, ...] = ()) -> None:

@@ -272,8 +272,9 @@ class NativeRuntime:
         other = self._hooks.other_runtime(segment)
         if other is not None:
             raise UnsupportedError(
-                f"the program has loaded the runtime of the thread sanitizer itself ({other}), by "
-                "a path built into it or an environment of its own: Bohrbug has to stand in for it"
+                f"the program has loaded the runtime of the thread sanitizer itself ({other}), "
+                "which Bohrbug has to stand in for: it has a path built into it, or an "
+                "environment of its own, or our library was not built (install gcc)"
             )
         folder = self._hooks.path
         reading = Reading(segment, names, self._symbols, str(self.shim), folder)

@@ -10,6 +10,8 @@ struct moment now;
 char *shadow;
 uint8_t place_filter[PLACE_FILTER];
 
+volatile uint32_t working;
+
 #define SHADOW_SIZE (UINT64_C(1) << (ADDRESS_BITS + 2))
 /* Entries of a list; the oldest gives way to the newest. */
 #define LONGEST 32u
@@ -244,6 +246,9 @@ static bool is_recorded(const struct cell *cell, uint32_t from, uint32_t to, boo
 void record(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     struct incoming access = {address, place & ~(uint64_t)ATOMIC_BIT, (uint32_t)size, kind};
     bool writes = is_write(kind);
+    /* A handler of the program has interrupted the hooks. */
+    if (working) return;
+    working = 1;
     for (uint64_t at = address, end = address + size; at < end;) {
         uint32_t from = at & 3;
         uint32_t to = end - (at - from) < 4 ? (uint32_t)(end - (at - from)) : 4;
@@ -252,6 +257,7 @@ void record(uint64_t address, size_t size, enum kind kind, uint64_t place) {
         if (!is_recorded(cell, from, to, writes)) record_bytes(cell, from, to, &access);
         at += to - from;
     }
+    working = 0;
     if (!witnesses_wanted) return;
     witness_look(address, size, kind, place);
     if (writes) note_store(address);

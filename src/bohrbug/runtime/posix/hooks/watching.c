@@ -247,7 +247,8 @@ static void thread_begins(uint64_t low, uint64_t size) {
     if (now.epoch) shadow_clear(low, size);
 }
 
-static const struct hooks ours = {&now, begin, forked, thread_begins, settle, &settling};
+static const struct hooks ours = {&now,   begin,     forked,  thread_begins,
+                                  settle, &settling, &working};
 const struct control *control;
 
 extern __typeof__(bohrbug_take_hooks) bohrbug_take_hooks __attribute__((weak));

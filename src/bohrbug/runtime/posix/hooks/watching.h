@@ -14,6 +14,8 @@ extern bool watch_shared;
 extern uint32_t witnesses_wanted;
 /* A value written is looked at before anything else happens. */
 extern uint32_t settling;
+/* The shadow is being changed. */
+extern volatile uint32_t working;
 
 /* Whether the place is a scheduling point, and not yet too often. */
 bool is_point(uint64_t place);

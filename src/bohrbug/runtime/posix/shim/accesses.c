@@ -8,7 +8,7 @@
 #include "stack.h"
 
 /* Of so many atomics each is a resource of its own; further ones share theirs. */
-#define MOST_ATOMICS 40000u
+#define MOST_ATOMICS 8192u
 #define SHARED_RESOURCES 256u
 
 const struct hooks *hooks;
@@ -51,8 +51,10 @@ static uint32_t the_task(void) {
 /* Memory that several processes share is told apart only where there are several. */
 static uint32_t resource_of(const void *address, enum type type, uint64_t site) {
     bool shared = segment->processes > 1;
-    if (segment->resources >= MOST_ATOMICS)
-        address = (const void *)(uintptr_t)(8 * (1 + ((uint64_t)(uintptr_t)address >> 3) % SHARED_RESOURCES));
+    if (segment->resources >= MOST_ATOMICS) {
+        uint64_t number = ((uint64_t)(uintptr_t)address >> 3) % SHARED_RESOURCES;
+        address = (const void *)(uintptr_t)(8 * (1 + number));
+    }
     return resource_index(resource_at(address, type, shared, site, NULL));
 }
 
@@ -68,6 +70,8 @@ static uint32_t point(enum kind kind, const void *address, uint64_t site) {
 }
 
 static uint32_t atomic(enum kind kind, const void *address, uint64_t site) {
+    /* Nobody is there yet who could learn of it. */
+    if (segment->tasks < 2) return NONE;
     GUARD;
     uint32_t resource = resource_of(address, ATOMIC, site);
     if (segment->alive_count > 1) perform(kind, resource, site);

@@ -122,6 +122,8 @@ struct hooks {
     /* The running task is about to pass control on; only while `settling`. */
     void (*settle)(void);
     const uint32_t *settling;
+    /* Nothing may interrupt the hooks then. */
+    const volatile uint32_t *working;
 };
 
 struct control {
