@@ -370,12 +370,15 @@ class Explorer:
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
             self.note_hang(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:
+            self.findings.note_pass(trace)
             self._learn_step_limit(len(trace))
             self._directing.observe(trace)
         elif outcome.is_failure:
             if not self._primed and executed.tasks > 1:
                 trace = self._seen_closer(trace)
             self.findings.note_failure(trace)
+            if self.findings.unrepeatable:
+                self.note_hang(self.findings.unrepeatable)
             self._keep_findings()
         return executed.new_points
 
@@ -575,6 +578,8 @@ class Explorer:
         trace = self.findings.replay(plan)
         if trace.outcome.is_failure:
             self.findings.note_failure(trace)
+            if self.findings.unrepeatable:
+                self.note_hang(self.findings.unrepeatable)
             self._keep_findings()
         else:
             self.findings.not_confirmed(signature)

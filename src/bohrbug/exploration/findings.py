@@ -66,6 +66,9 @@ class Findings:
         self._witnessed = 0
         # Executions from now on follow other rules: the strategy has to begin again.
         self.rules_changed = False
+        self._passes_undisturbed = False
+        # Why the test can't be executed again and again, if it can't; then no more is found.
+        self.unrepeatable = ""
 
     def restore(
         self,
@@ -162,6 +165,13 @@ class Findings:
 
     # -- failures ----------------------------------------------------------------------
 
+    def note_pass(self, trace: Trace) -> None:
+        """Remember that the schedule without preemptions passes: so it must when another fails.
+
+        That schedule is the same whatever else becomes a scheduling point.
+        """
+        self._passes_undisturbed = self._passes_undisturbed or trace.plan == Plan()
+
     def note_failure(self, trace: Trace, strategy: str | None = None) -> None:
         """Confirm the failure of a trace, reduce it and keep it, unless it is known.
 
@@ -176,6 +186,8 @@ class Findings:
             return
         if self.unconfirmed.get(signature, 0) >= ATTEMPTS:
             return
+        if self.unrepeatable:
+            return
         plan = Plan(tuple(trace.choices))
         # A livelock is long: what it needs is seen once more, not three times.
         confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
@@ -183,6 +195,13 @@ class Findings:
             if not self.reproduces(plan, signature):
                 self.not_confirmed(signature)
                 return
+        if self._passes_undisturbed and self.reproduces(Plan(), signature):
+            self.unrepeatable = (
+                "the test can't be executed again and again: the schedule without preemptions, "
+                f"which has passed, fails now ({trace.outcome.message or trace.outcome.kind.value})"
+                "; what the test leaves behind outside of its own fixtures may be the reason"
+            )
+            return
         failure = self._failure(trace, confirmations)
         if strategy is not None:
             failure.strategy = strategy

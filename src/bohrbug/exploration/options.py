@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -13,6 +14,8 @@ from bohrbug.runtime.threads.runtime import Level
 TIMEOUTS = ("early", "report", "late")
 INTERPRETERS = ("free-threaded", "gil")
 RACES = ("report", "fail", "ignore")
+
+_wall = time.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class ExploreOptions:
         hang_seconds: real seconds without any progress after which the
             watchdog ends an execution; 0 switches it off.
         workers: processes that explore at the same time.
+        epoch: what ``time.time()`` says at the beginning of each execution, in seconds; by
+            default the moment at which the exploration begins. It is kept in reproduction files.
         invariant: called before every step once there are several tasks.
     """
 
@@ -68,6 +73,7 @@ class ExploreOptions:
     max_steps: int = 300_000
     hang_seconds: float = 10.0
     workers: int = 1
+    epoch: float = field(default_factory=_wall, compare=False)
     invariant: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
@@ -108,6 +114,7 @@ class ExploreOptions:
             late_timeouts=self.timeouts == "late",
             max_steps=self.max_steps,
             gil=self.interpreter == "gil",
+            epoch=self.epoch,
         )
 
 

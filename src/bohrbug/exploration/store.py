@@ -50,7 +50,7 @@ SAVE_EVERY = 1.0
 SHARE = 0.02
 """The part of the time that saving may take; beyond it is done less often."""
 
-CHANGEABLE = ("seconds", "workers")
+CHANGEABLE = ("seconds", "workers", "epoch")
 """Options that may differ when an exploration is resumed."""
 
 _now = time.perf_counter

@@ -56,7 +56,7 @@ class Outside:
         execution: the execution.
     """
 
-    __slots__ = ("_execution", "alarm_set", "forked", "has_children", "in_child")
+    __slots__ = ("_execution", "alarm_set", "forked", "has_answered", "has_children", "in_child")
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
@@ -65,6 +65,8 @@ class Outside:
         # Child processes were started; some of them share our open files if by forking.
         self.has_children = False
         self.forked = False
+        # Something outside has answered: for whom time passes as it does in reality.
+        self.has_answered = False
         # This process is itself a child, forked by a task.
         self.in_child = False
 
@@ -102,14 +104,16 @@ class Outside:
             task.firing is Firing.IN_REAL_TIME and not task.daemon for task in execution.alive
         )
         alarm = self.alarm()
-        if not paced and not alarm:
-            external = any(task.external for task in execution.alive)
-            if external and self.wait(0.0, external_only=True):
-                return None
-            return timed
         assert first.deadline is not None
         ahead = max(first.deadline - execution.clock.now, 0.0)
         patience = execution.settings.external_patience
+        if not paced and not alarm:
+            external = any(task.external for task in execution.alive)
+            # A server that was asked to wait must find, too, that we have.
+            lag = min(ahead, patience) if self.has_answered else 0.0
+            if (external or lag) and self.wait(lag, external_only=True):
+                return None
+            return timed
         if self.wait(min(ahead, max(patience, alarm)), external_only=True):
             return None
         if first.firing is Firing.IN_REAL_TIME and ahead > patience:

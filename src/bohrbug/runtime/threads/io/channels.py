@@ -44,6 +44,8 @@ class Channels:
         self.pairs: dict[int, tuple[int, int]] = {}
         # Port numbers on which this process listens.
         self.ports: set[Any] = set()
+        # Ids of channels that are known not to come from outside.
+        self.inside: set[str] = set()
 
 
 _channels = Channels(-1)
@@ -168,6 +170,19 @@ def reach_of(execution: Execution, descriptor: int) -> Reach:
     if family == getattr(socket, "AF_UNIX", -1):
         return Reach.NEAR if {own_name, peer} & channels.ports else Reach.FAR
     return Reach.NEAR if {own_name[1], peer[1]} & channels.ports else Reach.FAR
+
+
+def note_arrival(execution: Execution, descriptor: int, state: ResourceState) -> None:
+    """Something can be read from a channel: if it comes from outside, somebody has answered."""
+    outside = execution.outside
+    if outside.has_answered:
+        return
+    inside = channels_of(execution).inside
+    if state.id not in inside:
+        if reach_of(execution, descriptor) is Reach.FAR:
+            outside.has_answered = True
+        else:
+            inside.add(state.id)
 
 
 def furthest(execution: Execution, descriptors: Iterable[int]) -> Reach:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io.channels import Reach, channel_of, reach_of
+from bohrbug.runtime.threads.io.channels import Reach, channel_of, note_arrival, reach_of
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.task import Firing
 
@@ -77,11 +77,15 @@ def await_descriptor(
 ) -> bool:
     """Wait until a file descriptor is ready."""
     first = descriptor()
-    return wait_until(
+    state = channel_of(execution, first, place)
+    is_there = wait_until(
         execution,
-        channel_of(execution, first, place),
+        state,
         place,
         lambda: is_ready(descriptor(), mask),
         timeout,
         lambda: reach_of(execution, first),
     )
+    if is_there and mask == READABLE:
+        note_arrival(execution, first, state)
+    return is_there

@@ -1,0 +1,123 @@
+"""What lies outside of an execution: earlier executions, the date, and whoever answers a socket."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import bohrbug
+from bohrbug import VerdictKind
+
+
+def together(*functions: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_can_be_executed_only_once_has_not_failed(tmp_path: Path, workers: int) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+
+    def test() -> None:
+        together(lambda: os.rmdir(folder), time.time)
+        assert not folder.exists()
+
+    result = bohrbug.explore(test, workers=workers, strategy="random")
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "can't be executed again and again" in str(result.verdict)
+
+
+def test_a_count_that_is_never_reset_hides_behind_the_same_words() -> None:
+    count = 0
+
+    def add() -> None:
+        nonlocal count
+        count += 1
+
+    def test() -> None:
+        together(add, add)
+        assert count == 2
+
+    result = bohrbug.explore(test)
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+
+    def test_with_reset() -> None:
+        nonlocal count
+        count = 0
+        test()
+
+    assert bohrbug.explore(test_with_reset).failures
+
+
+def test_what_fails_from_the_first_execution_on_fails() -> None:
+    def test() -> None:
+        together(time.time, time.time)
+        raise KeyError("always")
+
+    assert bohrbug.explore(test).failures
+
+
+def test_the_date_is_that_of_the_exploration() -> None:
+    seen: list[float] = []
+
+    def test() -> None:
+        together(lambda: seen.append(time.time()), time.time)
+
+    before = time.time()
+    bohrbug.explore(test)
+    assert len(seen) > 1
+    assert all(before - 1 < moment < time.time() + 60 for moment in seen)
+    seen.clear()
+    bohrbug.explore(test, epoch=1e9)
+    assert all(1e9 <= moment < 1e9 + 1 for moment in seen)
+
+
+@pytest.fixture
+def clock_of_a_server() -> Iterator[tuple[str, int]]:
+    """A server whose answers tell the real seconds between two requests."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for _ in range(5):
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                before = time.monotonic()
+                while connection.recv(1):
+                    now = time.monotonic()
+                    connection.sendall(f"{now - before:08.3f}".encode())
+                    before = now
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield server.getsockname()
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+
+
+def test_who_answers_from_outside_finds_that_we_have_slept(
+    clock_of_a_server: tuple[str, int],
+) -> None:
+    told: list[float] = []
+
+    def test() -> None:
+        with socket.create_connection(clock_of_a_server) as connection:
+            for seconds in (0.0, 0.3):
+                time.sleep(seconds)
+                connection.sendall(b"?")
+                told.append(float(connection.recv(8)))
+
+    bohrbug.explore(test, executions=1)
+    assert told[1] > 0.25
