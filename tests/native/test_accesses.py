@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -201,6 +202,13 @@ def test_loops_on_memory_end(native_build: Build, flags: tuple[str, ...]) -> Non
     assert not result.failures
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
     assert {race.label for race in result.races} == ({"ready", "result"} if flags else set())
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="has assembler for x86-64")
+def test_annotations_are_heard(native_build: Build) -> None:
+    result = explored(native_build("annotated.c", HOOKED), strategy="random", executions=40)
+    assert not result.failures
+    assert not result.races, result.races
 
 
 def test_races_in_json(native_build: Build, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build
 from bohrbug.runtime.posix.accesses import (
+    MOST_OF_A_PLACE,
     HooksFolder,
     PointKey,
     Points,
@@ -284,6 +285,10 @@ class NativeRuntime:
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:
             trace.uncontrolled.note("accesses to memory, more than there is room to remember")
+        if trace.seen.tired:
+            trace.uncontrolled.note(
+                f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
+            )
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
         if trace.outcome is PASSED:
             trace.final_pending = {}

@@ -1,6 +1,7 @@
 /* What programs tell the thread sanitizer of their own synchronisation, and that of libstdc++. */
 #include <dlfcn.h>
 
+#include "races.h"
 #include "shadow.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -45,6 +46,38 @@ EXPORT void AnnotateNewMemory(const char *file, int line, const volatile void *a
     (void)file, (void)line;
     if (now.epoch) shadow_clear((uint64_t)(uintptr_t)address, size);
 }
+
+/* Races there are meant to be, and are not told. */
+EXPORT void AnnotateBenignRaceSized(const char *file, int line, const volatile void *address,
+                                    size_t size, const char *why) {
+    (void)file, (void)line, (void)why;
+    expect_races((uint64_t)(uintptr_t)address, size);
+}
+EXPORT void AnnotateBenignRace(const char *file, int line, const volatile void *address,
+                               const char *why) {
+    (void)file, (void)line, (void)why;
+    expect_races((uint64_t)(uintptr_t)address, sizeof(long));
+}
+
+/* Without effect: what they say is known anyway, or does not concern what is told here. */
+#define WITHOUT_EFFECT(name) \
+    EXPORT void name(const char *file, int line) { (void)file, (void)line; }
+WITHOUT_EFFECT(AnnotateIgnoreReadsBegin)
+WITHOUT_EFFECT(AnnotateIgnoreReadsEnd)
+WITHOUT_EFFECT(AnnotateIgnoreWritesBegin)
+WITHOUT_EFFECT(AnnotateIgnoreWritesEnd)
+WITHOUT_EFFECT(AnnotateIgnoreSyncBegin)
+WITHOUT_EFFECT(AnnotateIgnoreSyncEnd)
+WITHOUT_EFFECT(AnnotateFlushState)
+EXPORT void AnnotateThreadName(const char *file, int line, const char *name) {
+    (void)file, (void)line, (void)name;
+}
+EXPORT void AnnotateEnableRaceDetection(const char *file, int line, int enable) {
+    (void)file, (void)line, (void)enable;
+}
+EXPORT void __tsan_ignore_thread_begin(void) {}
+EXPORT void __tsan_ignore_thread_end(void) {}
+EXPORT void __tsan_flush_memory(void) {}
 
 /* Locks that a program has made itself (sanitizer/tsan_interface.h). */
 EXPORT void __tsan_mutex_create(void *lock, unsigned flags) { (void)lock, (void)flags; }

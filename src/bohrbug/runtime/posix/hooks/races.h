@@ -2,6 +2,7 @@
 #ifndef BOHRBUG_RACES_H
 #define BOHRBUG_RACES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../shim/accesses.h"
@@ -10,6 +11,9 @@
 void race_seen(uint32_t first_epoch, uint64_t first_place, enum kind first_kind, uint64_t place,
                enum kind kind, uint64_t address, uint32_t size);
 void shared_place(uint64_t place);
+
+/* Races on this memory are meant to be. */
+void expect_races(uint64_t address, size_t size);
 
 void races_begin(void);
 /* The whole of a place of which only the low bits were kept. */
