@@ -65,6 +65,7 @@ def shim() -> list[Extension]:
             extra_compile_args=[
                 "-std=gnu11",
                 "-fvisibility=hidden",
+                "-fexceptions",
                 "-fno-builtin",
                 "-Wall",
                 "-Wextra",

@@ -37,7 +37,14 @@ FAILING = (
 )
 """Programs with a schedule in which an assertion fails; with ``-DFIXED`` there is none."""
 
-RACING = ("bit_fields.c", "peterson.c", "relaxed.c", "fences.c", "freed_too_early.c")
+RACING = (
+    "bit_fields.c",
+    "peterson.c",
+    "relaxed.c",
+    "fences.c",
+    "freed_too_early.c",
+    "deleted_too_early.cpp",
+)
 """Programs that no interleaving breaks, but that have data races; none with ``-DFIXED``."""
 
 PATTERNS = {
@@ -46,11 +53,19 @@ PATTERNS = {
     "reference_count.c": {RacePattern.REFERENCE_COUNT},
     "bit_fields.c": {RacePattern.LOST_UPDATE},
     "freed_too_early.c": {RacePattern.FREED},
+    "deleted_too_early.cpp": {RacePattern.FREED},
     "statistics.c": {RacePattern.LOSSY_COUNTER, RacePattern.DIFFERENT_BITS},
     "check_then_act.c": {RacePattern.CHECK_THEN_ACT, RacePattern.IDEMPOTENT_WRITE},
 }
 
-CORRECT = ("pthreads.c", "c11.c", "semaphores.c", "cplusplus.cpp", "race_free.cpp")
+CORRECT = (
+    "pthreads.c",
+    "c11.c",
+    "semaphores.c",
+    "processes.c",
+    "cplusplus.cpp",
+    "race_free.cpp",
+)
 
 
 def explored(program: Path, **options: object) -> Result:

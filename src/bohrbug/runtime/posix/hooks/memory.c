@@ -24,9 +24,9 @@ void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 
 static void *allocated(void *block, uint64_t site) {
-    if (!block || !now.epoch) return block;
+    if (!block || !(now.epoch || witnesses_wanted)) return block;
     size_t size = malloc_usable_size(block);
-    shadow_clear((uint64_t)(uintptr_t)block, size);
+    if (now.epoch) shadow_clear((uint64_t)(uintptr_t)block, size);
     block_allocated((uint64_t)(uintptr_t)block, size, site);
     return block;
 }
@@ -73,9 +73,30 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
     return 0;
 }
 
-/* -- mappings --------------------------------------------------------------------------------- */
+/* -- of C++: so that what is told of is in the program, and not in its library ------------------ */
 
 static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+#define NEW(name) \
+    EXPORT void *name(size_t size) { \
+        static void *(*real)(size_t); \
+        if (!real) real = (void *(*)(size_t))next(#name); \
+        return allocated(real(size), PLACE); \
+    }
+NEW(_Znwm)
+NEW(_Znam)
+
+#define DELETE(name, ...) \
+    EXPORT void name(__VA_ARGS__) { \
+        freed(block, PLACE); \
+        __libc_free(block); \
+    }
+DELETE(_ZdlPv, void *block)
+DELETE(_ZdaPv, void *block)
+DELETE(_ZdlPvm, void *block, size_t size __attribute__((unused)))
+DELETE(_ZdaPvm, void *block, size_t size __attribute__((unused)))
+
+/* -- mappings --------------------------------------------------------------------------------- */
 
 EXPORT void *mmap(void *wanted, size_t size, int rights, int flags, int fd, off_t offset) {
     static void *(*real)(void *, size_t, int, int, int, off_t);
