@@ -10,6 +10,9 @@
 
 #include "accesses.h"
 
+/* Whether anybody wants to know. */
+static inline bool order_is_kept(void) { return ACCESSES->takes_part; }
+
 /* The running task has done its wait and is about to do an operation. */
 void order_performed(enum kind kind, uint32_t resource, bool timed_out);
 /* The task of this thread has got its turn. */

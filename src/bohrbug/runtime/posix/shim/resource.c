@@ -203,6 +203,6 @@ void resource_take(struct resource *resource, uint64_t site) {
 
 void resource_release(struct resource *resource) {
     resource->owner.task = NONE;
-    order_publish(resource_index(resource));
+    if (order_is_kept()) order_publish(resource_index(resource));
     segment->changes++;
 }

@@ -228,7 +228,7 @@ void wait_for_turn(struct task *task) {
     }
     __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
     wait_for_the_dying();
-    order_turn();
+    if (order_is_kept()) order_turn();
     if (masked) all_signals(SIG_SETMASK, &before);
 }
 
@@ -292,7 +292,7 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
     task->deadline = NO_DEADLINE;
     task->cancellable = 0;
     task->timed_out = 0;
-    order_performed(kind, resource, fired);
+    if (order_is_kept()) order_performed(kind, resource, fired);
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
