@@ -11,6 +11,9 @@ import pytest
 from bohrbug.runtime.posix.build import UnsupportedError, compiler, shim
 from bohrbug.runtime.posix.launching import supported_here
 
+_COMPILER = "--compiler="
+"""Instead of a flag: the compiler for a C program."""
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -29,8 +32,10 @@ def _command(source: Path, target: Path, flags: tuple[str, ...]) -> list[str]:
         return [_tool("rustc"), "-g", "-o", str(target), str(source)]
     if source.suffix == ".cpp":
         return [_tool("g++"), "-std=c++20", "-g", "-O1", "-o", str(target), str(source), *flags]
-    cc = compiler()
+    named = next((flag for flag in flags if flag.startswith(_COMPILER)), "")
+    cc = _tool(named.removeprefix(_COMPILER)) if named else compiler()
     assert cc is not None
+    flags = tuple(flag for flag in flags if flag != named)
     common = ["-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-pthread"]
     return [cc, *common, *flags, "-o", str(target), str(source)]
 
@@ -48,7 +53,7 @@ def build(folder: Path, name: str, *flags: str) -> Path:
     Parameters:
         folder: where to put it.
         name: of the source file.
-        flags: for the compiler, such as ``-DFIXED``.
+        flags: for the compiler, such as ``-DFIXED``, or ``--compiler=clang``.
     """
     source = PROGRAMS / name
     target = folder / "".join([source.stem, *(flag.replace("=", "_") for flag in flags)])

@@ -62,7 +62,6 @@ CORRECT = (
     "pthreads.c",
     "c11.c",
     "semaphores.c",
-    "processes.c",
     "cplusplus.cpp",
     "race_free.cpp",
 )

@@ -11,6 +11,8 @@ from bohrbug.exploration.native import Command, native_explorer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan, UniformRandom
+from tests.native.test_engines import runtime_for
 
 Build = Callable[..., Path]
 
@@ -37,7 +39,15 @@ BROKEN = {
 }
 """For each program the outcome of its failure; with ``-DFIXED`` it has none."""
 
-CORRECT = ("pthreads.c", "c11.c", "semaphores.c", "processes.c", "cplusplus.cpp", "rust.rs")
+CORRECT = (
+    "pthreads.c",
+    "c11.c",
+    "semaphores.c",
+    "processes.c",
+    "own_malloc.c",
+    "cplusplus.cpp",
+    "rust.rs",
+)
 
 
 def explored(program: Path, **options: object) -> Result:
@@ -70,6 +80,37 @@ def test_its_corrected_twin_does_not(native_build: Build, name: str) -> None:
     assert not result.failures, result.failures[0].outcome
     assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
     assert not result.diverged, result.verdict
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_address_sanitizer_works(native_build: Build, compiler: str) -> None:
+    flags = ("-fsanitize=address", f"--compiler={compiler}")
+    result = explored(native_build("use_after_free.c", *flags), strategy="random", executions=200)
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.EXCEPTION
+    assert "exit code 1 instead of 0" in failure.outcome.message
+    fixed = explored(native_build("use_after_free.c", "-DFIXED", *flags), executions=20)
+    assert not fixed.failures, fixed.failures[0].outcome
+    # Not those of a loop that waits for the thread that looks for leaks.
+    assert fixed.points < 2_000
+
+
+@pytest.mark.parametrize("strategy", ["random", "pct"])
+def test_openmp_is_under_control(native_build: Build, strategy: str) -> None:
+    result = explored(native_build("openmp.c", "-fopenmp"), strategy=strategy, executions=30)
+    assert not result.failures, result.failures[0].outcome
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
+
+
+def test_waiting_in_openmp_takes_no_nudge(native_build: Build) -> None:
+    with runtime_for(native_build("openmp.c", "-fopenmp")) as runtime:
+        for seed in range(10):
+            assert not runtime.execute(Plan((), UniformRandom(seed))).nudged
+
+
+def test_a_race_in_openmp_fails(native_build: Build) -> None:
+    result = explored(native_build("openmp.c", "-fopenmp", "-DRACY"), executions=300)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.EXCEPTION]
 
 
 @pytest.mark.parametrize("name", CORRECT)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.runtime.posix import accesses_layout, build, launching, layout
+from bohrbug.runtime.posix import accesses_layout, build, layout, standstill
 from bohrbug.runtime.posix.build import SOURCES, UnsupportedError, compile_shim, compiler
 from tests.native.building import need_native
 
@@ -21,9 +21,11 @@ STRUCTURES = {
     "module": layout.ModuleRecord,
     "tables": layout.Tables,
     "name_in_plan": layout.NameRecord,
+    "step": layout.StepRecord,
+    "point": layout.PointRecord,
     "segment_of_plan": layout.SegmentRecord,
     "header": layout.Header,
-    "point": accesses_layout.PointRecord,
+    "access_point": accesses_layout.PointRecord,
     "point_module": accesses_layout.PointModuleRecord,
     "seen_race": accesses_layout.RaceRecord,
     "place_in_process": accesses_layout.PlaceRecord,
@@ -89,10 +91,21 @@ def test_endings_have_the_same_order_on_both_sides() -> None:
         assert getattr(layout, name) == value
 
 
+def test_policies_have_the_same_order_on_both_sides() -> None:
+    for value, name in enumerate(enumerators("policy")):
+        assert getattr(layout, name) == value
+
+
+def test_flags_are_the_same_bits_on_both_sides() -> None:
+    for definition in enumerators("step_flag"):
+        name, _, value = definition.partition(" = ")
+        assert getattr(layout, name) == int(value)
+
+
 def test_the_nudge_is_the_same_signal_on_both_sides() -> None:
     match = re.search(r"#define NUDGE (\d+)", (SOURCES / "signals.h").read_text())
     assert match is not None
-    assert int(match[1]) == launching.NUDGE
+    assert int(match[1]) == standstill.NUDGE
 
 
 def test_every_function_of_the_table_has_a_wrapper() -> None:

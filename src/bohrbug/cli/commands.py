@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -37,14 +37,17 @@ from bohrbug.cli.native import (
     command as native_command,
 )
 from bohrbug.cli.native import (
+    explore_kept,
     explore_native,
     is_native,
     native_options,
     replay_command_of,
+    subject_of,
 )
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.debugger import ReplayDebugger
 from bohrbug.exploration.native import KIND as NATIVE
+from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import show_as_recorded
 from bohrbug.exploration.replaying import Replay, replay
 from bohrbug.exploration.reproduction import (
@@ -121,10 +124,13 @@ def run(
     """
     options = explore_options(given)
     if is_native(program, arguments, click.get_current_context().meta[_RAW]):
-        if go_on:
-            usage_error("explorations of native programs can't be resumed")
         native = native_command(program, arguments, check, same_output, exit_code)
-        explore_native(native, options, Showing(as_json, verbose, quiet))
+        path = subject_of(native, options).path()
+        showing = Showing(as_json, verbose, quiet)
+        if go_on:
+            _resume_native(path, options, showing)
+        store = ExplorationStore(subject_of(native, options), path)
+        explore_native(native, options, showing, store)
     if check is not None or same_output or exit_code is not None:
         usage_error("--check, --same-output and --exit-code are for native programs")
     try:
@@ -160,11 +166,25 @@ def resume(file: Path | None, as_json: bool, verbose: bool, quiet: bool, **given
     try:
         subject = look(file).subject
         subject = replace(subject, options=replace(subject.options, **given_options(given)))
+        if subject.target.get("kind") == NATIVE:
+            store = ExplorationStore(subject, file.absolute(), resume=True)
+            explore_kept(subject, store, Showing(as_json, verbose, quiet))
         test = program_of(subject.target)
     except ValueError as error:
         usage_error(str(error))
     store = ExplorationStore(subject, file, resume=True)
     explore(test, subject, store, Showing(as_json, verbose, quiet))
+
+
+def _resume_native(path: Path, options: ExploreOptions, showing: Showing) -> NoReturn:
+    """Go on with the exploration of a native program with the same options."""
+    try:
+        kept = look(path).subject
+    except ResumeError as error:
+        usage_error(str(error))
+    # The time at which it began is part of what every execution sees.
+    subject = replace(kept, options=options)
+    explore_kept(subject, ExplorationStore(subject, path.absolute(), resume=True), showing)
 
 
 @main.command()

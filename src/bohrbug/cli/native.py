@@ -13,10 +13,18 @@ from rich.console import Console
 
 from bohrbug.api import write_reproduction
 from bohrbug.cli.exploring import ProgressAdapter, Showing, tell, usage_error
-from bohrbug.exploration.native import Command, native_explorer, replay_native, words_of
+from bohrbug.exploration.native import (
+    Command,
+    command_from,
+    native_explorer,
+    replay_native,
+    words_of,
+)
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.saving import ResumeError
+from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.report.progress import ProgressLine
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
@@ -93,23 +101,38 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def explore_native(test: Command, options: ExploreOptions, showing: Showing) -> NoReturn:
+def subject_of(test: Command, options: ExploreOptions) -> Subject:
+    """What an exploration of a native program is of."""
+    return Subject(test.target(), test.name, options)
+
+
+def explore_kept(subject: Subject, store: ExplorationStore, showing: Showing) -> NoReturn:
+    """Go on with an exploration of a native program that was kept in a file."""
+    directory = Path(subject.target["directory"])
+    if directory.is_dir():
+        os.chdir(directory)
+    explore_native(command_from(subject.target), subject.options, showing, store)
+
+
+def explore_native(
+    test: Command, options: ExploreOptions, showing: Showing, store: ExplorationStore
+) -> NoReturn:
     """Explore a native program, report and exit."""
     show = show_printed if showing.verbose and not showing.as_json else None
     silent = showing.quiet or showing.as_json
     try:
         with ProgressLine(Console(file=sys.stderr), silent=silent) as line:
-            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show)
+            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show, store)
             try:
                 result = explorer.explore()
             except KeyboardInterrupt:
                 result = explorer.result
                 result.interrupted = True
-    except UnsupportedError as error:
+    except (UnsupportedError, ResumeError) as error:
         usage_error(str(error))
     for failure in result.reproducible:
         write_reproduction(explorer, failure, test.target())
-    tell(result, printed_text(runtime.printed_by_failure), showing)
+    tell(result, printed_text(runtime.printed_by_failure), showing, store)
 
 
 def replay_command_of(

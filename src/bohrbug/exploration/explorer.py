@@ -63,7 +63,8 @@ class Explorer:
         keeper: keeps the exploration in a file, so that it can be resumed.
         remembered: failing schedules of earlier runs, tried first.
         runtime: what executes the plans; by default the threads runtime, with ``function``.
-            Another one can have neither keeper nor remembered schedules nor workers.
+            Another one can have no remembered schedules.
+        strategy: what searches; by default the one that the options name.
         settle: called in each worker process with its number, before it begins: such as to
             give it an own place for what the test writes.
     """
@@ -79,6 +80,7 @@ class Explorer:
         keeper: Keeper | None = None,
         remembered: Sequence[Remembered] = (),
         runtime: Runtime | None = None,
+        strategy: Strategy | None = None,
         settle: Callable[[int], object] | None = None,
     ) -> None:
         self.options = options
@@ -87,7 +89,7 @@ class Explorer:
         self._on_stuck = on_stuck
         self._remembered = remembered
         self._settle = settle
-        # What only the threads runtime has serves keepers, remembered schedules and workers.
+        # What only the threads runtime has serves remembered schedules.
         self.runtime: ThreadsRuntime = (
             cast(ThreadsRuntime, runtime)
             if runtime is not None
@@ -99,7 +101,7 @@ class Explorer:
                 options.invariant,
             )
         )
-        self.strategy: Strategy = strategy_named(
+        self.strategy: Strategy = strategy or strategy_named(
             options.strategy,
             Options(
                 options.executions,
@@ -187,6 +189,7 @@ class Explorer:
             self._uncontrolled,
             self.runtime.skipped_functions(),
             tuple(self._notes),
+            self.runtime.unseen,
         )
 
     def _new_watchdog(self) -> Watchdog | None:

@@ -16,6 +16,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.replaying import Replay, difference_between, executed_as
 from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings, Printed
 
@@ -104,28 +105,33 @@ def native_explorer(
     options: ExploreOptions,
     progress: Progress | None = None,
     on_printed: OnPrinted | None = None,
+    keeper: Keeper | None = None,
 ) -> tuple[Explorer, NativeRuntime]:
     """An explorer for a native program.
 
     Parameters:
         command: the program and what is expected of it.
-        options: of the exploration; ``scope``, ``interpreter``, ``workers`` and ``invariant``
+        options: of the exploration; ``scope``, ``interpreter`` and ``invariant``
             mean nothing here.
         progress: told how it goes.
         on_printed: given what each execution printed.
+        keeper: keeps the exploration in a file, so that it can be resumed.
 
     Raises:
         UnsupportedError: it can't be controlled, or not with that strategy.
     """
     strategy = native_strategy(options)
     runtime = command.runtime(options, on_printed)
-    alone = replace(options, workers=1)
-    explorer = Explorer(_nothing, command.name, alone, progress, runtime=runtime)
-    explorer.strategy = strategy
-    if options.workers != 1:
-        explorer.result.notices.append(
-            "one process explored: explorations of native programs can't be divided among workers"
-        )
+    explorer = Explorer(
+        _nothing,
+        command.name,
+        options,
+        progress,
+        keeper=keeper,
+        runtime=runtime,
+        strategy=strategy,
+        settle=runtime.settle,
+    )
     return explorer, runtime
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from random import Random
-from types import MappingProxyType
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.runtime.posix.build import UnsupportedError
@@ -12,18 +10,29 @@ from bohrbug.search.auto import Auto
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT
+from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.registry import STRATEGIES, Options, strategy_named
 from bohrbug.search.strategy import Strategy
+from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling
 
-
-def _depths(options: ExploreOptions) -> tuple[int, ...]:
-    return (1, 2, 3) if options.depth is None else (options.depth,)
+REFUSED = {
+    "replay": "a reproduction of a native program is replayed by 'bohrbug replay FILE'",
+    "rff": "it decides which write each read sees, and accesses to memory are not seen",
+}
+"""Why a strategy can't be used for native programs."""
 
 
 def _auto(options: ExploreOptions) -> Auto:
+    """As for Python tests, but without what needs accesses to memory to be seen.
+
+    So the systematic member that is to execute everything is the depth-first search: executions
+    with the same happens-before graph may differ in what they do to memory.
+    """
     seeds = Random(options.seed)
+    depths = (1, 2, 3) if options.depth is None else (options.depth,)
 
     def seed() -> int:
         return seeds.getrandbits(32)
@@ -31,7 +40,9 @@ def _auto(options: ExploreOptions) -> Auto:
     return Auto(
         [DepthFirst(), PreemptionBounding(options.bound), DelayBounding(options.bound)],
         [
-            (PCT(_depths(options), seed()), 3.0),
+            (PartialOrderSampling(seed()), 3.0),
+            (SelectivelyUniform(seed()), 3.0),
+            (PCT(depths, seed()), 1.0),
             (UniformSampling(seed()), 1.0),
             (RandomWalk(seed()), 1.0),
         ],
@@ -39,29 +50,20 @@ def _auto(options: ExploreOptions) -> Auto:
     )
 
 
-NATIVE_STRATEGIES: Mapping[str, Callable[[ExploreOptions], Strategy]] = MappingProxyType(
-    {
-        "auto": _auto,
-        "dfs": lambda _: DepthFirst(),
-        "idb": lambda options: DelayBounding(options.bound),
-        "ipb": lambda options: PreemptionBounding(options.bound),
-        "pct": lambda options: PCT(_depths(options), options.seed, options.executions),
-        "random": lambda options: RandomWalk(options.seed, options.executions),
-        "uniform": lambda options: UniformSampling(options.seed, options.executions),
-    }
-)
-"""Factories by name."""
-
-
 def native_strategy(options: ExploreOptions) -> Strategy:
     """The strategy that the options name.
 
     Raises:
-        UnsupportedError: it needs plans that can be executed for Python tests only.
+        UnsupportedError: it can be used for Python tests only.
     """
-    if options.strategy not in NATIVE_STRATEGIES:
+    name = options.strategy
+    if name == "auto":
+        return _auto(options)
+    if name in REFUSED:
+        possible = ", ".join(sorted(STRATEGIES.keys() - REFUSED.keys()))
         raise UnsupportedError(
-            f"the strategy {options.strategy} can't be used for native programs; "
-            f"choose one of {', '.join(NATIVE_STRATEGIES)}"
+            f"the strategy {name} can't be used for native programs: {REFUSED[name]}; "
+            f"choose one of {possible}"
         )
-    return NATIVE_STRATEGIES[options.strategy](options)
+    chosen = Options(options.executions, options.seed, options.bound, options.depth)
+    return strategy_named(name, chosen)

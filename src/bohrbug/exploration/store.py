@@ -53,6 +53,9 @@ SHARE = 0.02
 CHANGEABLE = ("seconds", "workers", "epoch")
 """Options that may differ when an exploration is resumed."""
 
+VOLATILE = ("epoch",)
+"""Parts of a target that differ each time that the same test is explored."""
+
 _now = time.perf_counter
 _wall = time.time
 
@@ -78,7 +81,8 @@ class Subject:
         options = _options_to_json(self.options)
         for name in CHANGEABLE:
             options.pop(name)
-        content = json.dumps([self.target, options], sort_keys=True)
+        target = {name: value for name, value in self.target.items() if name not in VOLATILE}
+        content = json.dumps([target, options], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:8]
         stem = re.sub(r"[^\w.-]+", "-", self.test).strip("-.")[-80:] or "test"
         return directory / f"{stem}-{digest}{SUFFIX}"

@@ -120,6 +120,7 @@ class Evidence:
         uncontrolled: what ran outside our control, with how often.
         skipped: functions whose data accesses could not be made visible, with the reason.
         notes: further caveats.
+        unseen: what the runtime never sees, see :func:`unseen`.
     """
 
     options: ExploreOptions
@@ -134,6 +135,7 @@ class Evidence:
     uncontrolled: dict[str, int] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    unseen: str = ""
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -202,7 +204,8 @@ def caveats(evidence: Evidence) -> tuple[str, ...]:
     if evidence.diverged:
         executions = "execution" if evidence.diverged == 1 else "executions"
         found.append(f"{evidence.diverged:,} {executions} could not follow their plan")
-    if evidence.options.strategy in REDUCTIONS and (what := unseen(evidence.options)):
+    what = evidence.unseen or unseen(evidence.options)
+    if evidence.options.strategy in REDUCTIONS and what:
         found.append(f"one schedule of each happens-before graph was executed, and {what}")
     for function, reason in evidence.skipped:
         found.append(f"data accesses in {function} were not seen: {reason}")

@@ -46,6 +46,8 @@ class Runtime(Protocol):
     """A dataclass, with the field ``max_steps`` among others."""
     watchdog: Any
     """Ends executions that make no progress, for runtimes that can't themselves."""
+    unseen: str
+    """What the happens-before graph never has, so that a reduction by it proves nothing; or ""."""
 
     @property
     def is_settling(self) -> bool:

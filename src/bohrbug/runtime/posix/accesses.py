@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -184,18 +185,14 @@ class HooksFolder:
     """
 
     def __init__(self, library: Path | None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="bohrbug-hooks-")
+        # Not one that removes itself: forked processes leave it to the one that made it.
+        self.path = tempfile.mkdtemp(prefix="bohrbug-hooks-")
         for name in SONAMES if library is not None else ():
-            Path(self._folder.name, name).symlink_to(str(library))
-
-    @property
-    def path(self) -> str:
-        """Where it is."""
-        return self._folder.name
+            Path(self.path, name).symlink_to(str(library))
 
     def close(self) -> None:
         """Remove it."""
-        self._folder.cleanup()
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def other_runtime(self, segment: Segment) -> str | None:
         """The path of the sanitizer's own runtime, if a process has loaded that all the same."""
@@ -208,7 +205,7 @@ class HooksFolder:
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """An environment in which the loader looks into this folder first."""
         others = base.get("LD_LIBRARY_PATH", "")
-        path = f"{self._folder.name}:{others}" if others else self._folder.name
+        path = f"{self.path}:{others}" if others else self.path
         return {**base, "LD_LIBRARY_PATH": path}
 
 

@@ -27,7 +27,7 @@ WATCH_NOTHING, WATCH_RACES, WATCH_SHARED = range(3)
 
 
 class PointRecord(ctypes.Structure):
-    """``struct point``."""
+    """``struct access_point``."""
 
     _fields_ = (("offset", c_uint64), ("module", c_uint32), ("spare", c_uint32))
 

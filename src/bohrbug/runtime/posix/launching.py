@@ -11,16 +11,13 @@ import socket
 import stat
 import struct
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
-
-NUDGE = 62
-"""The signal by which a task that spins is made to yield; as in ``shim/signals.h``."""
+from bohrbug.runtime.posix.standstill import LOOK_SECONDS, Standstill, nudge
 
 SERVER_FD = 900
 """Where the fork server finds its orders; as in ``shim/server.h``."""
@@ -30,12 +27,8 @@ SERVER_PATIENCE = 10.0
 
 _ANSWER = struct.Struct("ii")
 
-NUDGE_SECONDS = 0.2
-"""Seconds of real time without a step after which the running task is nudged."""
-
 _ADDR_NO_RANDOMIZE = 0x0040000
 _libc = ctypes.CDLL(None, use_errno=True)
-_TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine) if hasattr(os, "uname") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +152,7 @@ class Launcher:
         shim: the library to preload.
         hang_seconds: seconds of real time without a step after which it hangs; 0 for never.
         interrupted: whether the user wants to stop.
+        input: what every execution reads; closed by whoever made it.
     """
 
     def __init__(
@@ -168,6 +162,7 @@ class Launcher:
         shim: Path,
         hang_seconds: float,
         interrupted: Callable[[], bool],
+        input: Input,
     ) -> None:
         self._command = list(command)
         self._environment = dict(environment)
@@ -176,7 +171,7 @@ class Launcher:
         self._interrupted = interrupted
         self.stdout = Capture("bohrbug-stdout")
         self.stderr = Capture("bohrbug-stderr")
-        self._input = Input()
+        self._input = input
         self._server: socket.socket | None = None
         self._server_pid: int | None = None
 
@@ -185,7 +180,11 @@ class Launcher:
         self.end_server()
         self.stdout.close()
         self.stderr.close()
-        self._input.close()
+
+    def leave(self) -> None:
+        """In a forked process: what this launcher has started belongs to the other one."""
+        self._server_pid = None
+        self.close()
 
     def run(self, segment: Segment) -> Ended:
         """Execute the plan in a segment, in a program that is started for it."""
@@ -302,32 +301,16 @@ class Launcher:
         """Wait until a descriptor says that it is over; else why it has to be killed."""
         poller = select.poll()
         poller.register(descriptor, select.POLLIN)
-        header = segment.header
-        progress = -1
-        since = time.monotonic()
-        while not poller.poll(NUDGE_SECONDS * 1000):
+        standstill = Standstill(segment)
+        while not poller.poll(LOOK_SECONDS * 1000):
             if self._interrupted():
                 return "interrupted"
-            now = time.monotonic()
-            steps = header.steps - header.nudge_steps
-            if steps != progress:
-                progress, since = steps, now
-            elif self._hang_seconds and now - since > self._hang_seconds:
+            standstill.look()
+            if self._hang_seconds and standstill.seconds > self._hang_seconds:
                 return "hung"
-            elif now - since >= NUDGE_SECONDS:
-                _nudge(segment)
+            if standstill.is_too_long:
+                nudge(segment)
         return None
-
-
-def _nudge(segment: Segment) -> None:
-    """Make the running task yield, in case it spins on something that nobody sees."""
-    header = segment.header
-    if not header.started or header.running >= header.tasks or _TGKILL is None:
-        return
-    task = segment.tasks[header.running]
-    process = segment.processes[task.process]
-    if task.state == layout.ALIVE and task.thread and process.pid:
-        _libc.syscall(_TGKILL, process.pid, task.thread, NUDGE)
 
 
 def kill_all(pid: int, segment: Segment) -> None:

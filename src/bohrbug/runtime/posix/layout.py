@@ -6,7 +6,8 @@ The shim refuses a segment whose sizes are not its own, and a test compares ever
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char, c_int32, c_int64, c_uint16, c_uint32, c_uint64
+import struct
+from ctypes import c_char, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 
 from bohrbug.model.operation import (
     ACQUIRE,
@@ -47,6 +48,7 @@ TASK_BIT = 0x80000000
 
 MOST_TASKS = 1024
 MOST_READERS = 8
+CPU_WORDS = 16
 STACK_DEPTH = 32
 
 KINDS = (
@@ -98,8 +100,24 @@ RWLOCK = TYPES.index("reader-writer lock")
 ALWAYS = 0
 """The first of ``enum condition``: nothing to wait for."""
 
-NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS = range(4)
+(
+    NON_PREEMPTIVE,
+    UNIFORM_RANDOM,
+    PRIORITIES,
+    SEGMENTS,
+    SLEEPING,
+    PARTIAL_ORDER,
+    WEIGHTED,
+) = range(7)
 """``enum policy``."""
+
+ASLEEP, DOZING = 1, 2
+"""``enum sleep``; the task goes on sleeping whatever it is, or wakes with any step."""
+
+YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIPTOR = (
+    1 << bit for bit in range(8)
+)
+"""``enum step_flag``."""
 
 UNFINISHED, DEADLOCK, STEP_LIMIT, MISUSE, ASSERTION, CRASH, STUCK_OUTSIDE, TOO_BIG = range(8)
 """``enum ending``."""
@@ -154,6 +172,12 @@ class TaskRecord(ctypes.Structure):
         ("priority", c_int64),
         ("has_priority", c_uint32),
         ("begun", c_uint32),
+        ("also", c_uint32),
+        ("asleep", c_uint32),
+        ("marks", c_uint32),
+        ("counted", c_uint32),
+        ("events", c_int64),
+        ("promised", c_int64),
         ("name", c_char * 16),
     )
 
@@ -184,6 +208,7 @@ class ResourceRecord(ctypes.Structure):
         ("tokens", c_uint32),
         ("generation", c_uint32),
         ("destroyed", c_uint32),
+        ("marks", c_uint32),
         ("reader", HolderRecord * MOST_READERS),
     )
 
@@ -211,7 +236,7 @@ class ModuleRecord(ctypes.Structure):
         ("start", c_uint64),
         ("end", c_uint64),
         ("process", c_uint32),
-        ("spare", c_uint32),
+        ("is_shim", c_uint32),
         ("path", c_char * 240),
     )
 
@@ -224,18 +249,9 @@ TABLES = (
     "names",
     "prefix",
     "segments",
+    "points",
     "below",
-    "step_task",
-    "step_kind",
-    "step_yielded",
-    "step_resource",
-    "step_site",
-    "step_stack",
-    "step_options",
-    "step_enabled",
-    "step_timed",
-    "step_effect",
-    "step_process",
+    "steps",
     "pool",
     "stacks",
     "accesses",
@@ -252,7 +268,42 @@ class Tables(ctypes.Structure):
 class NameRecord(ctypes.Structure):
     """``struct name_in_plan``."""
 
-    _fields_ = (("parent", c_uint32), ("number", c_uint32))
+    _fields_ = (
+        ("parent", c_uint32),
+        ("number", c_uint32),
+        ("asleep", c_uint32),
+        ("task", c_uint32),
+        ("events", c_int64),
+    )
+
+
+class PointRecord(ctypes.Structure):
+    """``struct point``."""
+
+    _fields_ = (("key", c_uint64), ("decides", c_uint32), ("selected", c_uint32))
+
+
+class StepRecord(ctypes.Structure):
+    """``struct step``."""
+
+    _fields_ = (
+        ("site", c_uint64),
+        ("resource", c_uint32),
+        ("stack", c_uint32),
+        ("effect", c_uint32),
+        ("options", c_uint32),
+        ("enabled", c_uint16),
+        ("timed", c_uint16),
+        ("task", c_uint16),
+        ("process", c_uint16),
+        ("kind", c_uint8),
+        ("flags", c_uint8),
+    )
+
+
+STEP = struct.Struct("=QIIIIHHHHBB6x")
+"""The same, for reading many of them."""
+FLAGS_AT = StepRecord.flags.offset
 
 
 class SegmentRecord(ctypes.Structure):
@@ -271,6 +322,7 @@ class Header(ctypes.Structure):
         ("resource_size", c_uint32),
         ("process_size", c_uint32),
         ("module_size", c_uint32),
+        ("step_size", c_uint32),
         ("header_size", c_uint32),
         ("at", Tables),
         ("total", c_uint64),
@@ -287,11 +339,19 @@ class Header(ctypes.Structure):
         ("names", c_uint32),
         ("prefix_length", c_uint32),
         ("segments_length", c_uint32),
+        ("points_length", c_uint32),
+        ("decides_everywhere", c_uint32),
+        ("selects_everywhere", c_uint32),
+        ("first", c_uint32),
         ("max_steps", c_uint32),
         ("late_timeouts", c_uint32),
         ("after_release", c_uint32),
         ("with_stacks", c_uint32),
         ("one_cpu", c_uint32),
+        ("kernel_matters", c_uint32),
+        ("polls_matter", c_uint32),
+        ("starter", c_int32),
+        ("cpus", c_uint64 * CPU_WORDS),
         ("epoch", c_uint64),
         ("shim", c_char * 256),
         ("path", c_char * 128),
@@ -331,6 +391,8 @@ class Header(ctypes.Structure):
         ("fairness_active", c_uint32),
         ("segment", c_uint32),
         ("segment_left", c_uint32),
+        ("behind_prefix", c_uint32),
+        ("intended", c_uint32),
         ("lowest_priority", c_int64),
         ("fd_changes", c_uint32),
         ("probe", c_uint32),

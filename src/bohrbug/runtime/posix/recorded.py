@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from bohrbug.model.operation import WAKE, Operation, Resource, ResourceId, Site, TaskId
 from bohrbug.model.outcome import BlockedTask, Divergence, Frame, Held, TaskInfo
 from bohrbug.model.plan import Plan
-from bohrbug.model.trace import Trace
+from bohrbug.model.trace import Gate, Trace
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import (
@@ -19,7 +22,30 @@ from bohrbug.runtime.posix.symbols import (
     module_name,
 )
 
+KERNEL = "kernel"
+"""What the kernel keeps: readiness of descriptors, processes, signals.  One resource, as nobody can
+tell what a poll or a wait for any child depends on."""
+
+MOST_MAPPINGS = 100
+"""Different mappings that are kept."""
+
 _WAKE = layout.KINDS.index(WAKE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependences:
+    """Steps that the program was seen to do, which others depend on that have no effect else.
+
+    Parameters:
+        kernel: changes of what the kernel keeps, see :data:`KERNEL`.
+        polls: waits for any of several descriptors.
+    """
+
+    kernel: bool = False
+    polls: bool = False
+
+    def __or__(self, other: Dependences) -> Dependences:
+        return Dependences(self.kernel or other.kernel, self.polls or other.polls)
 
 
 class Reading:
@@ -31,6 +57,7 @@ class Reading:
         symbols: the modules seen so far.
         shim: path of the shim, whose frames are left out of stacks.
         hooks: path of the folder with the library of hooks, or "".
+        known: what earlier executions have shown, or this one.
     """
 
     def __init__(
@@ -39,12 +66,14 @@ class Reading:
         names: tuple[TaskId, ...],
         symbols: Symbols,
         shim: str,
+        known: Dependences,
         hooks: str = "",
     ) -> None:
         header = segment.header
         self._names = names
         self._shim = shim
         self._hooks = hooks
+        self._known = known
         self.steps: int = header.steps
         self.tasks = segment.tasks
         self.resources = segment.resources
@@ -63,17 +92,20 @@ class Reading:
         self._diverged: bool = bool(header.diverged)
         self._diverged_step: int = header.diverged_step
         self._diverged_name: int = header.diverged_name
-        self._columns = {
-            name: segment.column(name, self.steps)
-            for name in layout.TABLES
-            if name.startswith("step_")
-        }
-        self._pool = segment.column("pool", header.pool_used)
-        self._stacks = segment.column("stacks", header.stacks_used)
+        self._steps = segment.read_steps()
+        self._pool = segment.read_pool()
+        self._stacks = segment.read_stacks()
         self.ids = self._task_ids()
         self._mappings = self._make_mappings(segment, symbols)
         self._resource_ids: dict[int, ResourceId] = {}
-        self._numbers: dict[int, int] = {}
+        self._located: dict[int, tuple[Module, int] | None] = {}
+
+    @cached_property
+    def _columns(self) -> dict[str, Sequence[int]]:
+        """What the steps hold, by field."""
+        names = [name for name, _ in layout.StepRecord._fields_]
+        rows = list(layout.STEP.iter_unpack(self._steps))
+        return dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
 
     def _task_ids(self) -> list[TaskId]:
         ids: list[TaskId] = []
@@ -85,13 +117,21 @@ class Reading:
         return ids
 
     def _make_mappings(self, segment: Segment, symbols: Symbols) -> dict[int, Mapping]:
+        content = segment.read_modules()
+        known = symbols.mappings.get(content)
+        if known is not None:
+            return known
         ranges: dict[int, list[tuple[int, int, int, str]]] = {}
         for module in segment.modules:
             path = module.path.decode("utf-8", "surrogateescape")
             ranges.setdefault(module.process, []).append(
                 (module.base, module.start, module.end, path)
             )
-        return {process: Mapping(symbols, found) for process, found in ranges.items()}
+        made = {process: Mapping(symbols, found) for process, found in ranges.items()}
+        if len(symbols.mappings) >= MOST_MAPPINGS:
+            symbols.mappings.clear()
+        symbols.mappings[content] = made
+        return made
 
     # -- places ----------------------------------------------------------------------
 
@@ -160,44 +200,58 @@ class Reading:
 
     def _new_resource_id(self, number: int) -> ResourceId:
         record = self.resources[number]
-        static = self._static(record)
+        static = self._static(number)
         if static is not None:
             # The same whichever task touches it first.
-            again = f"#{self._count(record, number)}" if self._count(record, number) else ""
+            count = self._earlier_there[number]
+            again = f"#{count}" if count else ""
             return f"0:{module_name(static[0].path)}+{static[1]:x}{again}"
         creator = record.creator
-        earlier = self._earlier_by(creator, number)
-        return f"{self.ids[creator] if creator != layout.NONE else '0'}:{earlier}"
+        earlier = self._earlier_by_creator[number]
+        # Another task may be first in another execution, and then the name is another:
+        # partial-order reduction knows that of names with a dot behind the number.
+        type = layout.TYPES[record.type]
+        return f"{self.ids[creator] if creator != layout.NONE else '0'}:{earlier}.{type}"
 
-    def _static(self, record: Any) -> Any:
-        mapping = self._mappings.get(record.process)
-        located = mapping.locate(record.address) if mapping is not None else None
-        # Variables of the shim stand for something that has no address of its own.
-        return located if located is not None and not self._is_ours(located[0]) else None
+    def _static(self, number: int) -> tuple[Module, int] | None:
+        """The module and the offset of a resource in static memory."""
+        if number not in self._located:
+            record = self.resources[number]
+            mapping = self._mappings.get(record.process)
+            located = mapping.locate(record.address) if mapping is not None else None
+            # Variables of the shim stand for something that has no address of its own.
+            is_ours = located is not None and self._is_ours(located[0])
+            self._located[number] = None if is_ours else located
+        return self._located[number]
 
-    def _count(self, record: Any, number: int) -> int:
-        """How many resources had the same address before."""
-        return sum(
-            1
-            for other in self.resources[:number]
-            if other.address == record.address and other.space == record.space
-        )
+    @cached_property
+    def _earlier_there(self) -> list[int]:
+        """For each resource how many were at the same place before."""
+        counts: dict[tuple[int, int], int] = {}
+        found = []
+        for record in self.resources:
+            place = (record.address, record.space)
+            found.append(counts.get(place, 0))
+            counts[place] = found[-1] + 1
+        return found
 
-    def _earlier_by(self, creator: int, number: int) -> int:
-        if not self._numbers:
-            counts: dict[int, int] = {}
-            for index, record in enumerate(self.resources):
-                if self._static(record) is None:
-                    self._numbers[index] = counts.get(record.creator, 0)
-                    counts[record.creator] = self._numbers[index] + 1
-        return self._numbers[number]
+    @cached_property
+    def _earlier_by_creator(self) -> list[int]:
+        """For each how many its creator had made before that are not in static memory."""
+        counts: dict[int, int] = {}
+        found = []
+        for number, record in enumerate(self.resources):
+            found.append(counts.get(record.creator, 0))
+            if self._static(number) is None:
+                counts[record.creator] = found[-1] + 1
+        return found
 
     def describe(self, number: int) -> Resource:
         """A resource, for people."""
         id = self.resource_id(number)
         record = self.resources[number]
         type = layout.TYPES[record.type]
-        static = self._static(record)
+        static = self._static(number)
         name = static[0].variable(static[1]) if static is not None else None
         if name is not None:
             return Resource(id, type, f"{type} {name}")
@@ -207,10 +261,16 @@ class Reading:
         return Resource(id, type, f"{type} {created.filename}:{created.line}", created)
 
     def descriptions(self) -> dict[ResourceId, Resource]:
-        """All resources that operations were done on."""
-        return {
-            self.resource_id(number): self.describe(number) for number in range(len(self.resources))
+        """All resources that operations were done on, threads among them."""
+        found = {
+            id: Resource(id, "Thread", f"thread {id}")
+            for id, record in zip(self.ids, self.tasks, strict=True)
+            # Other processes go on after their last operation.
+            if not record.main
         }
+        for number in range(len(self.resources)):
+            found[self.resource_id(number)] = self.describe(number)
+        return found
 
     # -- tasks -----------------------------------------------------------------------
 
@@ -258,6 +318,12 @@ class Reading:
     def alive(self) -> list[int]:
         """Indices of the tasks that had not ended."""
         return [i for i, record in enumerate(self.tasks) if record.state == layout.ALIVE]
+
+    def pending(self) -> list[int]:
+        """Those of them that had not begun what they were about to do."""
+        if self.ending in (layout.DEADLOCK, layout.STEP_LIMIT, layout.STUCK_OUTSIDE):
+            return self.alive()
+        return [task for task in self.alive() if task != self.running]
 
     def holders_of(self, number: int) -> list[int]:
         """Indices of the tasks that hold a resource; a task is held by itself until it ends."""
@@ -325,18 +391,23 @@ class Reading:
         """The tasks that could have been chosen at a step."""
         if step >= self.steps:
             return ()
-        at = self._columns["step_options"][step]
-        count = self._columns["step_enabled"][step] + self._columns["step_timed"][step]
+        columns = self._columns
+        at = columns["options"][step]
+        count = columns["enabled"][step] + columns["timed"][step]
         return tuple(self.ids[index] for index in self._pool[at : at + count])
 
-    def fill(self, trace: Trace) -> None:
-        """Write the columns of a trace."""
-        columns = self._columns
+    def who_ran(self) -> list[TaskId]:
+        """The task of each step."""
         ids = self.ids
-        trace.tasks = [ids[index] for index in columns["step_task"]]
-        trace.choices = list(trace.tasks)
-        trace.yielded = [bool(value) for value in columns["step_yielded"]]
-        trace.operations = self._operations()
+        return [ids[index] for index in self._columns["task"]]
+
+    def who_yielded(self) -> list[bool]:
+        """For each step whether the task that ran before had given control away."""
+        return [bool(value & layout.YIELDED) for value in self._columns["flags"]]
+
+    def who_could_run(self) -> tuple[list[tuple[TaskId, ...]], list[tuple[TaskId, ...]]]:
+        """For each step the enabled tasks, and those whose timeout could fire."""
+        ids, columns = self.ids, self._columns
         sets: dict[tuple[int, int], tuple[TaskId, ...]] = {}
 
         def some(start: int, count: int) -> tuple[TaskId, ...]:
@@ -346,38 +417,69 @@ class Reading:
                 sets[start, count] = found
             return found
 
-        rows = list(
-            zip(
-                columns["step_options"], columns["step_enabled"], columns["step_timed"], strict=True
-            )
-        )
-        trace.enabled = [some(at, enabled) for at, enabled, _ in rows]
-        trace.timed = [some(at + enabled, timed) if timed else () for at, enabled, timed in rows]
-        for step, number in enumerate(columns["step_effect"]):
-            if number != layout.NONE:
-                trace.effects.append((step, trace.tasks[step], self.resource_id(number), True))
+        rows = list(zip(columns["options"], columns["enabled"], columns["timed"], strict=True))
+        enabled = [some(at, count) for at, count, _ in rows]
+        timed = [some(at + first, count) if count else () for at, first, count in rows]
+        return enabled, timed
 
-    def _operations(self) -> list[Operation]:
-        columns = self._columns
-        known: dict[tuple[int, int, int, int], Operation] = {}
+    def gates(self) -> dict[int, Gate]:
+        """Of steps on mutexes and semaphores whether acquiring would have blocked."""
+        found = {}
+        for step, value in enumerate(self._columns["flags"]):
+            if value & layout.GATED:
+                is_open = bool(value & layout.OPEN)
+                found[step] = Gate(is_open, is_open, bool(value & layout.WAITS))
+        return found
+
+    def early_timeouts(self) -> list[int]:
+        """Steps whose timeout could have fired at any time before."""
+        flags = self._columns["flags"]
+        return [step for step, value in enumerate(flags) if value & layout.COULD_FIRE]
+
+    def dependences(self) -> Dependences:
+        """What was seen of steps that depend on each other without a resource in common."""
+        # One byte of each record, without taking them apart.
+        flags = set(self._steps[layout.FLAGS_AT :: layout.STEP.size])
+        both = layout.ON_DESCRIPTOR | layout.WRITES_KERNEL
+        return Dependences(
+            kernel=any(value & layout.WRITES_KERNEL for value in flags),
+            polls=any(value & both == both for value in flags),
+        )
+
+    def effects(self) -> list[tuple[int, TaskId, ResourceId, bool]]:
+        """What steps touched beside their operation's resource, see :class:`Trace`."""
+        writes = layout.WRITES_KERNEL
+        if self._known.polls:
+            writes |= layout.ON_DESCRIPTOR
+        touches = writes | layout.READS_KERNEL if self._known.kernel else 0
+        found = []
+        names = ("effect", "flags", "task")
+        columns = zip(*(self._columns[name] for name in names), strict=True)
+        for step, (number, flags, task) in enumerate(columns):
+            if number != layout.NONE:
+                found.append((step, self.ids[task], self.resource_id(number), True))
+            if flags & touches:
+                found.append((step, self.ids[task], KERNEL, bool(flags & writes)))
+        return found
+
+    def operations(self) -> list[Operation]:
+        """What was done in each step."""
+        known: dict[tuple[int, ...], Operation] = {}
         operations = []
-        kinds = layout.KINDS
-        for process, kind, number, site, stack in zip(
-            columns["step_process"],
-            columns["step_kind"],
-            columns["step_resource"],
-            columns["step_site"],
-            columns["step_stack"],
-            strict=True,
-        ):
-            key = (process, kind, number, site if stack == layout.NONE else -stack - 1)
+        names = ("process", "kind", "resource", "site", "stack")
+        for key in zip(*(self._columns[name] for name in names), strict=True):
             operation = known.get(key)
             if operation is None:
+                process, kind, number, site, stack = key
                 place = self._telling_place(site, stack, process)
-                operation = Operation(kinds[kind], self.resource_id(number), place)
+                operation = Operation(layout.KINDS[kind], self.resource_id(number), place)
                 known[key] = operation
             operations.append(operation)
         return operations
+
+    def final_pending(self) -> dict[TaskId, Operation]:
+        """What each task that did not end was about to do."""
+        return {self.ids[index]: self.operation(index) for index in self.pending()}
 
 
 def _has_line(site: Site) -> bool:
@@ -389,7 +491,7 @@ def _is_own(site: Site) -> bool:
 
 
 class NativeTrace(Trace):
-    """A trace whose descriptions for people are put together when somebody asks for them."""
+    """A trace of which each column is made when somebody asks for it: most searches need few."""
 
     __slots__ = ("_reading", "forked", "seen")
 
@@ -399,25 +501,66 @@ class NativeTrace(Trace):
     seen: Any
     """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
 
+    def __len__(self) -> int:
+        return self._reading.steps
+
+    @property
+    def task_count(self) -> int:
+        """See :class:`~bohrbug.model.trace.Trace`."""
+        return len(self._reading.ids)
+
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
-        if name == "task_infos":
-            self.task_infos = self._reading.infos()
-        elif name == "resources":
-            self.resources = self._reading.descriptions()
-        else:
-            raise AttributeError(name)
+        reading = object.__getattribute__(self, "_reading")
+        match name:
+            case "tasks" | "choices":
+                self.tasks = reading.who_ran()
+                self.choices = list(self.tasks)
+            case "enabled" | "timed":
+                self.enabled, self.timed = reading.who_could_run()
+            case "yielded":
+                self.yielded = reading.who_yielded()
+            case "operations":
+                self.operations = reading.operations()
+            case "effects":
+                self.effects = reading.effects()
+            case "gates":
+                self.gates = reading.gates()
+            case "early_timeouts":
+                self.early_timeouts = reading.early_timeouts()
+            case "final_pending":
+                self.final_pending = reading.final_pending()
+            case "task_infos":
+                self.task_infos = reading.infos()
+            case "resources":
+                self.resources = reading.descriptions()
+            case _:
+                raise AttributeError(name)
         return object.__getattribute__(self, name)
+
+
+_MADE_LATER = (
+    "tasks",
+    "choices",
+    "enabled",
+    "timed",
+    "yielded",
+    "operations",
+    "effects",
+    "gates",
+    "early_timeouts",
+    "final_pending",
+    "task_infos",
+    "resources",
+)
 
 
 def native_trace(plan: Plan, reading: Reading) -> NativeTrace:
     """The trace of an execution; its outcome is still that it passed."""
     trace = NativeTrace(plan)
-    del trace.task_infos
-    del trace.resources
+    for name in _MADE_LATER:
+        delattr(trace, name)
     trace._reading = reading
-    reading.fill(trace)
     trace.divergence = reading.divergence()
     trace.virtual_time = reading.now / 1e9
-    trace.final_pending = {reading.ids[i]: reading.operation(i) for i in reading.alive()}
     return trace

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from bohrbug.model.outcome import PASSED, Outcome
+from bohrbug.model.operation import TaskId
+from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build
@@ -27,8 +28,8 @@ from bohrbug.runtime.posix.accesses import (
 )
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
-from bohrbug.runtime.posix.launching import Ended, Launcher, supported_here
-from bohrbug.runtime.posix.recorded import NativeTrace, Reading, native_trace
+from bohrbug.runtime.posix.launching import Ended, Input, Launcher, supported_here
+from bohrbug.runtime.posix.recorded import Dependences, NativeTrace, Reading, native_trace
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
@@ -139,17 +140,28 @@ class NativeRuntime:
         self.watchdog: Any = None
         self._environment = dict(os.environ) if environment is None else environment
         self._symbols = Symbols()
+        # What executions may need at most; the limit itself goes down as they are known better.
+        self._most_steps = settings.max_steps
         self._segment: Segment | None = None
         self._launcher: Launcher | None = None
         self._interrupted = False
         self._may_serve = False
         self._asked = False
+        self._executions = 0
+        self._known = Dependences()
+        self.has_learned = False
 
     # -- life ------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
+        self._input = Input()
+        self._cpus = os.sched_getaffinity(0)
+        self._open()
+        return self
+
+    def _open(self) -> None:
         self._asked = False
-        self._segment = Segment(self.settings.max_steps)
+        self._segment = Segment(self._most_steps)
         self._hooks = HooksFolder(build.hooks())
         self._launcher = Launcher(
             self.command,
@@ -157,8 +169,8 @@ class NativeRuntime:
             self.shim,
             self.settings.hang_seconds,
             lambda: self._interrupted,
+            self._input,
         )
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
         if self._segment is not None:
@@ -168,6 +180,21 @@ class NativeRuntime:
         if self._hooks is not None:
             self._hooks.close()
         self._segment = self._launcher = self._hooks = None
+        self._input.close()
+
+    def settle(self, number: int) -> None:
+        """Go on in a forked process: with a segment, a fork server and a processor of its own.
+
+        Parameters:
+            number: of the process, from 0.
+        """
+        assert self._segment is not None
+        assert self._launcher is not None
+        self._segment.close()
+        self._launcher.leave()
+        cpus = sorted(self._cpus)
+        os.sched_setaffinity(0, {cpus[number % len(cpus)]})
+        self._open()
 
     @property
     def execution(self) -> NativeRuntime:
@@ -197,6 +224,7 @@ class NativeRuntime:
             learn: false for a replay, which gets stacks at once.
             watch, discover: mean nothing here: accesses to memory are always seen, or never.
         """
+        self.has_learned = False
         if learn:
             self.points.take_fresh()
         trace, reading = self._run(plan, with_stacks=not learn)
@@ -207,7 +235,10 @@ class NativeRuntime:
             if again.outcome.kind is trace.outcome.kind and again.divergence is None:
                 again.plan = plan
                 trace, reading = again, more
-        new_points = self.points.learn(trace.seen) if learn else 0
+        new_points = int(self.has_learned) + (self.points.learn(trace.seen) if learn else 0)
+        # The first one shows what is expected of the others.
+        self.has_learned = self.has_learned or not self._executions or self.points.has_fresh
+        self._executions += 1
         return Executed(trace, new_points, len(reading.tasks), nudged=reading.nudges > 0)
 
     def witness(self, trace: NativeTrace, races: Sequence[SeenRace]) -> list[Witnessed | None]:
@@ -249,8 +280,12 @@ class NativeRuntime:
             after_release=settings.after_release,
             with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
             one_cpu=settings.one_cpu,
+            starter=os.getpid(),
             epoch=settings.epoch * 10**9,
             shim=str(self.shim).encode(),
+            kernel_matters=self._known.kernel,
+            polls_matter=self._known.polls,
+            cpus=self._cpus,
         )
         self.points.prepare(segment, wanted)
         fork = launcher.serves and (not with_stacks if forked is None else forked)
@@ -277,8 +312,7 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
-        folder = self._hooks.path
-        reading = Reading(segment, names, self._symbols, str(self.shim), folder)
+        reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
         trace.forked = was_forked
         trace.seen = seen_in(segment, reading)
@@ -290,14 +324,24 @@ class NativeRuntime:
                 f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
             )
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
-        if trace.outcome is PASSED:
-            trace.final_pending = {}
-        elif trace.outcome.is_failure:
+        if trace.outcome.is_failure:
             self.printed_by_failure = self.printed
         if self._on_printed is not None:
             self._on_printed(self.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
+
+    def _read(self, segment: Segment, names: tuple[TaskId, ...], learn: bool) -> Reading:
+        assert self._hooks is not None
+        ours = (str(self.shim), self._hooks.path)
+        reading = Reading(segment, names, self._symbols, ours[0], self._known, ours[1])
+        known = self._known | reading.dependences()
+        if known == self._known or not learn:
+            return reading
+        # From now on steps depend on each other that did not before: searches begin again.
+        self._known = known
+        self.has_learned = True
+        return Reading(segment, names, self._symbols, ours[0], known, ours[1])
 
     def _start_server(self) -> None:
         """Fork executions from now on, if it is the same as starting the program anew."""
@@ -306,16 +350,28 @@ class NativeRuntime:
         self._asked = True
         self._launcher.serve(self._segment)
 
+    # -- for explorations that are kept in a file -----------------------------------------
+
+    def sources(self) -> list[str]:
+        """The files on which it depends what an execution does: the program."""
+        return [str(Path(self.command[0]).resolve())]
+
+    def counters(self) -> list[int]:
+        """How many executions there were."""
+        return [self._executions]
+
+    def set_counters(self, counters: list[int]) -> None:
+        """Go on counting from what :meth:`counters` gave."""
+        (self._executions,) = counters
+
     # -- what is of use to the threads runtime -------------------------------------------------
+
+    unseen = "in native programs accesses to memory are not all in the graph"
+    """What the happens-before graph does not have."""
 
     @property
     def is_settling(self) -> bool:
         """Whether the last execution has shown accesses that will be scheduling points."""
-        return self.points.has_fresh
-
-    @property
-    def has_learned(self) -> bool:
-        """The same: nothing else is learnt."""
         return self.points.has_fresh
 
     def want_points(self, keys: Iterable[PointKey]) -> None:
@@ -333,6 +389,12 @@ class NativeRuntime:
     def point_keys(self) -> tuple[PointKey, ...]:
         """The accesses to memory that are scheduling points."""
         return self.points.keys()
+
+    def take_new_points(self) -> None:
+        """There are none."""
+
+    def name_older_objects(self, origin: str) -> None:
+        """No object is older than an execution."""
 
 
 def _is_same_at_main(segment: Segment) -> bool:

@@ -5,36 +5,41 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
-from bohrbug.runtime.posix import layout
+from bohrbug.model.plan import (
+    NonPreemptive,
+    PartialOrder,
+    Plan,
+    Point,
+    Policy,
+    Priorities,
+    Segments,
+    Sleeping,
+    UniformRandom,
+    WeightedRandom,
+)
+from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import AccessesRecord
-
-_COLUMNS = {
-    "step_task": ("H", 2),
-    "step_kind": ("B", 1),
-    "step_yielded": ("B", 1),
-    "step_resource": ("I", 4),
-    "step_site": ("Q", 8),
-    "step_stack": ("I", 4),
-    "step_options": ("I", 4),
-    "step_enabled": ("H", 2),
-    "step_timed": ("H", 2),
-    "step_effect": ("I", 4),
-    "step_process": ("H", 2),
-    "pool": ("H", 2),
-    "stacks": ("Q", 8),
-}
-"""For each column the format and the bytes of an entry."""
+from bohrbug.runtime.posix.points import keys_of
 
 MOST_RESOURCES = 1 << 16
 MOST_PROCESSES = 256
+MOST_POINTS = 1 << 16
 MOST_MODULES = 2048
 MOST_STACKS = 1 << 22
+
+
+_TASK_SIZE = ctypes.sizeof(layout.TaskRecord)
+_RESOURCE_SIZE = ctypes.sizeof(layout.ResourceRecord)
+_PROCESS_SIZE = ctypes.sizeof(layout.ProcessRecord)
+_MODULE_SIZE = ctypes.sizeof(layout.ModuleRecord)
+_NAME_SIZE = ctypes.sizeof(layout.NameRecord)
+_STEP_SIZE = ctypes.sizeof(layout.StepRecord)
 
 
 class PlanTooLongError(ValueError):
@@ -65,20 +70,21 @@ class Segment:
     def __init__(self, steps: int) -> None:
         self.steps = steps
         counts = {
-            "tasks": layout.MOST_TASKS * ctypes.sizeof(layout.TaskRecord),
-            "resources": MOST_RESOURCES * ctypes.sizeof(layout.ResourceRecord),
-            "processes": MOST_PROCESSES * ctypes.sizeof(layout.ProcessRecord),
-            "modules": MOST_MODULES * ctypes.sizeof(layout.ModuleRecord),
-            "names": layout.MOST_TASKS * ctypes.sizeof(layout.NameRecord),
+            "tasks": layout.MOST_TASKS * _TASK_SIZE,
+            "resources": MOST_RESOURCES * _RESOURCE_SIZE,
+            "processes": MOST_PROCESSES * _PROCESS_SIZE,
+            "modules": MOST_MODULES * _MODULE_SIZE,
+            "names": layout.MOST_TASKS * _NAME_SIZE,
             "prefix": steps * 4,
             "segments": steps * ctypes.sizeof(layout.SegmentRecord),
+            "points": MOST_POINTS * ctypes.sizeof(layout.PointRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
             "accesses": ctypes.sizeof(AccessesRecord),
         }
         self._most_pool = 64 * steps
-        entries = {"pool": self._most_pool, "stacks": MOST_STACKS}
-        for name, (_, size) in _COLUMNS.items():
-            counts[name] = entries.get(name, steps) * size
+        counts["steps"] = steps * _STEP_SIZE
+        counts["pool"] = self._most_pool * 2
+        counts["stacks"] = MOST_STACKS * 8
         self._offsets: dict[str, int] = {}
         total = _aligned(ctypes.sizeof(layout.Header))
         for name in layout.TABLES:
@@ -92,6 +98,8 @@ class Segment:
         self._memory = mmap.mmap(self._file, total)
         self.header = layout.Header.from_buffer(self._memory)
         self.accesses = AccessesRecord.from_buffer(self._memory, self._offsets["accesses"])
+        self._address = ctypes.addressof(self.header)
+        self._empty = self._empty_header()
 
     # -- life ------------------------------------------------------------------------
 
@@ -116,12 +124,15 @@ class Segment:
 
     # -- writing ---------------------------------------------------------------------
 
-    def prepare(self, plan: Plan, max_steps: int, **settings: Any) -> tuple[TaskId, ...]:
+    def prepare(
+        self, plan: Plan, max_steps: int, cpus: Iterable[int] = (), **settings: Any
+    ) -> tuple[TaskId, ...]:
         """Write a plan into an empty segment.
 
         Parameters:
             plan: the plan.
             max_steps: steps after which the execution is ended.
+            cpus: the processors that the program is to believe in.
             settings: further fields of the header.
 
         Returns:
@@ -136,17 +147,27 @@ class Segment:
                 f"the plan has {len(plan.prefix):,} steps, and at most {self.steps:,} are allowed: "
                 "raise --max-steps"
             )
-        # A hole is all zeros, and costs nothing to make.
-        os.ftruncate(self._file, 0)
-        os.ftruncate(self._file, self._total)
+        self._clear()
         header = self.header
+        header.max_steps = min(max_steps, self.steps)
+        for cpu in cpus:
+            if cpu < 64 * layout.CPU_WORDS:
+                header.cpus[cpu // 64] |= 1 << cpu % 64
+        for name, value in settings.items():
+            setattr(header, name, value)
+        return self._write_plan(plan)
+
+    def _empty_header(self) -> bytes:
+        """What the header is before each execution."""
+        header = layout.Header()
         header.magic = layout.MAGIC
         header.version = layout.VERSION
         header.header_size = ctypes.sizeof(layout.Header)
-        header.task_size = ctypes.sizeof(layout.TaskRecord)
-        header.resource_size = ctypes.sizeof(layout.ResourceRecord)
-        header.process_size = ctypes.sizeof(layout.ProcessRecord)
-        header.module_size = ctypes.sizeof(layout.ModuleRecord)
+        header.task_size = _TASK_SIZE
+        header.resource_size = _RESOURCE_SIZE
+        header.process_size = _PROCESS_SIZE
+        header.module_size = _MODULE_SIZE
+        header.step_size = _STEP_SIZE
         header.total = self._total
         for name, offset in self._offsets.items():
             setattr(header.at, name, offset)
@@ -157,28 +178,66 @@ class Segment:
         header.most_pool = self._most_pool
         header.most_stacks = MOST_STACKS
         header.path = self.path.encode()
-        header.max_steps = min(max_steps, self.steps)
-        for name, value in settings.items():
-            setattr(header, name, value)
-        return self._write_plan(plan)
+        return bytes(header)
+
+    def _clear(self) -> None:
+        """Forget the last execution.
+
+        Only what is read before it is written has to be zero; memory that is in use already
+        costs less than new one.
+        """
+        header = self.header
+        # Whatever a program may have written there by mistake.
+        tasks = min(header.tasks, layout.MOST_TASKS)
+        for name, count, size in (
+            ("tasks", tasks, _TASK_SIZE),
+            ("resources", min(header.resources, MOST_RESOURCES), _RESOURCE_SIZE),
+            ("processes", min(header.processes, MOST_PROCESSES), _PROCESS_SIZE),
+            ("modules", min(header.modules, MOST_MODULES), _MODULE_SIZE),
+            ("names", min(header.names, layout.MOST_TASKS), _NAME_SIZE),
+            ("below", tasks, layout.MOST_TASKS // 8),
+        ):
+            if count:
+                ctypes.memset(self._address + self._offsets[name], 0, count * size)
+        self._clear_accesses(tasks)
+        ctypes.memmove(self._address, self._empty, len(self._empty))
+
+    def _clear_accesses(self, tasks: int) -> None:
+        """The part of the segment that is about accesses; the clocks themselves are made zero."""
+        record = self.accesses
+        if record.takes_part:
+            resources = min(self.header.resources, accesses_layout.MOST_RESOURCE_CLOCKS)
+            for column, count in (
+                (record.order, tasks),
+                (record.task_clock, tasks),
+                (record.resource_clock, resources),
+                (record.witness, min(record.witnesses, accesses_layout.MOST_WITNESSES)),
+            ):
+                if count:
+                    size = ctypes.sizeof(column) // len(column)
+                    ctypes.memset(ctypes.addressof(column), 0, count * size)
+        ctypes.memset(ctypes.addressof(record), 0, AccessesRecord.order.offset)
 
     def _write_plan(self, plan: Plan) -> tuple[TaskId, ...]:
         header = self.header
         policy = plan.policy
         wanted = [task for task in dict.fromkeys(plan.prefix) if isinstance(task, str)]
-        if isinstance(policy, Segments):
-            wanted += [task for task, _ in policy.segments]
-        names = path_names(wanted)
+        names = path_names([*wanted, *_tasks_of(policy)])
+        if len(names) > layout.MOST_TASKS:
+            raise PlanTooLongError(f"the plan names {len(names):,} tasks")
         records = (layout.NameRecord * len(names)).from_buffer(self._memory, self._offsets["names"])
         for task, index in names.items():
             parent, _, number = task.rpartition(".")
             records[index].parent = names[parent] if parent else layout.NONE
             records[index].number = int(number)
         header.names = len(names)
-        prefix = self._view("prefix", "I", len(plan.prefix))
-        for step, choice in enumerate(plan.prefix):
-            prefix[step] = names[choice] if isinstance(choice, str) else layout.NONE
+        if plan.prefix:
+            numbers = [
+                names[choice] if isinstance(choice, str) else layout.NONE for choice in plan.prefix
+            ]
+            self._write("prefix", array("I", numbers))
         header.prefix_length = len(plan.prefix)
+        header.first = layout.NONE
         match policy:
             case NonPreemptive():
                 header.policy = layout.NON_PREEMPTIVE
@@ -197,23 +256,73 @@ class Segment:
                     stretches[index].name = names[task]
                     stretches[index].steps = steps
                 header.segments_length = len(segments)
+            case Sleeping(asleep, first):
+                header.policy = layout.SLEEPING
+                for sleeper in asleep:
+                    depth = layout.DOZING if sleeper.wakes_at_once else layout.ASLEEP
+                    records[names[sleeper.task]].asleep = depth
+                if first is not None:
+                    header.first = names[first]
+            case PartialOrder(seed, points):
+                header.policy = layout.PARTIAL_ORDER
+                header.seed = seed
+                self._write_points(points, None)
+            case WeightedRandom(seed, weights, selected, points):
+                header.policy = layout.WEIGHTED
+                header.seed = seed
+                for task, events in weights:
+                    records[names[task]].events = events
+                self._write_points(points, selected)
             case _:
                 raise UnsupportedPolicyError(
                     f"the shim can't execute the policy {type(policy).__name__}"
                 )
         return tuple(names)
 
+    def _write_points(
+        self, points: frozenset[Point] | None, selected: frozenset[Point] | None
+    ) -> None:
+        header = self.header
+        header.decides_everywhere = points is None
+        header.selects_everywhere = selected is None
+        deciding, chosen = keys_of(points or ()), keys_of(selected or ())
+        keys = sorted(deciding | chosen)
+        if len(keys) > MOST_POINTS:
+            raise PlanTooLongError(f"the plan names {len(keys):,} resources")
+        records = (layout.PointRecord * len(keys)).from_buffer(
+            self._memory, self._offsets["points"]
+        )
+        for index, key in enumerate(keys):
+            records[index].key = key
+            records[index].decides = key in deciding
+            records[index].selected = key in chosen
+        header.points_length = len(keys)
+
     # -- reading ---------------------------------------------------------------------
 
-    def _view(self, name: str, format: str, count: int) -> Any:
-        size = {"H": 2, "B": 1, "I": 4, "Q": 8}[format]
+    def _write(self, name: str, numbers: array[int]) -> None:
         start = self._offsets[name]
-        view: Any = memoryview(self._memory)[start : start + count * size]
-        return view.cast(format)
+        self._memory[start : start + len(numbers) * numbers.itemsize] = numbers.tobytes()
 
-    def column(self, name: str, count: int) -> Any:
-        """The first entries of a column, as numbers."""
-        return self._view(name, _COLUMNS[name][0], count).tolist()
+    def _read(self, name: str, size: int) -> bytes:
+        start = self._offsets[name]
+        return self._memory[start : start + size]
+
+    def read_steps(self) -> bytes:
+        """The records of all steps, as they are in memory; see :data:`layout.STEP`."""
+        return self._read("steps", self.header.steps * _STEP_SIZE)
+
+    def read_pool(self) -> Sequence[int]:
+        """Indices of tasks; options of steps are stretches of it."""
+        return memoryview(self._read("pool", 2 * self.header.pool_used)).cast("H")
+
+    def read_stacks(self) -> Sequence[int]:
+        """Stacks, each with its depth before it."""
+        return memoryview(self._read("stacks", 8 * self.header.stacks_used)).cast("Q")
+
+    def read_modules(self) -> bytes:
+        """The records of all modules, as they are in memory."""
+        return self._read("modules", self.header.modules * _MODULE_SIZE)
 
     def _records(self, name: str, record: Any, count: int) -> Any:
         return (record * count).from_buffer_copy(self._memory, self._offsets[name])
@@ -237,6 +346,19 @@ class Segment:
     def modules(self) -> Any:
         """Copies of the records of all modules."""
         return self._records("modules", layout.ModuleRecord, self.header.modules)
+
+
+def _tasks_of(policy: Policy) -> list[TaskId]:
+    """The tasks that a policy names."""
+    match policy:
+        case Segments(segments):
+            return [task for task, _ in segments]
+        case Sleeping(asleep, first):
+            return [sleeper.task for sleeper in asleep] + ([] if first is None else [first])
+        case WeightedRandom(_, weights, _, _):
+            return [task for task, _ in weights]
+        case _:
+            return []
 
 
 def _aligned(offset: int) -> int:

@@ -139,6 +139,8 @@ class Symbols:
 
     def __init__(self) -> None:
         self._modules: dict[str, Module] = {}
+        self.mappings: dict[bytes, dict[int, Mapping]] = {}
+        """Where modules lie, by what a segment says of them: mostly it is the same each time."""
 
     def module(self, path: str) -> Module:
         """The module with a path."""

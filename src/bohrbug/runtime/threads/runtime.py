@@ -232,6 +232,9 @@ class ThreadsRuntime:
         invariant: see :class:`Execution`.
     """
 
+    unseen = ""
+    """What the happens-before graph never has: nothing; options tell the rest."""
+
     def __init__(
         self,
         function: Callable[[], object],

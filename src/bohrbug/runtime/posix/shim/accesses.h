@@ -34,7 +34,7 @@ enum watch {
 };
 
 /* A place that is a scheduling point. */
-struct point {
+struct access_point {
     uint64_t offset;
     uint32_t module, spare;
 };
@@ -94,7 +94,7 @@ struct accesses {
     uint32_t task_clock[MOST_TASKS];
     uint32_t resource_clock[MOST_RESOURCE_CLOCKS];
     struct point_module module[MOST_POINT_MODULES];
-    struct point point[MOST_POINTS];
+    struct access_point point[MOST_POINTS];
     struct witness witness[MOST_WITNESSES];
     struct seen_race race[MOST_RACES];
     struct place_in_process shared_place[MOST_SHARED_PLACES];

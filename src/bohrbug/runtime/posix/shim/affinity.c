@@ -12,9 +12,11 @@
 static cpu_set_t believed;
 static bool pinned;
 
+_Static_assert(sizeof(cpu_set_t) == CPU_WORDS * sizeof(uint64_t), "a set of processors");
+
 void affinity_begin(void) {
     if (!segment->one_cpu) return;
-    if (REAL(sched_getaffinity)(0, sizeof believed, &believed) < 0) return;
+    memcpy(&believed, segment->cpus, sizeof segment->cpus);
     int here = REAL(sched_getcpu)();
     cpu_set_t one;
     CPU_ZERO(&one);

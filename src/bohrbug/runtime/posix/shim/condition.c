@@ -58,11 +58,9 @@ int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t s
     struct resource *resource = resource_of(condition, site);
     uint32_t number = resource_index(resource);
     struct task *task = current;
+    task->also = mutex_resource(mutex, site);
     perform(WAIT, number, site);
-    uint32_t step = segment->steps - 1;
     uint32_t count = mutex_give_up(mutex, site);
-    TABLE(uint32_t, step_effect)[step] =
-        resource_index(resource_at(mutex, MUTEX, false, site, NULL));
     task->eligible = 0;
     struct waiting waiting = {SIGNALLED, 0, deadline, true, false};
     enum woken woken = perform_when(WAKE, number, site, waiting);

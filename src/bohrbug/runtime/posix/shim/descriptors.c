@@ -75,6 +75,10 @@ static uint32_t resource_of(int fd, uint64_t site) {
     return resource_index(resource_named(space, 0, DESCRIPTOR, site));
 }
 
+bool descriptor_is_any(const struct resource *resource) {
+    return (resource->space & ~((uint64_t)1 << 63)) == OTHERS;
+}
+
 /* Whether what makes a descriptor ready may come from outside the execution. */
 static bool is_outside(int fd) {
     int domain = 0;

@@ -21,6 +21,8 @@ void descriptor_operation(enum kind kind, int fd, short events, uint64_t site);
 /* The same for several at once; with a deadline, TIMED_OUT is a result. */
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,
                             uint64_t site);
+/* Whether a resource stands for descriptors of which nobody can tell which. */
+bool descriptor_is_any(const struct resource *resource);
 /* A descriptor is about to be closed or replaced, which others may see. */
 void descriptor_change(int fd, uint64_t site);
 

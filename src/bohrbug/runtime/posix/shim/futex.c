@@ -1,4 +1,6 @@
 /* System calls by number: how the runtimes of C++ and Rust wait and wake. */
+#include "futex.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdarg.h>
@@ -23,11 +25,9 @@ static long fail(int error) {
 static long wait_for(uint32_t *word, int operation, uint32_t value, uint64_t deadline,
                      uint64_t site) {
     uint32_t number = resource_index(resource_of(word, operation, site));
-    perform(WAIT, number, site);
     /* It looks at the value, which atomic operations change. */
-    if (hooks)
-        TABLE(uint32_t, step_effect)[segment->steps - 1] =
-            resource_index(resource_at(word, ATOMIC, false, site, NULL));
+    if (hooks) current->also = resource_index(resource_at(word, ATOMIC, false, site, NULL));
+    perform(WAIT, number, site);
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) return fail(EAGAIN);
     current->woken = 0;
     struct waiting waiting = {WOKEN, 0, deadline, false, false};
@@ -46,8 +46,10 @@ static struct task *longest_waiting(uint32_t number) {
     return best;
 }
 
-static long wake(uint32_t *word, int operation, uint32_t most, uint64_t site) {
+/* `also`: another resource that the operation changes, or NONE. */
+static long wake(uint32_t *word, int operation, uint32_t most, uint32_t also, uint64_t site) {
     uint32_t number = resource_index(resource_of(word, operation, site));
+    current->also = also;
     perform(NOTIFY, number, site);
     long count = 0;
     struct task *task;
@@ -63,7 +65,7 @@ static long requeue(uint32_t *word, int operation, uint32_t most, uint32_t most_
                     uint32_t *other, uint64_t site) {
     uint32_t from = resource_index(resource_of(word, operation, site));
     uint32_t to = resource_index(resource_of(other, operation, site));
-    long count = wake(word, operation, most, site), moved = 0;
+    long count = wake(word, operation, most, to, site), moved = 0;
     struct task *task;
     while ((uint64_t)moved < most_moved && (task = longest_waiting(from))) {
         task->resource = to;
@@ -72,7 +74,7 @@ static long requeue(uint32_t *word, int operation, uint32_t most, uint32_t most_
     return count + moved;
 }
 
-static long futex(const long *a, uint64_t site) {
+long futex_perform(const long *a, uint64_t site) {
     uint32_t *word = (uint32_t *)a[0], *other = (uint32_t *)a[4];
     int operation = (int)a[1];
     uint32_t value = (uint32_t)a[2];
@@ -87,7 +89,7 @@ static long futex(const long *a, uint64_t site) {
     }
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
-        return wake(word, operation, value, site);
+        return wake(word, operation, value, NONE, site);
     case FUTEX_CMP_REQUEUE:
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != (uint32_t)a[5]) return fail(EAGAIN);
         return requeue(word, operation, value, (uint32_t)a[3], other, site);
@@ -108,7 +110,7 @@ EXPORT long syscall(long number, ...) {
         GUARD;
         switch (number) {
         case SYS_futex:
-            return futex(a, SITE);
+            return futex_perform(a, SITE);
         case SYS_sched_yield:
             perform(YIELD, current_resource(), SITE);
             return 0;

@@ -130,6 +130,10 @@ int mutex_unlock(pthread_mutex_t *mutex, uint64_t site) {
     return 0;
 }
 
+uint32_t mutex_resource(pthread_mutex_t *mutex, uint64_t site) {
+    return resource_index(resource_of(mutex, site, "wait with"));
+}
+
 uint32_t mutex_give_up(pthread_mutex_t *mutex, uint64_t site) {
     struct resource *resource = resource_of(mutex, site, "wait with");
     check_owner(mutex, resource, site, "wait for a condition variable with");
@@ -166,19 +170,30 @@ int mutex_destroy(pthread_mutex_t *mutex, uint64_t site) {
     return result;
 }
 
+static bool is_held(const struct resource *resource) {
+    return resource->type == MUTEX && !resource->destroyed &&
+           resource->owner.task == index_of(current);
+}
+
+/* Whether the kernel tells the next one that its owner died. */
+static bool outlives(const struct resource *resource) {
+    const pthread_mutex_t *mutex = (const pthread_mutex_t *)(uintptr_t)resource->address;
+    return resource->space >> 63 || mutex->__data.__kind & ROBUST;
+}
+
+uint32_t mutex_left_behind(void) {
+    for (uint32_t i = 0; i < segment->resources; i++)
+        if (is_held(&RESOURCES[i]) && outlives(&RESOURCES[i])) return i;
+    return NONE;
+}
+
 void mutexes_of_ended(void) {
     for (uint32_t i = 0; i < segment->resources; i++) {
         struct resource *resource = &RESOURCES[i];
-        if (resource->type != MUTEX || resource->destroyed ||
-            resource->owner.task != index_of(current))
-            continue;
-        const pthread_mutex_t *mutex = (const pthread_mutex_t *)(uintptr_t)resource->address;
-        if (resource->space >> 63 || mutex->__data.__kind & ROBUST) {
-            /* The kernel tells the next one that the owner died. */
-            resource_release(resource);
-            continue;
-        }
-        misuse(i, resource->owner.site, "a thread ended with a mutex that it had locked");
+        if (!is_held(resource)) continue;
+        if (!outlives(resource))
+            misuse(i, resource->owner.site, "a thread ended with a mutex that it had locked");
+        resource_release(resource);
     }
 }
 

@@ -17,7 +17,12 @@ int mutex_destroy(pthread_mutex_t *mutex, uint64_t site);
 uint32_t mutex_give_up(pthread_mutex_t *mutex, uint64_t site);
 int mutex_take_again(pthread_mutex_t *mutex, uint64_t site, uint32_t count);
 
+/* Number of the resource of a mutex that the current task is about to give up. */
+uint32_t mutex_resource(pthread_mutex_t *mutex, uint64_t site);
+
 /* The current task ends: it should hold none. */
 void mutexes_of_ended(void);
+/* Number of a mutex that the end of the current task gives to others, or NONE. */
+uint32_t mutex_left_behind(void);
 
 #endif

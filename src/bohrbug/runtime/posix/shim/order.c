@@ -36,6 +36,8 @@ static bool widen(uint32_t *clock, uint32_t wanted) {
     all->clock_words += larger + 1;
     all->words[fresh] = larger;
     if (length) memcpy(words_of(fresh), words_of(*clock), length * sizeof(uint32_t));
+    /* Another execution may have been here before. */
+    memset(words_of(fresh) + length, 0, (larger - length) * sizeof(uint32_t));
     *clock = fresh;
     return true;
 }

@@ -1,21 +1,13 @@
 #include "policy.h"
 
+#include "draw.h"
+#include "sampling.h"
+#include "sleepers.h"
+
 #define MOST_CHANGES 64
 
 /* The steps with a change of priority (PCT); found again in every process from the seed. */
 static uint64_t changes[MOST_CHANGES];
-
-/* splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += 0x9E3779B97F4A7C15ULL;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
-    return z ^ z >> 31;
-}
-
-static uint32_t random_below(uint32_t limit) {
-    return (uint32_t)((next_random(&segment->random) >> 32) * limit >> 32);
-}
 
 bool option_is_enabled(const struct options *options, uint32_t task) {
     for (uint32_t i = 0; i < options->enabled_count; i++)
@@ -30,12 +22,12 @@ uint32_t earliest(const struct options *options) {
     return best;
 }
 
-static uint32_t option(const struct options *options, uint32_t i) {
+uint32_t option(const struct options *options, uint32_t i) {
     return i < options->enabled_count ? options->enabled[i]
                                       : options->timed[i - options->enabled_count];
 }
 
-static uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded) {
+uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded) {
     if (!options->enabled_count) return earliest(options);
     if (!yielded && option_is_enabled(options, running)) return running;
     for (uint32_t i = 0; i < options->enabled_count; i++)
@@ -49,7 +41,7 @@ static int64_t priority_of(uint32_t index) {
     struct task *task = &TASKS[index];
     if (!task->has_priority) {
         task->has_priority = 1;
-        task->priority = (int64_t)(next_random(&segment->random) >> 2);
+        task->priority = (int64_t)(draw_bits(&segment->random) >> 2);
     }
     return task->priority;
 }
@@ -104,9 +96,10 @@ static uint32_t by_segments(const struct options *options, uint32_t running, boo
 void policy_begin(void) {
     uint64_t state = segment->seed;
     for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++)
-        changes[i] = next_random(&state) % (segment->length ? segment->length : 1);
+        changes[i] = draw_bits(&state) % (segment->length ? segment->length : 1);
     if (segment->started) return;
     segment->random = state;
+    segment->intended = NONE;
     segment->lowest_priority = -(int64_t)segment->depth;
     if (segment->segments_length)
         segment->segment_left = TABLE(struct segment_of_plan, segments)[0].steps;
@@ -114,13 +107,21 @@ void policy_begin(void) {
 
 uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
                        uint32_t step) {
+    bool only_one = options->enabled_count + options->timed_count == 1;
     switch ((enum policy)segment->policy) {
     case UNIFORM_RANDOM:
-        return option(options, random_below(options->enabled_count + options->timed_count));
+        if (only_one) return option(options, 0);
+        return option(options, draw_below(options->enabled_count + options->timed_count));
     case PRIORITIES:
         return by_priority(options, running, yielded, step);
     case SEGMENTS:
         return by_segments(options, running, yielded);
+    case SLEEPING:
+        return by_sleepers(options, running, yielded, step);
+    case PARTIAL_ORDER:
+        return by_partial_order(options, running, yielded);
+    case WEIGHTED:
+        return by_weight(options, running, yielded);
     case NON_PREEMPTIVE:
         break;
     }

@@ -12,9 +12,13 @@ struct options {
     uint32_t enabled_count, timed_count;
 };
 
+/* The option with a number; the enabled ones come first. */
+uint32_t option(const struct options *options, uint32_t i);
 bool option_is_enabled(const struct options *options, uint32_t task);
 /* The task whose timeout fires first; among equals the oldest. */
 uint32_t earliest(const struct options *options);
+/* The task that goes on, or the next one round robin. */
+uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded);
 /* The task that runs next; `running` ran until now and may not be among the options. */
 uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
                        uint32_t step);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,6 +106,10 @@ bool process_begin(void) {
     }
     own()->joined = 1;
     return true;
+}
+
+void end_with_starter(void) {
+    if (getppid() == segment->starter) prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 /* -- children --------------------------------------------------------------------------- */
@@ -252,5 +257,8 @@ void processes_wait(struct task *task) {
     }
     struct timespec patience = {0, 100 * MILLISECOND};
     long result = syscall(SYS_futex, &task->turn, FUTEX_WAIT, PARKED, &patience, NULL, 0);
-    if (result < 0 && errno == ETIMEDOUT) take_over(task);
+    if (result >= 0 || errno != ETIMEDOUT) return;
+    /* With the first process everything ends; and whoever would see to that may be gone, too. */
+    if (process_is_gone(PROCESSES[0].pid)) syscall(SYS_exit_group, 0);
+    take_over(task);
 }

@@ -10,6 +10,8 @@
 /* This process takes part: as the first one, as one that another has started, or after an exec.
  * False if it does not. */
 bool process_begin(void);
+/* Whoever started the execution may be killed, and nobody would be left to end it. */
+void end_with_starter(void);
 /* Whether a child of a process has ended: the one with a pid, or any if that is -1. */
 bool child_ended(uint32_t process, int32_t pid);
 /* Whether there is a process that does not take part and could still change something. */

@@ -184,6 +184,7 @@ uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t chil
         *copy = *old;
         copy->space = copy->process = child_process;
         copy->creator = child_task;
+        copy->marks = 0;
         if (copy->owner.task == parent_task) copy->owner.task = child_task;
         else if (copy->owner.task != NONE) copy->owner.task = OUTSIDE;
     }

@@ -11,6 +11,7 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "fairness.h"
+#include "operation.h"
 #include "order.h"
 #include "policy.h"
 #include "process.h"
@@ -21,15 +22,6 @@
 #define TIME_SLICE 2000
 /* Fruitless looks in a row, with no change in between, after which a task is taken to yield. */
 #define FRUITLESS 50
-
-/* Whether the operation says that its task can make no progress. */
-static bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
-
-/* Whether it may let other tasks go on. */
-static bool is_change(enum kind kind) {
-    return kind == RELEASE || kind == NOTIFY || kind == END || kind == SPAWN || kind == SET ||
-           kind == PUT || kind == GET;
-}
 
 uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
 
@@ -130,16 +122,22 @@ static uint32_t follow_prefix(const struct options *options, uint32_t running, b
     return policy_choose(options, running, yielded, step);
 }
 
+static bool same(const uint16_t *some, const uint16_t *others, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (some[i] != others[i]) return false;
+    return true;
+}
+
+/* Where the options of this step are in the pool; often they are those of the step before. */
 static uint32_t pooled_options(void) {
     uint16_t *pool = TABLE(uint16_t, pool);
-    uint32_t step = segment->steps, count = enabled_count + timed_count;
-    if (step) {
-        uint32_t last = TABLE(uint32_t, step_options)[step - 1];
-        if (TABLE(uint16_t, step_enabled)[step - 1] == enabled_count &&
-            TABLE(uint16_t, step_timed)[step - 1] == timed_count &&
-            !memcmp(pool + last, enabled, enabled_count * sizeof *enabled) &&
-            !memcmp(pool + last + enabled_count, timed, timed_count * sizeof *timed))
-            return last;
+    uint32_t count = enabled_count + timed_count;
+    if (segment->steps) {
+        const struct step *last = &STEPS[segment->steps - 1];
+        const uint16_t *known = pool + last->options;
+        if (last->enabled == enabled_count && last->timed == timed_count &&
+            same(known, enabled, enabled_count) && same(known + enabled_count, timed, timed_count))
+            return last->options;
     }
     if (segment->pool_used + count > segment->most_pool)
         finish(TOO_BIG, NONE, "no room for more options: lower --max-steps");
@@ -151,19 +149,20 @@ static uint32_t pooled_options(void) {
 }
 
 static void record(const struct task *chosen, bool yielded) {
-    uint32_t step = segment->steps;
-    TABLE(uint32_t, step_options)[step] = pooled_options();
-    TABLE(uint16_t, step_enabled)[step] = (uint16_t)enabled_count;
-    TABLE(uint16_t, step_timed)[step] = (uint16_t)timed_count;
-    TABLE(uint16_t, step_task)[step] = (uint16_t)index_of(chosen);
-    TABLE(uint8_t, step_kind)[step] = (uint8_t)chosen->kind;
-    TABLE(uint8_t, step_yielded)[step] = yielded;
-    TABLE(uint32_t, step_resource)[step] = chosen->resource;
-    TABLE(uint64_t, step_site)[step] = chosen->site;
-    TABLE(uint32_t, step_stack)[step] = chosen->stack;
-    TABLE(uint32_t, step_effect)[step] = NONE;
-    TABLE(uint16_t, step_process)[step] = (uint16_t)chosen->process;
-    segment->steps = step + 1;
+    STEPS[segment->steps] = (struct step){
+        .site = chosen->site,
+        .resource = chosen->resource,
+        .stack = chosen->stack,
+        .effect = chosen->also,
+        .options = pooled_options(),
+        .enabled = (uint16_t)enabled_count,
+        .timed = (uint16_t)timed_count,
+        .task = (uint16_t)index_of(chosen),
+        .process = (uint16_t)chosen->process,
+        .kind = (uint8_t)chosen->kind,
+        .flags = step_flags(chosen, yielded),
+    };
+    segment->steps++;
 }
 
 /* Who runs next; NULL if nobody is left. */
@@ -267,7 +266,8 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
     task->blocked_since = segment->steps ? segment->steps - 1 : 0;
 }
 
-enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct waiting waiting) {
+enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
+                           const struct waiting *waiting) {
     struct task *task = current;
     bool yielded = is_yield(kind);
     if (hooks && *hooks->settling) hooks->settle();
@@ -279,7 +279,7 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
         task->looks = 0;
         yielded = true;
     }
-    declare(kind, resource, site, &waiting);
+    declare(kind, resource, site, waiting);
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
         give_turn(next);
@@ -292,12 +292,14 @@ enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct
     task->deadline = NO_DEADLINE;
     task->cancellable = 0;
     task->timed_out = 0;
+    task->also = NONE;
     if (order_is_kept()) order_performed(kind, resource, fired);
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
 void perform(enum kind kind, uint32_t resource, uint64_t site) {
-    perform_when(kind, resource, site, (struct waiting){ALWAYS, 0, NO_DEADLINE, false, false});
+    static const struct waiting not = {ALWAYS, 0, NO_DEADLINE, false, false};
+    perform_waiting(kind, resource, site, &not);
 }
 
 void after_release(uint32_t resource, uint64_t site) {

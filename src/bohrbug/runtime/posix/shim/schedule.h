@@ -28,7 +28,14 @@ uint32_t current_resource(void);
 /* The current task is about to do an operation that does not block. */
 void perform(enum kind kind, uint32_t resource, uint64_t site);
 /* ... one that may have to wait; returns when the task may do it, or what else ended the wait. */
-enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site, struct waiting waiting);
+enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
+                           const struct waiting *waiting);
+
+static inline enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site,
+                                      struct waiting waiting) {
+    return perform_waiting(kind, resource, site, &waiting);
+}
+
 /* ... and has done one that lets others go on: a plain store may follow that nobody sees. */
 void after_release(uint32_t resource, uint64_t site);
 /* A look that changed nothing; after many in a row the task is taken to wait, and yields. */

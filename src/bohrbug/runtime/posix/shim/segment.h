@@ -21,6 +21,7 @@
 
 #define MOST_TASKS 1024
 #define MOST_READERS 8
+#define CPU_WORDS 16
 #define NAME_LENGTH 16
 #define MESSAGE_LENGTH 512
 /* Steps for which every operation gets its stack, and those before the end of the plan. */
@@ -62,7 +63,22 @@ enum condition {
     SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
 };
 
-enum policy { NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS };
+enum policy { NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS, SLEEPING, PARTIAL_ORDER, WEIGHTED };
+
+/* How deep a task sleeps (SLEEPING), in the plan and during an execution. */
+enum sleep { AWAKE, ASLEEP, DOZING /* any step wakes it */ };
+
+/* What is noted of a step beside its operation, as bits. */
+enum step_flag {
+    YIELDED = 1,       /* the task that ran before gave control away */
+    GATED = 2,         /* it is known whether acquiring would have blocked just before */
+    OPEN = 4,          /* ... and it would not */
+    WAITS = 8,         /* the operation is one that waits until it is possible */
+    COULD_FIRE = 16,   /* its timeout could have fired at any time before */
+    READS_KERNEL = 32, /* it depends on what the kernel keeps: readiness, processes, signals */
+    WRITES_KERNEL = 64, /* ... and may change that */
+    ON_DESCRIPTOR = 128 /* it is on a descriptor, which a poll elsewhere may wait for */
+};
 
 enum ending {
     UNFINISHED,   /* the processes ended by themselves, or were ended from outside */
@@ -107,6 +123,11 @@ struct task {
     int64_t priority;
     uint32_t has_priority;
     uint32_t begun;
+    uint32_t also;             /* a second resource that the operation changes, or NONE */
+    uint32_t asleep;           /* enum sleep */
+    uint32_t marks;            /* see marks_of in points.c */
+    uint32_t counted;          /* its events are no longer promised to its parent (WEIGHTED) */
+    int64_t events, promised;  /* those left to it, and those of tasks that it may still create */
     char name[NAME_LENGTH];
 };
 
@@ -125,6 +146,7 @@ struct resource {
     uint32_t readers, flags, clock;
     int32_t value;
     uint32_t tokens, generation, destroyed;
+    uint32_t marks;            /* see marks_of in points.c */
     struct holder reader[MOST_READERS];
 };
 
@@ -141,21 +163,39 @@ struct process {
 struct module {
     uint64_t base, start, end;
     uint32_t process;
-    uint32_t spare;
+    uint32_t is_shim;
     char path[240];
 };
 
-/* Columns with one entry per step, and their offsets from the start of the segment. */
+/* Offsets from the start of the segment. */
 struct tables {
-    uint64_t tasks, resources, processes, modules, names, prefix, segments, below;
-    uint64_t step_task, step_kind, step_yielded, step_resource, step_site, step_stack;
-    uint64_t step_options, step_enabled, step_timed, step_effect, step_process;
-    uint64_t pool, stacks, accesses;
+    uint64_t tasks, resources, processes, modules, names, prefix, segments, points, below;
+    uint64_t steps, pool, stacks, accesses;
+};
+
+/* One step: what its task did, and what could have been done instead. */
+struct step {
+    uint64_t site;
+    uint32_t resource, stack;
+    uint32_t effect;           /* another resource that it changed, or NONE */
+    uint32_t options;          /* where the options are in the pool: first the enabled tasks */
+    uint16_t enabled, timed;   /* how many they are */
+    uint16_t task, process;
+    uint8_t kind, flags;       /* enum step_flag */
 };
 
 struct name_in_plan {
     uint32_t parent;           /* index of a name, or NONE for the root */
     uint32_t number;
+    uint32_t asleep;           /* enum sleep, when the prefix ends */
+    uint32_t task;             /* what stands for it: index of a task + 1, or 0 */
+    int64_t events;            /* expected of it (WEIGHTED) */
+};
+
+/* Where operations are decisions; sorted by `key`, see key_of in points.c. */
+struct point {
+    uint64_t key;
+    uint32_t decides, selected;
 };
 
 struct segment_of_plan {
@@ -165,7 +205,7 @@ struct segment_of_plan {
 struct header {
     uint64_t magic;
     uint32_t version;
-    uint32_t task_size, resource_size, process_size, module_size, header_size;
+    uint32_t task_size, resource_size, process_size, module_size, step_size, header_size;
     struct tables at;
     uint64_t total;
     uint32_t most_resources, most_processes, most_modules, most_steps, most_pool, most_stacks;
@@ -173,8 +213,13 @@ struct header {
     uint32_t policy, depth;
     uint64_t seed, length;
     uint32_t names, prefix_length, segments_length;
+    uint32_t points_length, decides_everywhere, selects_everywhere;
+    uint32_t first;            /* name of the task that runs first behind the prefix, or NONE */
     /* The settings. */
     uint32_t max_steps, late_timeouts, after_release, with_stacks, one_cpu;
+    uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
+    int32_t starter;           /* process id of whoever starts the executions */
+    uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
     uint64_t epoch;            /* nanoseconds of the real-time clock at the beginning */
     char shim[256];            /* the path to preload into new programs */
     char path[128];            /* of the segment itself */
@@ -201,6 +246,8 @@ struct header {
     uint64_t random;
     uint32_t slice_began, fairness_active;
     uint32_t segment, segment_left;
+    uint32_t behind_prefix;    /* the policy has chosen */
+    uint32_t intended;         /* who does the next selected event (WEIGHTED), or NONE */
     int64_t lowest_priority;
     uint32_t fd_changes;       /* operations on descriptors */
     uint32_t probe;            /* a futex: answers to the question whether a task is ready */
@@ -209,13 +256,15 @@ struct header {
     uint32_t signals_matter;
 };
 
-extern struct header *segment;
+/* Of this library only, or every look at it would be by way of a table. */
+extern struct header *segment __attribute__((visibility("hidden")));
 
 #define TABLE(type, field) ((type *)((char *)segment + segment->at.field))
 #define TASKS TABLE(struct task, tasks)
 #define RESOURCES TABLE(struct resource, resources)
 #define PROCESSES TABLE(struct process, processes)
 #define MODULES TABLE(struct module, modules)
+#define STEPS TABLE(struct step, steps)
 
 /* Maps the segment that the environment names; false if there is none. */
 int segment_open(void);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@ bool server_is_wanted(void) { return getenv(WANTED) != NULL; }
 
 static void become_an_execution(const char *input) {
     REAL(close)(SERVER_FD);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* Of its own: some servers end by kill(0, SIGTERM). */
     setsid();
     int fd = input ? (int)syscall(SYS_openat, AT_FDCWD, input, O_RDONLY) : -1;

@@ -19,6 +19,7 @@
 #include "start.h"
 #include "task.h"
 #include "thread.h"
+#include "trap.h"
 
 struct header *segment;
 
@@ -28,7 +29,8 @@ static int is_of_this_version(const struct header *header) {
            header->task_size == sizeof(struct task) &&
            header->resource_size == sizeof(struct resource) &&
            header->process_size == sizeof(struct process) &&
-           header->module_size == sizeof(struct module);
+           header->module_size == sizeof(struct module) &&
+           header->step_size == sizeof(struct step);
 }
 
 int segment_open(void) {
@@ -69,12 +71,14 @@ void begin(void) {
 __attribute__((constructor(101))) static void start(void) {
     load_real_functions();
     if (!segment_open()) return;
+    end_with_starter();
     bool serves = server_is_wanted();
     if (segment->with_stacks || serves) stack_prepare();
     threads_begin();
     affinity_begin();
     signals_begin();
     crash_handlers_install();
+    traps_install();
     if (!serves) begin();
 }
 

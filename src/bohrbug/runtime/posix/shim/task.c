@@ -30,6 +30,9 @@ struct task *task_prepare(struct task *parent, uint32_t process) {
     task->process = process;
     task->deadline = NO_DEADLINE;
     task->kind = BEGIN;
+    task->also = NONE;
+    if (task->name_in_plan != NONE)
+        TABLE(struct name_in_plan, names)[task->name_in_plan].task = index_of(task) + 1;
     task->resource = TASK_BIT | index_of(task);
     return task;
 }

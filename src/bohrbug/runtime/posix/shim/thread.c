@@ -23,6 +23,7 @@ static void at_end(void *round) {
         return;
     }
     GUARD;
+    current->also = mutex_left_behind();
     perform(END, current_resource(), 0);
     mutexes_of_ended();
     schedule_end();

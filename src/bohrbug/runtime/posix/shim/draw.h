@@ -1,0 +1,20 @@
+/* Random numbers for policies: splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
+#ifndef BOHRBUG_DRAW_H
+#define BOHRBUG_DRAW_H
+
+#include "segment.h"
+
+/* 64 random bits. */
+static inline uint64_t draw_bits(uint64_t *state) {
+    uint64_t z = *state += 0x9E3779B97F4A7C15ULL;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
+    return z ^ z >> 31;
+}
+
+/* A number below `limit`, which is above 0, from the execution's own sequence. */
+static inline uint32_t draw_below(uint32_t limit) {
+    return (uint32_t)((draw_bits(&segment->random) >> 32) * limit >> 32);
+}
+
+#endif

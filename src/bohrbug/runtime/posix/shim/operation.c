@@ -1,0 +1,91 @@
+#include "operation.h"
+
+#include "descriptors.h"
+
+bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
+
+bool is_change(enum kind kind) {
+    return kind == RELEASE || kind == NOTIFY || kind == END || kind == SPAWN || kind == SET ||
+           kind == PUT || kind == GET;
+}
+
+bool is_write(enum kind kind) {
+    return kind != JOIN && kind != SLEEP && kind != YIELD && kind != INSPECT && kind != CONTINUE &&
+           kind != READ && kind != LOAD;
+}
+
+/* Whether it may end a wait that signals and cancellation end, too. */
+static bool ends_waits(enum kind kind, enum type type) {
+    return kind == NOTIFY || kind == WAIT || kind == SET || (kind == RELEASE && type == SEMAPHORE);
+}
+
+static uint32_t kernel_of_life(const struct task *task) {
+    enum kind kind = (enum kind)task->kind;
+    const struct task *other = &TASKS[task->resource & ~TASK_BIT];
+    if (is_yield(kind)) return READS_KERNEL;
+    if (other->process && (other->main || kind == END)) return WRITES_KERNEL;
+    if (kind == SET || kind == WAIT) return WRITES_KERNEL;
+    return kind == INSPECT || kind == END || kind == JOIN ? READS_KERNEL : 0;
+}
+
+/* Readiness of descriptors, processes and signals are one resource, as nobody can tell apart what a
+ * poll, a wait for any child or an interrupted call depend on. */
+static uint32_t kernel_of(const struct task *task) {
+    if (task->resource & TASK_BIT) return kernel_of_life(task);
+    const struct resource *resource = &RESOURCES[task->resource];
+    enum type type = (enum type)resource->type;
+    if (type == CHILDREN) return WRITES_KERNEL;
+    if (type == DESCRIPTOR)
+        return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
+    bool ends = ends_waits((enum kind)task->kind, type);
+    return ends || task->cancellable ? READS_KERNEL : 0;
+}
+
+struct touched touched_by_task(const struct task *task) {
+    return (struct touched){task->resource, task->also, kernel_of(task),
+                            is_write((enum kind)task->kind)};
+}
+
+struct touched touched_by_step(uint32_t step) {
+    const struct step *done = &STEPS[step];
+    return (struct touched){done->resource, done->effect, done->flags,
+                            is_write((enum kind)done->kind)};
+}
+
+bool conflict(const struct touched *one, const struct touched *other) {
+    if (one->resource == other->resource && (one->is_write || other->is_write)) return true;
+    if (one->also != NONE && (one->also == other->also || one->also == other->resource)) return true;
+    if (other->also != NONE && other->also == one->resource) return true;
+    if (!segment->kernel_matters) return false;
+    /* What ends the same wait must not count as independent: the wait ends with the first of them. */
+    uint32_t writes = WRITES_KERNEL | (segment->polls_matter ? ON_DESCRIPTOR : 0);
+    uint32_t either = READS_KERNEL | writes;
+    return (one->kernel & writes && other->kernel & either) ||
+           (other->kernel & writes && one->kernel & either);
+}
+
+static uint8_t gate_of(const struct task *task) {
+    if (task->resource & TASK_BIT) return 0;
+    const struct resource *resource = &RESOURCES[task->resource];
+    switch ((enum type)resource->type) {
+    case MUTEX:
+    case SPINLOCK:
+    case ONCE:
+        return resource->owner.task == NONE ? GATED | OPEN : GATED;
+    case SEMAPHORE:
+        return resource->value > 0 ? GATED | OPEN : GATED;
+    case CONDITION:
+        /* Whoever begins to wait holds the mutex. */
+        return task->kind == WAIT ? GATED : 0;
+    default:
+        return 0;
+    }
+}
+
+uint8_t step_flags(const struct task *task, bool yielded) {
+    uint32_t flags = gate_of(task) | kernel_of(task);
+    if (yielded) flags |= YIELDED;
+    if (task->condition != ALWAYS) flags |= WAITS;
+    if (task->deadline != NO_DEADLINE && !segment->late_timeouts) flags |= COULD_FIRE;
+    return (uint8_t)flags;
+}

@@ -1,0 +1,12 @@
+/* The executors of the policies that sample by what operations conflict about. */
+#ifndef BOHRBUG_SAMPLING_H
+#define BOHRBUG_SAMPLING_H
+
+#include "policy.h"
+
+/* POS: the pending event with the highest priority runs; what conflicts with it draws anew. */
+uint32_t by_partial_order(const struct options *options, uint32_t running, bool yielded);
+/* SURW: who does the next selected event is drawn in proportion to the events that are left. */
+uint32_t by_weight(const struct options *options, uint32_t running, bool yielded);
+
+#endif
