@@ -391,7 +391,8 @@ class NativeRuntime:
         return self.points.keys()
 
     def take_new_points(self) -> None:
-        """There are none."""
+        """Let accesses that the last execution has shown be scheduling points now, not later."""
+        self.points.take_fresh()
 
     def name_older_objects(self, origin: str) -> None:
         """No object is older than an execution."""
