@@ -20,7 +20,9 @@ def extensions() -> list[Extension]:
         return []
     sources = sorted(path.as_posix() for path in ACCELERATOR.glob("*.c"))
     headers = sorted(path.as_posix() for path in ACCELERATOR.glob("*.h"))
-    arguments = [] if sys.platform == "win32" else ["-std=c11", "-Wall", "-Wextra"]
+    arguments = (
+        [] if sys.platform == "win32" else ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
+    )
     return [
         Extension(
             "bohrbug.accelerator._accelerator",

@@ -1,6 +1,6 @@
 """``python -m bohrbug``."""
 
-from bohrbug.cli import main
+from bohrbug.cli import run
 
 if __name__ == "__main__":
-    main(prog_name="bohrbug")
+    run()

@@ -118,9 +118,8 @@ def run_controlled(case: Any, seed: int) -> tuple[str, str]:
     from bohrbug.exploration.subject import threads_subject
     from bohrbug.model.outcome import OutcomeKind
     from bohrbug.model.plan import Plan, UniformRandom
-    from bohrbug.runtime.threads.execution import Settings
     from bohrbug.runtime.threads.rewrite.scope import Scope
-    from bohrbug.runtime.threads.runtime import Level
+    from bohrbug.runtime.threads.settings import Level, Settings
 
     verdicts: list[tuple[str, str]] = []
 

@@ -257,6 +257,31 @@ def test_strict_stops_and_keep_going_goes_on(folder: Folder) -> None:
     assert "desynchronised" in going.err
 
 
+def test_a_strict_replay_leaves_no_process_behind(folder: Folder) -> None:
+    folder.write(
+        "script.py",
+        """
+        import multiprocessing, os, queue
+        context = multiprocessing.get_context("fork")
+        idle = context.Queue()
+        child = context.Process(target=idle.get, daemon=True)
+        child.start()
+        open("pid", "w").write(str(child.pid))
+        channel = queue.Queue()
+        channel.put(1)
+        channel.get(block=not os.environ.get("DIFFERENT"))
+        """,
+    )
+    assert record(folder, "script.py").code == 0
+    command = folder.command("replay-messages", "log", "--", *python(folder, "script.py"))
+    assert folder.run(command, DIFFERENT="1").code == 3
+    pid = int((folder.path / "pid").read_text())
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{pid}").exists()
+
+
 def test_a_replay_that_would_wait_for_ever_is_ended(folder: Folder) -> None:
     folder.write(
         "script.py",

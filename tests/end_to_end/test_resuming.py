@@ -129,11 +129,11 @@ def until_done(
 
 
 EXACT = [
-    {"strategy": "dfs", "executions": 2500},
+    {"strategy": "dfs", "executions": 1500},
     {"strategy": "ipb", "bound": 2, "executions": 100_000},
-    {"strategy": "idb", "bound": 1, "executions": 100_000},
-    {"strategy": "random", "executions": 1000},
-    {"strategy": "pct", "executions": 1000},
+    {"strategy": "pct", "executions": 800},
+    {"strategy": "dpor", "executions": 100_000},
+    {"strategy": "auto", "executions": 600},
 ]
 
 
@@ -152,11 +152,11 @@ def test_killed_and_resumed_is_the_same_as_undisturbed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["dfs", "ipb", "random"])
+@pytest.mark.parametrize("strategy", ["dpor", "auto", "random"])
 def test_killed_and_resumed_with_workers(
     folder: Path, environment: dict[str, str], strategy: str
 ) -> None:
-    options = {"strategy": strategy, "bound": 2, "executions": 1500}
+    options = {"strategy": strategy, "executions": 1200 if strategy == "dpor" else 800}
     expected = finish(start(folder, environment, options))
     assert expected is not None
     result, killed = until_done(folder, environment, {**options, "workers": 2}, 7)
@@ -164,7 +164,7 @@ def test_killed_and_resumed_with_workers(
     assert result["failures"] == expected["failures"]
     assert result["races"] == expected["races"]
     assert result["verdict"] == expected["verdict"]
-    if strategy != "ipb":
-        assert result["executions"] == expected["executions"]
+    # Where executions fail, dpor may execute a graph twice, and how often depends on the order.
     if strategy == "random":
+        assert result["executions"] == expected["executions"]
         assert result["occurrences"] == expected["occurrences"]

@@ -58,6 +58,12 @@ def loses_some() -> None:
     assert counter.value > 1
 
 
+def four_add() -> None:
+    counter = Counter()
+    in_threads(*[counter.add] * 4)
+    assert counter.value > 1
+
+
 def keeps() -> None:
     counter = Counter()
     in_threads(*[counter.add] * 2)
@@ -71,7 +77,7 @@ def run(test: Callable[[], object], workers: int, **options: Any) -> Result:
     return explore(test, **{"seconds": None, "workers": workers, "minimise": False, **options})
 
 
-@pytest.mark.parametrize("strategy", ["dfs", "ipb"])
+@pytest.mark.parametrize("strategy", ["dfs", "ipb", "dpor", "auto"])
 def test_an_exhausted_exploration_finds_the_same(strategy: str) -> None:
     options = {"strategy": strategy, "bound": None, "executions": 100_000, "keep_going": True}
     alone = run(keeps, 1, **options)
@@ -80,12 +86,12 @@ def test_an_exhausted_exploration_finds_the_same(strategy: str) -> None:
         assert together.verdict.kind is alone.verdict.kind is VerdictKind.HOLDS
         assert signatures(together) == signatures(alone)
         assert {race.label for race in together.races} == {race.label for race in alone.races}
-        if strategy == "dfs":
+        if strategy in ("dfs", "dpor"):
             assert together.verdict == alone.verdict
             assert together.executions == alone.executions
 
 
-@pytest.mark.parametrize("strategy", ["random", "pct"])
+@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw"])
 def test_the_same_plans_are_executed_whatever_the_number(strategy: str) -> None:
     options = {"strategy": strategy, "executions": 300, "keep_going": True}
     results = [run(loses_some, workers, **options) for workers in (1, 2, 3)]
@@ -107,8 +113,8 @@ def test_the_first_failure_of_the_sequence_is_reported() -> None:
 
 
 def test_the_budget_is_kept_to() -> None:
-    for strategy in ("dfs", "ipb", "idb", "random", "pct"):
-        result = run(loses_some, 3, strategy=strategy, executions=333, keep_going=True, bound=None)
+    for strategy in ("dfs", "ipb", "pct", "pos", "rff", "dpor", "auto"):
+        result = run(four_add, 3, strategy=strategy, executions=333, keep_going=True, bound=None)
         assert result.executions == 333
 
 

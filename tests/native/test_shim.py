@@ -117,6 +117,8 @@ def test_every_function_of_the_table_has_a_wrapper() -> None:
         ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
     ).stdout
     exported = {line.split()[-1] for line in listed.splitlines()}
+    # Places for breakpoints.
+    exported -= {"bohrbug_hands_over", "bohrbug_ends"}
     # Called by wrappers of others, or looked up for their sake.
     assert set(names) - exported <= {"pthread_mutex_consistent"}
     # The library of hooks calls it.

@@ -20,9 +20,8 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import trace_to_json
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.settings import Level, Settings
 from bohrbug.search.registry import Options, strategy_named
 
 COUNTER = 0

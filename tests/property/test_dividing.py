@@ -12,13 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bohrbug.model.happens_before import canonical_hash
-from bohrbug.model.plan import Plan, Priorities, UniformRandom
+from bohrbug.model.plan import Plan
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
-from bohrbug.search.divisible import Divisible, State, StateError
+from bohrbug.search.divisible import Divisible, Reporting, State, StateError, is_divisible
+from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.registry import STRATEGIES, Options, strategy_named
+from tests.property.test_partial_order_reduction import ALL, program, randoms
 from tests.property.test_search_properties import programs
 from tests.simulated import Instruction, Program, count_schedules, execute
 from tests.thoroughness import examples
@@ -54,9 +57,8 @@ class Log:
         self.schedules[tuple(trace.choices)] += 1
         self.classes.add(canonical_hash(trace))
         self.finals.add(final)
-        if isinstance(plan.policy, UniformRandom | Priorities):
+        if position is not None:
             self.policies[plan.policy] += 1
-            assert position is not None
             self.by_position[position] = plan.policy
         return True
 
@@ -95,7 +97,11 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
             for _ in range(random.randrange(12)):
                 if not log.step(worker):
                     break
-                if random.random() < 0.2 and (piece := worker.split()) is not None:
+                if isinstance(worker, Reporting):
+                    news = worker.report(random.random() < 0.4)
+                    if news is not None:
+                        chief.take_in(through_json(news))
+                elif random.random() < 0.2 and (piece := worker.split()) is not None:
                     pieces.append(piece)
             state = through_json(worker.state())
             if random.random() < 0.5:
@@ -185,14 +191,32 @@ def test_a_shared_cache_loses_nothing(program: Program, seed: int, bound: int | 
     assert set(found.schedules.values()) <= {1}
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: RandomWalk(5, 120), lambda: PCT((1, 2, 3), 5, 120)], ids=["random", "pct"]
-)
-@given(program=programs, seed=st.integers(0, 2**32))
 @several
-def test_randomised_strategies_divided_execute_the_same_plans(
-    make: Make, program: Program, seed: int
+@given(randoms, st.sets(st.sampled_from(["timeouts", "choices"])), st.integers(0, 2**32))
+def test_a_reduction_divided_executes_each_graph_once(
+    random: Random, features: set[str], seed: int
 ) -> None:
+    made = program(random, frozenset(features))
+    if count_schedules(made) > 400:
+        return
+    _, expected = alone(OptimalReduction, made)
+    parts, found = divided(OptimalReduction, made, seed)
+    assert found.classes == expected.classes
+    assert found.finals == expected.finals
+    assert sum(found.schedules.values()) == len(found.classes)
+    assert isinstance(parts, OptimalReduction)
+    assert parts.redundant == 0
+
+
+@pytest.mark.parametrize("name", ["random", "pct", "pos", "surw"])
+@given(program=programs, seed=st.integers(0, 2**32))
+@settings(several, max_examples=examples(10))
+def test_randomised_strategies_divided_execute_the_same_plans(
+    name: str, program: Program, seed: int
+) -> None:
+    def make() -> Divisible:
+        return named(name, 60)
+
     whole, expected = alone(make, program)
     parts, found = divided(make, program, seed)
     assert found.policies == expected.policies
@@ -215,6 +239,80 @@ def test_bounding_of_delays_divided_is_the_same_search(
     parts, found = divided(make, program, seed)
     assert found.schedules == expected.schedules
     assert parts.complete == whole.complete
+
+
+LOST_UPDATE = {
+    number: Program(
+        tuple(
+            (
+                "0" if task == 0 else f"0.{task}",
+                (Instruction("read", "x"), Instruction("write", "x", 1)),
+            )
+            for task in range(number)
+        )
+    )
+    for number in (2, 3)
+}
+
+
+@pytest.mark.parametrize(("tasks", "classes"), [(2, 4), (3, 36)])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_lost_update_has_as_many_classes_however_it_is_divided(
+    tasks: int, classes: int, seed: int
+) -> None:
+    if tasks == 2:
+        # Two reads commute, two writes do not.
+        classes = len(alone(DepthFirst, LOST_UPDATE[2])[1].classes)
+    parts, found = divided(OptimalReduction, LOST_UPDATE[tasks], seed)
+    assert len(found.classes) == sum(found.schedules.values()) == classes
+    assert parts.complete
+
+
+def named(name: str, executions: int) -> Divisible:
+    strategy = strategy_named(name, Options(executions=executions, seed=3))
+    assert is_divisible(strategy)
+    return strategy
+
+
+@pytest.mark.parametrize("name", sorted(set(STRATEGIES) - {"replay"}))
+def test_every_strategy_goes_on_from_its_state_as_if_nothing_had_been(name: str) -> None:
+    program, random = LOST_UPDATE[3], Random(3)
+    whole, expected = alone(lambda: named(name, 70), program, 70)
+    strategy, log = named(name, 70), Log(program)
+    while sum(log.schedules.values()) < 70 and log.step(strategy):
+        if random.random() < 0.3:
+            if random.random() < 0.5:
+                strategy.next_plan()
+            state = through_json(strategy.state())
+            strategy = named(name, 70)
+            strategy.restore(state)
+    assert list(log.schedules.items()) == list(expected.schedules.items())
+    assert strategy.covered() == whole.covered()
+
+
+@several
+@given(randoms, st.integers(0, 2**32))
+def test_a_reduction_divided_loses_no_graph_when_executions_fail(random: Random, seed: int) -> None:
+    made = program(random, ALL - {"yields"})
+    if count_schedules(made) > 400:
+        return
+    _, expected = alone(DepthFirst, made)
+    parts, found = divided(OptimalReduction, made, seed)
+    assert found.classes == expected.classes
+    assert found.finals == expected.finals
+    assert parts.complete
+
+
+@several
+@given(programs, st.integers(0, 2**32))
+def test_auto_divided_comes_to_the_same_end(program: Program, seed: int) -> None:
+    if count_schedules(program) > 100:
+        return
+    _, expected = alone(OptimalReduction, program)
+    parts, found = divided(lambda: named("auto", 3_000), program, seed)
+    assert parts.complete
+    assert found.finals >= expected.finals
+    assert found.classes >= expected.classes
 
 
 @pytest.mark.parametrize("strategy", [DepthFirst(), PreemptionBounding(), RandomWalk(), PCT()])

@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.settings import Level, Settings
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pos import PartialOrderSampling

@@ -18,9 +18,8 @@ from bohrbug.model.operation import EXTERNAL
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.settings import Level, Settings
 
 PLANS = (
     Plan(),

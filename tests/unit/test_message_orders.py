@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from rich.console import Console
 
+from bohrbug.cli.message_logs import messages
 from bohrbug.report.message_chart import draw_chart
 from bohrbug.report.message_diff import draw_partings
 from bohrbug.report.message_files import mermaid, trace_events
 from bohrbug.report.message_topology import draw_topology
 from bohrbug.report.style import Paper
 from bohrbug.runtime.channels.bisection import NotDecidedError, Verdict, decide
+from bohrbug.runtime.channels.codec import encode
 from bohrbug.runtime.channels.events import (
     ChannelId,
     Event,
@@ -142,6 +146,21 @@ def test_partings_are_shown_with_the_names_of_the_runs() -> None:
     sheet, console = paper()
     draw_partings(sheet, partings(run("ab"), run("ba")), ("pass", "fail"))
     assert "fail  recv on queue.Queue 0/0: received #1 of 0.2" in text_of(console)
+
+
+def test_logs_of_different_commands_are_told_of(tmp_path: Path) -> None:
+    other = run("ba")
+    other.about = {"command": ["y"]}
+    for name, log in (("one", run("ab")), ("two", run("ba")), ("other", other)):
+        (tmp_path / name).write_bytes(encode(log))
+
+    def diff(second: str) -> Result:
+        return CliRunner().invoke(messages, ["diff", str(tmp_path / "one"), str(tmp_path / second)])
+
+    told = diff("other")
+    assert told.exit_code == 1
+    assert "one and other are logs of different commands" in told.output
+    assert "different commands" not in diff("two").output
 
 
 def test_mermaid_has_an_arrow_for_each_message() -> None:

@@ -11,11 +11,11 @@ import pytest
 from bohrbug.model.operation import READ, RELEASE, WRITE, YIELD, Kind, Operation, Site
 from bohrbug.model.plan import (
     Constraint,
-    Event,
     PartialOrder,
     Plan,
     Policy,
     ReadsFrom,
+    ResourceEvent,
     WeightedRandom,
 )
 from bohrbug.model.reads_from import dependences
@@ -221,8 +221,8 @@ def test_surw_goes_on_when_the_drawn_task_is_blocked_or_the_counts_are_wrong() -
 # --------------------------------------------------------------- reads-from
 
 
-def event(task: str, kind: Kind, occurrence: int = 1, resource: str = "0:x") -> Event:
-    return Event(task, kind.name, resource, None, occurrence)
+def event(task: str, kind: Kind, occurrence: int = 1, resource: str = "0:x") -> ResourceEvent:
+    return ResourceEvent(task, kind.name, resource, None, occurrence)
 
 
 READER = tasks(writes(3), writes(2), [Instruction("read", "x")])
@@ -232,7 +232,7 @@ READER = tasks(writes(3), writes(2), [Instruction("read", "x")])
     "source",
     [None, *[event("0", WRITE, n) for n in (1, 2, 3)], *[event("0.1", WRITE, n) for n in (1, 2)]],
 )
-def test_a_positive_constraint_is_met_whatever_the_seed(source: Event | None) -> None:
+def test_a_positive_constraint_is_met_whatever_the_seed(source: ResourceEvent | None) -> None:
     reader = event("0.2", READ)
     for seed in range(40):
         for points in (None, frozenset[str]()):
@@ -258,8 +258,12 @@ def test_a_negative_constraint_is_met_whatever_the_seed() -> None:
 def test_a_lock_is_handed_over_as_wanted() -> None:
     section = [Instruction("acquire", "k"), *writes(1), Instruction("release", "k")]
     program = tasks(section * 2, section * 2, section * 2)
-    first = Constraint(event("0.2", RELEASE, 2, "0:k"), Event("0.1", "acquire", "0:k", None, 1))
-    second = Constraint(event("0.1", RELEASE, 1, "0:k"), Event("0", "acquire", "0:k", None, 1))
+    first = Constraint(
+        event("0.2", RELEASE, 2, "0:k"), ResourceEvent("0.1", "acquire", "0:k", None, 1)
+    )
+    second = Constraint(
+        event("0.1", RELEASE, 1, "0:k"), ResourceEvent("0", "acquire", "0:k", None, 1)
+    )
     for seed in range(40):
         trace, _ = execute(program, Plan((), ReadsFrom(seed, (first, second))))
         pairs = {each.event: each.source for each in dependences(trace, 100)}

@@ -20,9 +20,8 @@ from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.site import site_of
-from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.settings import Level, Settings
 
 MODULE_LOCK = threading.Lock()
 MODULE_CONDITION = threading.Condition()

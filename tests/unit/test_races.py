@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from bohrbug.model.operation import READ, WRITE, Site
 from bohrbug.model.outcome import Frame, Held
 from bohrbug.monitors.races import RaceDetector
-from bohrbug.runtime.threads.variables import Shadow, Variables
+from bohrbug.runtime.threads.data.shadows import Shadow
+from bohrbug.runtime.threads.data.variables import Variables
 from tests.thoroughness import examples
 
 CODE: CodeType = compile("\n" * 5 + "x = y\n" * 30, "tested.py", "exec")

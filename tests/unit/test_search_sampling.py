@@ -14,7 +14,14 @@ import pytest
 
 from bohrbug.model.operation import ACQUIRE, BEGIN, END, JOIN, READ, SPAWN, WRITE, Operation
 from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind
-from bohrbug.model.plan import Constraint, Event, PartialOrder, Plan, ReadsFrom, WeightedRandom
+from bohrbug.model.plan import (
+    Constraint,
+    PartialOrder,
+    Plan,
+    ReadsFrom,
+    ResourceEvent,
+    WeightedRandom,
+)
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.trace import Trace
 from bohrbug.search import conflicts as conflicts_module
@@ -234,7 +241,9 @@ def test_surw_takes_no_profile_from_a_livelock() -> None:
     long = trace_of(*[("0", Operation(WRITE, "0:n"))] * 500, ("0.1", Operation(READ, "0:n")))
     long.outcome = Outcome(OutcomeKind.LIVELOCK)
     strategy.learn(long)
-    policy = strategy.policy(0, None)
+    plan = strategy.next_plan()
+    assert plan is not None
+    policy = plan.policy
     assert isinstance(policy, WeightedRandom)
     assert sum(events for _, events in policy.weights) <= 3
 
@@ -366,9 +375,9 @@ def test_dependences_name_who_reads_from_whom() -> None:
     )
     first, _, second, _, third = dependences(trace, 100)
     assert first.source is None
-    assert second.source == Event("0", "write", "x", None, 1)
-    assert third.source == Event("0", "write", "x", None, 2)
-    assert third.event == Event("0", "read", "x", None, 2)
+    assert second.source == ResourceEvent("0", "write", "x", None, 1)
+    assert third.source == ResourceEvent("0", "write", "x", None, 2)
+    assert third.event == ResourceEvent("0", "read", "x", None, 2)
     assert [each.reads for each in dependences(trace, 2)] == [True, False]
 
 
@@ -432,8 +441,8 @@ def test_a_constraint_does_not_starve_a_loop() -> None:
     # The timeout of the first task fires again and again while the second one is held back.
     spin = [Instruction("wake", "c", timeout=1.0)] * 200
     program = tasks([*spin, Instruction("read", "x")], writes(1))
-    reader = Event("0.1", "write", "0:x", None, 1)
-    never = Constraint(Event("0.7", "write", "0:x", None, 1), reader)
+    reader = ResourceEvent("0.1", "write", "0:x", None, 1)
+    never = Constraint(ResourceEvent("0.7", "write", "0:x", None, 1), reader)
     trace, _ = execute(program, Plan((), ReadsFrom(0, (never,))))
     assert trace.tasks.index("0.1") <= 40
 

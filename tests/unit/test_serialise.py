@@ -34,13 +34,13 @@ from bohrbug.model.outcome import (
 from bohrbug.model.plan import (
     Aligned,
     Constraint,
-    Event,
     Mark,
     NonPreemptive,
     PartialOrder,
     Plan,
     Priorities,
     ReadsFrom,
+    ResourceEvent,
     Segments,
     Sleeper,
     Sleeping,
@@ -107,7 +107,7 @@ def full_trace() -> Trace:
 points = st.none() | st.frozensets(st.sampled_from([SITE, OTHER, "0:1", "0:2.balance"]))
 weights = st.lists(st.tuples(st.sampled_from(["0", "0.1", "0.2"]), st.integers(0, 9))).map(tuple)
 events = st.builds(
-    Event,
+    ResourceEvent,
     st.sampled_from(["0", "0.1"]),
     st.sampled_from(["read", "write"]),
     st.sampled_from(["0:1", "0:2.balance"]),

@@ -18,14 +18,11 @@ import pytest
 
 from bohrbug.model.operation import READ, WRITE
 from bohrbug.monitors.races import RaceDetector
-from bohrbug.runtime.threads.variables import (
-    AccessMonitor,
-    Place,
-    PlaceSet,
-    Shadow,
-    Types,
-    Variables,
-)
+from bohrbug.runtime.threads.data.kinds import Types
+from bohrbug.runtime.threads.data.places import Place, PlaceSet
+from bohrbug.runtime.threads.data.shadows import Shadow
+from bohrbug.runtime.threads.data.sinks import WatchingSink
+from bohrbug.runtime.threads.data.variables import Variables
 
 CODE = compile("\n" * 11 + "x = y\n" * 30, "bank.py", "exec")
 PLACE = (CODE, 4)
@@ -513,7 +510,7 @@ class Watched:
         self.points: list[tuple[Place, Any, Shadow]] = []
         self.detector = RaceDetector()
         self.variables = Variables(execution)
-        self.monitor = AccessMonitor(
+        self.monitor = WatchingSink(
             self.detector,
             self.variables,
             execution,
@@ -525,7 +522,7 @@ class Watched:
         self.detector.spawn(0, 2)
 
 
-class TestAccessMonitor:
+class TestWatchingSink:
     def test_nothing_happens_while_it_is_off(self, execution: Execution) -> None:
         world = Watched(execution)
         world.monitor.enabled = False
@@ -562,7 +559,7 @@ class TestAccessMonitor:
             world.monitor.attribute(account, "x", True, places[1])
             execution.current = FIRST
 
-        world.monitor = AccessMonitor(
+        world.monitor = WatchingSink(
             world.detector, world.variables, execution, on_point, PlaceSet(places[:1])
         )
         world.monitor.enabled = True

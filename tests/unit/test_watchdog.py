@@ -13,9 +13,9 @@ from bohrbug.exploration.watchdog import Hang, Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.execution import Execution, Settings
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.settings import Level, Settings
 
 _flag = False
 

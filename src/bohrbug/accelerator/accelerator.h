@@ -72,9 +72,7 @@ typedef struct {
 /* Put some twins, up to one without a name, in the place of the methods of a class. */
 int take_over(PyObject *cls, Twin *twins);
 
-/* -- scheduling.c --------------------------------------------------------------- */
-
-extern PyObject *acquire_kind, *release_kind, *task_killed;
+/* -- controlling.c -------------------------------------------------------------- */
 
 /* The execution that controls the calling code, borrowed; NULL if none does. */
 PyObject *controlling_execution(void);
@@ -87,15 +85,20 @@ int note_holding(PyObject *task, PyObject *lock, PyObject *place);
 int note_released(PyObject *task, PyObject *lock);
 /* Whether a resource's state belongs to this execution. */
 bool is_of_execution(PyObject *state, PyObject *execution);
+/* ``execution.current.index`` */
+Py_ssize_t running_index(PyObject *execution);
+/* ``(code object, instruction offset)`` of the Python code that called. */
+PyObject *calling_place(void);
+
+/* -- scheduling.c, deciding.c ---------------------------------------------------- */
+
+extern PyObject *acquire_kind, *release_kind, *task_killed;
+
 /* ``Execution.perform`` with no more arguments than these; ``ready`` may be NULL. */
 Progress perform(PyObject *execution, PyObject *kind, PyObject *state, PyObject *place,
                  PyObject *ready);
 /* ``Execution.access``. */
 int access_point(PyObject *execution, PyObject *place, PyObject *kind, PyObject *shadow);
-/* ``execution.current.index`` */
-Py_ssize_t running_index(PyObject *execution);
-/* ``(code object, instruction offset)`` of the Python code that called. */
-PyObject *calling_place(void);
 
 PyObject *use_execution(PyObject *module, PyObject *arguments);
 PyObject *use_policies(PyObject *module, PyObject *arguments);

@@ -1,16 +1,16 @@
 /* Accesses to data: the hooks that rewritten code calls, and the sinks that they tell.
  *
- * See bohrbug/runtime/threads/rewrite/hooks.py, variables.py and runtime.py there.
+ * See bohrbug/runtime/threads/rewrite/hooks.py and data/sinks.py beside it.
  */
 #include "accelerator.h"
 
 /* -- sinks -------------------------------------------------------------------------- */
 
-static PyTypeObject *monitor_type, *watching_type, *point_sink_type;
+static PyTypeObject *watching_type, *point_sink_type;
 static PyObject *read_kind, *write_kind;
 
 enum { ENABLED, EPOCHS, EXECUTION, DETECTOR, ON_POINT, OWNERS, POINTS, TAGS };
-static Slot monitor_slots[] = {
+static Slot watching_slots[] = {
     [ENABLED] = {"enabled", 0}, [EPOCHS] = {"_epochs", 0}, [EXECUTION] = {"_execution", 0},
     [DETECTOR] = {"_detector", 0}, [ON_POINT] = {"_on_point", 0}, [OWNERS] = {"_owners", 0},
     [POINTS] = {"_points", 0}, [TAGS] = {"_tags", 0}, {0},
@@ -25,10 +25,10 @@ static Slot shadow_slots[] = {[SHADOW_READS] = {"reads", 0}, [SHADOW_WRITES] = {
 
 /* What is accessed: ``owner.name``, ``owner[key]``, or all of ``owner``. */
 typedef enum { ATTRIBUTE, ITEM, WHOLE } What;
-static PyObject *texts[3], *text_attributes, *text_items, *text_whole, *text_read, *text_write;
+static PyObject *text_attributes, *text_items, *text_whole, *text_read, *text_write;
 
 /* The same methods of the two classes, by What. */
-static Twin monitor_twins[4], point_sink_twins[4];
+static Twin watching_twins[4], point_sink_twins[4];
 
 /* dict[id(object)], borrowed; NULL if it is not there or an exception is set. */
 static PyObject *
@@ -68,28 +68,28 @@ known_shadow(PyObject *owners, What what, PyObject *owner, PyObject *key)
 
 /* The sink watches for races: a scheduling point, if it is one, then the detector. */
 static Progress
-tell_monitor(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
+tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
              PyObject *place)
 {
-    PyObject *shadow = known_shadow(slot_get(self, monitor_slots[OWNERS]), what, owner, key);
+    PyObject *shadow = known_shadow(slot_get(self, watching_slots[OWNERS]), what, owner, key);
     if (shadow == NULL)
         return PyErr_Occurred() ? FAILED : RARE;
     Progress progress = FAILED;
-    PyObject *execution = slot_get(self, monitor_slots[EXECUTION]);
-    PyObject *point = by_identity(slot_get(self, monitor_slots[POINTS]), place);
+    PyObject *execution = slot_get(self, watching_slots[EXECUTION]);
+    PyObject *point = by_identity(slot_get(self, watching_slots[POINTS]), place);
     if (point == NULL && PyErr_Occurred())
         goto done;
     if (point != NULL) {
         PyObject *arguments[] = {place, is_write ? write_kind : read_kind, shadow};
         PyObject *result =
-            PyObject_Vectorcall(slot_get(self, monitor_slots[ON_POINT]), arguments, 3, NULL);
+            PyObject_Vectorcall(slot_get(self, watching_slots[ON_POINT]), arguments, 3, NULL);
         if (result == NULL)
             goto done;
         Py_DECREF(result);
     }
     Py_ssize_t index = running_index(execution);
-    PyObject *epoch = PyList_GetItem(slot_get(self, monitor_slots[EPOCHS]), index);
-    PyObject *tag = PyList_GetItem(slot_get(self, monitor_slots[TAGS]), index);
+    PyObject *epoch = PyList_GetItem(slot_get(self, watching_slots[EPOCHS]), index);
+    PyObject *tag = PyList_GetItem(slot_get(self, watching_slots[TAGS]), index);
     PyObject *identity = epoch == NULL || tag == NULL ? NULL : PyLong_FromVoidPtr(place);
     PyObject *access = identity == NULL ? NULL : PyNumber_Add(identity, tag);
     Py_XDECREF(identity);
@@ -103,7 +103,7 @@ tell_monitor(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_
         goto done;
     if (!known) {
         PyObject *number = PyLong_FromSsize_t(index);
-        PyObject *arguments[] = {slot_get(self, monitor_slots[DETECTOR]), shadow, number, place};
+        PyObject *arguments[] = {slot_get(self, watching_slots[DETECTOR]), shadow, number, place};
         PyObject *conflict = number == NULL
                                  ? NULL
                                  : PyObject_VectorcallMethod(is_write ? text_write : text_read,
@@ -150,10 +150,10 @@ tell_known(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool 
         progress = tell_point_sink(told_sink, what, owner, key, is_write, place);
         reference = point_sink_twins[what].reference;
     } else {
-        if (slot_get(told_sink, monitor_slots[ENABLED]) != Py_True)
+        if (slot_get(told_sink, watching_slots[ENABLED]) != Py_True)
             return 0;
-        progress = tell_monitor(told_sink, what, owner, key, is_write, place);
-        reference = monitor_twins[what].reference;
+        progress = tell_watching_sink(told_sink, what, owner, key, is_write, place);
+        reference = watching_twins[what].reference;
     }
     if (progress != RARE)
         return progress == FAILED ? -1 : 0;
@@ -211,32 +211,28 @@ whole_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
         [ITEM] = SINK_METHOD("item", item_method), [WHOLE] = SINK_METHOD("whole", whole_method), \
         {{0}, NULL},                                                                             \
     }
-static Twin monitor_twins[4] = SINK_METHODS;
+static Twin watching_twins[4] = SINK_METHODS;
 static Twin point_sink_twins[4] = SINK_METHODS;
 
 PyObject *
 use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *monitor, *watching, *point_sink, *shadow;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &monitor, &watching, &point_sink, &shadow,
-                          &read_kind, &write_kind) ||
-        find_slots(monitor, monitor_slots) < 0 ||
+    PyObject *watching, *point_sink, *shadow;
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &watching, &point_sink, &shadow, &read_kind,
+                          &write_kind) ||
+        find_slots(watching, watching_slots) < 0 ||
         find_slots(point_sink, point_sink_slots) < 0 || find_slots(shadow, shadow_slots) < 0)
         return NULL;
     Py_INCREF(read_kind);
     Py_INCREF(write_kind);
-    monitor_type = (PyTypeObject *)Py_NewRef(monitor);
     watching_type = (PyTypeObject *)Py_NewRef(watching);
     point_sink_type = (PyTypeObject *)Py_NewRef(point_sink);
-    texts[ATTRIBUTE] = PyUnicode_InternFromString("attribute");
-    texts[ITEM] = PyUnicode_InternFromString("item");
-    texts[WHOLE] = PyUnicode_InternFromString("whole");
     text_attributes = PyUnicode_InternFromString("attributes");
     text_items = PyUnicode_InternFromString("items");
     text_whole = PyUnicode_InternFromString("whole");
     text_read = PyUnicode_InternFromString("read");
     text_write = PyUnicode_InternFromString("write");
-    if (PyErr_Occurred() || take_over(monitor, monitor_twins) < 0 ||
+    if (PyErr_Occurred() || take_over(watching, watching_twins) < 0 ||
         take_over(point_sink, point_sink_twins) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -248,6 +244,8 @@ use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyObject *sink;
 static PyObject *instance_kind, *skip_kind, *tell_attribute, *subscript, *mapping, *sequence;
 static PyObject *reading, *writing, *dict_owners;
+/* The names of a sink's methods, by What. */
+static PyObject *texts[3];
 enum { NAMESPACE };
 static Slot globals_slots[] = {[NAMESPACE] = {"namespace", 0}, {0}};
 
@@ -441,5 +439,10 @@ use_hooks(PyObject *Py_UNUSED(module), PyObject *arguments)
                         writing, mapping, sequence, dict_owners};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
+    texts[ATTRIBUTE] = PyUnicode_InternFromString("attribute");
+    texts[ITEM] = PyUnicode_InternFromString("item");
+    texts[WHOLE] = PyUnicode_InternFromString("whole");
+    if (PyErr_Occurred())
+        return NULL;
     Py_RETURN_NONE;
 }

@@ -1,387 +1,50 @@
-/* Scheduling points: the common case of Execution.perform, access and _decide.
+/* Scheduling points: the common case of Execution.perform and access.
  *
  * Common is: nobody waits with a timeout, nobody has yielded, the plan can be
  * followed, nothing rare is due.
  */
-#include "accelerator.h"
+#include "scheduling.h"
 
-PyObject *acquire_kind, *release_kind, *task_killed;
+PyObject *acquire_kind, *release_kind, *task_killed, *holder;
+PyTypeObject *execution_type, *task_type;
+PyObject *zero, *one, *nothing;
+Py_ssize_t time_slice, lonely_steps;
 
-static PyTypeObject *execution_type, *task_type;
-static PyObject *operation_type, *progress_kinds, *write_kind, *holder;
-static Py_ssize_t time_slice, lonely_steps, spin_reads;
+static PyObject *operation_type, *progress_kinds, *write_kind;
+static Py_ssize_t spin_reads;
+static PyObject *text_switch, *text_effects, *text_after_signals;
 
-/* Tasks alive at the same time up to which a choice is made here. */
-enum { MOST_TASKS = 96 };
-
-enum {
-    ABORTING, ALIVE, ATOMIC, ATTENTION, CURRENT, DECIDER, DETECTOR, FAIRNESS, GIL, IDLE_YIELDS,
-    LAST_ENABLED, LAST_IDS, MINDS_GIL, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS, SIGNALS,
-    SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
-};
-static Slot execution_slots[] = {
+Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0}, [ATOMIC] = {"atomic", 0},
-    [ATTENTION] = {"_attention", 0}, [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0},
-    [DETECTOR] = {"detector", 0}, [FAIRNESS] = {"fairness", 0}, [GIL] = {"gil", 0},
-    [IDLE_YIELDS] = {"_idle_yields", 0}, [LAST_ENABLED] = {"_last_enabled", 0},
-    [LAST_IDS] = {"_last_ids", 0},
-    [MINDS_GIL] = {"_minds_gil", 0}, [NON_PREEMPTIVE] = {"_non_preemptive", 0},
-    [PREFIX] = {"_prefix", 0}, [PREFIX_LENGTH] = {"_prefix_length", 0},
-    [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0}, [ROWS] = {"_rows", 0},
-    [SIGNALS] = {"signals", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
+    [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
+    [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
+    [LAST_ENABLED] = {"_last_enabled", 0}, [LAST_IDS] = {"_last_ids", 0},
+    [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
+    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [PREFIX] = {"_prefix", 0},
+    [PREFIX_LENGTH] = {"_prefix_length", 0}, [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0},
+    [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
     [SPINNING] = {"_spinning", 0}, [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0},
     [TRACE] = {"trace", 0}, [VARIABLES] = {"_variables", 0}, [YIELDING] = {"_yielding", 0},
     {0},
 };
-
-enum {
-    BLOCKED_SINCE, BREAKABLE, DEADLINE, ENDED, GREENLET, HOLDING, ID, INDEX, INSIDE, LOOKS,
-    PENDING, READY, WAITING, WAITS_FOR,
-};
-static Slot task_slots[] = {
+Slot task_slots[] = {
     [BLOCKED_SINCE] = {"blocked_since", 0}, [BREAKABLE] = {"breakable", 0},
-    [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0}, [HOLDING] = {"holding", 0},
-    [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0}, [LOOKS] = {"looks", 0},
-    [PENDING] = {"pending", 0}, [READY] = {"ready", 0}, [WAITING] = {"waiting", 0},
-    [WAITS_FOR] = {"waits_for", 0}, {0},
+    [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0},
+    [HOLDING] = {"holding", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
+    [LOOKS] = {"looks", 0}, [PENDING] = {"pending", 0}, [READY] = {"ready", 0},
+    [WAITING] = {"waiting", 0}, [WAITS_FOR] = {"waits_for", 0}, {0},
 };
-
-enum { STATE_ID, STATE_SERIAL };
-static Slot state_slots[] = {[STATE_ID] = {"id", 0}, [STATE_SERIAL] = {"serial", 0}, {0}};
-enum { TABLE_SERIAL };
-static Slot table_slots[] = {[TABLE_SERIAL] = {"serial", 0}, {0}};
-enum { FAIRNESS_ACTIVE };
-static Slot fairness_slots[] = {[FAIRNESS_ACTIVE] = {"active", 0}, {0}};
-enum { KIND_IS_WRITE, KIND_IS_YIELD };
-static Slot kind_slots[] = {
+Slot state_slots[] = {[STATE_ID] = {"id", 0}, [STATE_SERIAL] = {"serial", 0}, {0}};
+Slot table_slots[] = {[TABLE_SERIAL] = {"serial", 0}, {0}};
+Slot fairness_slots[] = {[FAIRNESS_ACTIVE] = {"active", 0}, {0}};
+Slot kind_slots[] = {
     [KIND_IS_WRITE] = {"is_write", 0}, [KIND_IS_YIELD] = {"is_yield", 0}, {0},
 };
-enum { HOLDER_EXECUTION, HOLDER_THREAD };
-static Slot holder_slots[] = {
+Slot holder_slots[] = {
     [HOLDER_EXECUTION] = {"execution", 0}, [HOLDER_THREAD] = {"thread", 0}, {0},
 };
 
-#define EXECUTION(name) slot_get(self, execution_slots[name])
-#define SET_EXECUTION(name, value) slot_set(self, execution_slots[name], value)
-#define TASK(task, name) slot_get(task, task_slots[name])
-#define SET_TASK(task, name, value) slot_set(task, task_slots[name], value)
-
-static PyObject *zero, *one, *nothing, *text_choose, *text_switch, *text_effects;
-static PyObject *text_after_signals, *text_priority;
-
-/* -- what locks and others ask ---------------------------------------------------- */
-
-PyObject *
-controlling_execution(void)
-{
-    PyObject *self = slot_get(holder, holder_slots[HOLDER_EXECUTION]);
-    if (self == NULL || self == Py_None || !PyObject_TypeCheck(self, execution_type))
-        return NULL;
-    PyObject *thread = slot_get(holder, holder_slots[HOLDER_THREAD]);
-    if (PyLong_AsUnsignedLong(thread) != PyThread_get_thread_ident() ||
-        EXECUTION(SUSPENDED) != zero) {
-        PyErr_Clear();
-        return NULL;
-    }
-    return self;
-}
-
-PyObject *
-running_task(PyObject *self)
-{
-    return EXECUTION(CURRENT);
-}
-
-int
-is_inside(PyObject *task)
-{
-    return TASK(task, INSIDE) != zero;
-}
-
-int
-note_holding(PyObject *task, PyObject *lock, PyObject *place)
-{
-    return PyDict_SetItem(TASK(task, HOLDING), lock, place);
-}
-
-int
-note_released(PyObject *task, PyObject *lock)
-{
-    PyObject *holding = TASK(task, HOLDING);
-    int contains = PyDict_Contains(holding, lock);
-    return contains > 0 ? PyDict_DelItem(holding, lock) : contains;
-}
-
-bool
-is_of_execution(PyObject *state, PyObject *self)
-{
-    return slot_get(state, state_slots[STATE_SERIAL]) ==
-           slot_get(EXECUTION(RESOURCES), table_slots[TABLE_SERIAL]);
-}
-
-Py_ssize_t
-running_index(PyObject *self)
-{
-    if (PyObject_TypeCheck(self, execution_type))
-        return slot_int(EXECUTION(CURRENT), task_slots[INDEX]);
-    PyObject *task = PyObject_GetAttrString(self, "current");
-    PyObject *index = task == NULL ? NULL : PyObject_GetAttrString(task, "index");
-    Py_ssize_t number = index == NULL ? -1 : PyLong_AsSsize_t(index);
-    Py_XDECREF(task);
-    Py_XDECREF(index);
-    return number;
-}
-
-PyObject *
-calling_place(void)
-{
-    PyFrameObject *frame = PyEval_GetFrame();
-    if (frame == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "called without a Python frame");
-        return NULL;
-    }
-    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-    long lasti = PyFrame_GetLasti(frame);
-#if PY_VERSION_HEX < 0x030C0000
-    /* Python 3.11 calls C functions in PRECALL once it is specialised, before that in the CALL
-     * behind it and its cache: one call is one place. */
-    PyObject *instructions = PyCode_GetCode((PyCodeObject *)code);
-    if (instructions != NULL && lasti >= 0 && lasti < PyBytes_GET_SIZE(instructions) &&
-        (unsigned char)PyBytes_AS_STRING(instructions)[lasti] == 166)
-        lasti += 4;
-    Py_XDECREF(instructions);
-    PyErr_Clear();
-#endif
-    PyObject *offset = PyLong_FromLong(lasti);
-    PyObject *place = offset == NULL ? NULL : PyTuple_Pack(2, code, offset);
-    Py_DECREF(code);
-    Py_XDECREF(offset);
-    return place;
-}
-
-/* -- policies --------------------------------------------------------------------- */
-
-static PyTypeObject *priorities_type;
-enum { CHANGES, PRIORITIES };
-static Slot priorities_slots[] = {[CHANGES] = {"_changes", 0}, [PRIORITIES] = {"_priorities", 0}, {0}};
-
-/* PriorityDecider.choose when no priority changes; a borrowed task.
- * NULL: not so, or an exception is set. */
-static PyObject *
-highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
-{
-    PyObject *changes = slot_get(decider, priorities_slots[CHANGES]);
-    PyObject *priorities = slot_get(decider, priorities_slots[PRIORITIES]);
-    if (PyDict_GET_SIZE(changes) != 0) {
-        PyObject *number = PyLong_FromSsize_t(step);
-        if (number == NULL)
-            return NULL;
-        int changing = PyDict_Contains(changes, number);
-        Py_DECREF(number);
-        if (changing != 0)
-            return NULL;
-    }
-    if (count == 1)
-        return enabled[0];
-    PyObject *best = NULL;
-    double highest = 0.0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *priority = Py_XNewRef(PyDict_GetItemWithError(priorities, TASK(enabled[i], ID)));
-        if (priority == NULL && !PyErr_Occurred())
-            priority = PyObject_CallMethodOneArg(decider, text_priority, enabled[i]);
-        if (priority == NULL)
-            return NULL;
-        double value = PyFloat_AsDouble(priority);
-        Py_DECREF(priority);
-        if (value == -1.0 && PyErr_Occurred())
-            return NULL;
-        if (best == NULL || value > highest) {
-            best = enabled[i];
-            highest = value;
-        }
-    }
-    return best;
-}
-
-PyObject *
-use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *priorities;
-    if (!PyArg_ParseTuple(arguments, "O", &priorities) ||
-        find_slots(priorities, priorities_slots) < 0)
-        return NULL;
-    priorities_type = (PyTypeObject *)Py_NewRef(priorities);
-    Py_RETURN_NONE;
-}
-
-/* -- choosing --------------------------------------------------------------------- */
-
-/* Fill in the enabled tasks, borrowed, and return their number; 0: a rare case. */
-static Py_ssize_t
-enabled_tasks(PyObject *self, PyObject **enabled)
-{
-    PyObject *alive = EXECUTION(ALIVE);
-    if (PyList_GET_SIZE(alive) > MOST_TASKS || EXECUTION(SUSPENDED) != zero)
-        return 0;
-    Py_ssize_t count = 0;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(alive); i++) {
-        PyObject *task = PyList_GET_ITEM(alive, i);
-        PyObject *ready = TASK(task, READY);
-        if (ready != Py_None) {
-            /* Predicates may run code of the program, such as a queue's own _qsize. */
-            SET_EXECUTION(SUSPENDED, one);
-            Py_INCREF(ready);
-            PyObject *answer = PyObject_CallNoArgs(ready);
-            Py_DECREF(ready);
-            int is_ready = answer == NULL ? -1 : PyObject_IsTrue(answer);
-            Py_XDECREF(answer);
-            SET_EXECUTION(SUSPENDED, zero);
-            if (is_ready < 0)
-                return -1;
-            if (!is_ready) {
-                if (TASK(task, DEADLINE) != Py_None)
-                    return 0;
-                continue;
-            }
-        }
-        enabled[count++] = task;
-    }
-    return count;
-}
-
-static int
-index_of(PyObject *task, PyObject **tasks, Py_ssize_t count)
-{
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (tasks[i] == task)
-            return (int)i;
-    return -1;
-}
-
-/* Who runs next, borrowed; NULL: a rare case, or an exception is set. */
-static PyObject *
-choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
-{
-    Py_ssize_t prefix_length = slot_int(self, execution_slots[PREFIX_LENGTH]);
-    if (prefix_length == -1)
-        return NULL;
-    if (step < prefix_length) {
-        PyObject *wanted = PyTuple_GetItem(EXECUTION(PREFIX), step);
-        if (wanted == NULL)
-            return NULL;
-        for (Py_ssize_t i = 0; i < count; i++)
-            if (TASK(enabled[i], ID) == wanted)
-                return enabled[i];
-        for (Py_ssize_t i = 0; i < count; i++) {
-            int equal = PyObject_RichCompareBool(TASK(enabled[i], ID), wanted, Py_EQ);
-            if (equal != 0)
-                return equal < 0 ? NULL : enabled[i];
-        }
-        return NULL;
-    }
-    if (EXECUTION(NON_PREEMPTIVE) == Py_True) {
-        if (index_of(running, enabled, count) >= 0)
-            return running;
-        Py_ssize_t own = slot_int(running, task_slots[INDEX]);
-        for (Py_ssize_t i = 0; i < count; i++)
-            if (slot_int(enabled[i], task_slots[INDEX]) > own)
-                return enabled[i];
-        return enabled[0];
-    }
-    PyObject *decider = EXECUTION(DECIDER);
-    if (priorities_type != NULL && Py_IS_TYPE(decider, priorities_type)) {
-        PyObject *chosen = highest_priority(decider, enabled, count, step);
-        if (chosen != NULL || PyErr_Occurred())
-            return chosen;
-    }
-    PyObject *tasks = PyList_New(count), *number = PyLong_FromSsize_t(step), *chosen = NULL;
-    if (tasks != NULL && number != NULL) {
-        for (Py_ssize_t i = 0; i < count; i++)
-            PyList_SET_ITEM(tasks, i, Py_NewRef(enabled[i]));
-        PyObject *arguments[] = {decider, running, tasks, nothing, Py_False, number};
-        chosen = PyObject_VectorcallMethod(text_choose, arguments, 6, NULL);
-    }
-    Py_XDECREF(tasks);
-    Py_XDECREF(number);
-    if (chosen != NULL && (!Py_IS_TYPE(chosen, task_type) || index_of(chosen, enabled, count) < 0))
-        PyErr_SetString(PyExc_RuntimeError, "a policy chose something else than an enabled task");
-    Py_XDECREF(chosen); /* it is among the enabled ones, which live on */
-    return PyErr_Occurred() ? NULL : chosen;
-}
-
-/* The ids of the enabled tasks, borrowed from the execution; most often those of the last step. */
-static PyObject *
-ids_of_enabled(PyObject *self, PyObject **enabled, Py_ssize_t count)
-{
-    PyObject *last = EXECUTION(LAST_ENABLED);
-    if (PyList_GET_SIZE(last) == count) {
-        Py_ssize_t same = 0;
-        while (same < count && PyList_GET_ITEM(last, same) == enabled[same])
-            same++;
-        if (same == count)
-            return EXECUTION(LAST_IDS);
-    }
-    PyObject *tasks = PyList_New(count), *ids = PyTuple_New(count);
-    if (tasks != NULL && ids != NULL) {
-        for (Py_ssize_t i = 0; i < count; i++) {
-            PyList_SET_ITEM(tasks, i, Py_NewRef(enabled[i]));
-            PyTuple_SET_ITEM(ids, i, Py_NewRef(TASK(enabled[i], ID)));
-        }
-        SET_EXECUTION(LAST_ENABLED, tasks);
-        SET_EXECUTION(LAST_IDS, ids);
-    }
-    Py_XDECREF(tasks);
-    Py_XDECREF(ids);
-    return PyErr_Occurred() ? NULL : EXECUTION(LAST_IDS);
-}
-
-/* Execution._decide; on DONE ``chosen`` is borrowed. */
-static Progress
-decide(PyObject *self, PyObject *running, PyObject **chosen)
-{
-    PyObject *enabled[MOST_TASKS];
-    if (EXECUTION(MINDS_GIL) != Py_False || EXECUTION(YIELDING) != Py_False || EXECUTION(SPINNING) != Py_False ||
-        slot_get(EXECUTION(FAIRNESS), fairness_slots[FAIRNESS_ACTIVE]) != Py_False)
-        return RARE;
-    PyObject *rows = EXECUTION(ROWS);
-    Py_ssize_t step = PyList_GET_SIZE(rows);
-    Py_ssize_t attention = slot_int(self, execution_slots[ATTENTION]);
-    Py_ssize_t slice_began = slot_int(self, execution_slots[SLICE_BEGAN]);
-    if (PyErr_Occurred())
-        return FAILED;
-    if (step >= attention || step - slice_began >= lonely_steps)
-        return RARE;
-    Py_ssize_t count = enabled_tasks(self, enabled);
-    if (count <= 0)
-        return count < 0 ? FAILED : RARE;
-    if (count > 1 && step - slice_began >= time_slice)
-        return RARE;
-    PyObject *choice = choose(self, running, enabled, count, step);
-    if (choice == NULL)
-        return PyErr_Occurred() ? FAILED : RARE;
-    PyObject *ids = ids_of_enabled(self, enabled, count);
-    if (ids == NULL)
-        return FAILED;
-    PyObject *id = TASK(choice, ID);
-    PyObject *row = PyTuple_Pack(6, id, id, TASK(choice, PENDING), ids, nothing, Py_False);
-    if (row == NULL)
-        return FAILED;
-    int result = PyList_Append(rows, row);
-    Py_DECREF(row);
-    if (result < 0)
-        return FAILED;
-    if (choice != running) {
-        PyObject *number = PyLong_FromSsize_t(step);
-        if (number == NULL)
-            return FAILED;
-        SET_EXECUTION(SLICE_BEGAN, number);
-        Py_DECREF(number);
-    }
-    *chosen = choice;
-    return DONE;
-}
-
-/* Execution._switch */
+/* Execution.switch */
 static int
 switch_to(PyObject *self, PyObject *running, PyObject *chosen)
 {
@@ -686,11 +349,9 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
     zero = PyLong_FromLong(0);
     one = PyLong_FromLong(1);
     nothing = PyTuple_New(0);
-    text_choose = PyUnicode_InternFromString("choose");
     text_switch = PyUnicode_InternFromString("switch");
     text_effects = PyUnicode_InternFromString("effects");
     text_after_signals = PyUnicode_InternFromString("_after_signals");
-    text_priority = PyUnicode_InternFromString("_priority");
     if (PyErr_Occurred() || take_over(execution, execution_twins) < 0 ||
         take_over(task, task_twins) < 0)
         return NULL;

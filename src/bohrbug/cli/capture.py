@@ -20,6 +20,7 @@ class OutputKeeper:
         self._show = show
         self._last = ""
         self._failing: str | None = None
+        self._running: tuple[io.TextIOWrapper, io.BytesIO] | None = None
 
     @property
     def text(self) -> str:
@@ -30,6 +31,15 @@ class OutputKeeper:
         """
         return self._failing if self._failing is not None else self._last
 
+    def so_far(self) -> str:
+        """Output of the execution that is running, or else of the last one."""
+        if self._running is None:
+            return self._last
+        stream, buffer = self._running
+        if not stream.closed:
+            stream.flush()
+        return "" if buffer.closed else buffer.getvalue().decode("utf-8", "replace")
+
     def __call__(self) -> None:
         """Execute the test."""
         if self._show:
@@ -37,13 +47,16 @@ class OutputKeeper:
             return
         stdout, stderr, stdin = sys.stdout, sys.stderr, sys.stdin
         buffer = io.BytesIO()
-        sys.stdout = sys.stderr = io.TextIOWrapper(buffer, "utf-8", "backslashreplace")
+        stream = io.TextIOWrapper(buffer, "utf-8", "backslashreplace")
+        sys.stdout = sys.stderr = stream
+        self._running = (stream, buffer)
         sys.stdin = io.StringIO()
         failed = True
         try:
             self._function()
             failed = False
         finally:
+            self._running = None
             kept = sys.stdout
             sys.stdout, sys.stderr, sys.stdin = stdout, stderr, stdin
             if isinstance(kept, io.TextIOWrapper) and not kept.closed:

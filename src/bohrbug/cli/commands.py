@@ -37,6 +37,7 @@ from bohrbug.cli.native import (
     command as native_command,
 )
 from bohrbug.cli.native import (
+    debug_native,
     explore_kept,
     explore_native,
     is_native,
@@ -81,19 +82,21 @@ def main() -> None:
     """
 
 
-class _RunCommand(click.Command):
+class RawCommand(click.Command):
     """Keeps the command line as it was given: whether there is a ``--`` in it matters."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_RAW] = tuple(args)
+        """See :class:`click.Command`."""
+        ctx.meta[RAW_ARGUMENTS] = tuple(args)
         return super().parse_args(ctx, args)
 
 
-_RAW = "bohrbug.arguments"
+RAW_ARGUMENTS = "bohrbug.arguments"
+"""Where the context of a command has its command line as it was given."""
 
 
 @main.command(
-    cls=_RunCommand,
+    cls=RawCommand,
     context_settings={"allow_interspersed_args": False},
     epilog=EXIT_CODES,
 )
@@ -123,7 +126,7 @@ def run(
     execution are failures.
     """
     options = explore_options(given)
-    if is_native(program, arguments, click.get_current_context().meta[_RAW]):
+    if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
         native = native_command(program, arguments, check, same_output, exit_code)
         path = subject_of(native, options).path()
         showing = Showing(as_json, verbose, quiet)
@@ -207,6 +210,7 @@ def explorations() -> None:
 @main.command("replay", epilog=EXIT_CODES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
+@click.option("--gdb", "with_gdb", is_flag=True, help="Run a native program under gdb.")
 @click.option("--times", type=click.IntRange(1), default=1, help="Replay so many times.")
 @click.option(
     "--update",
@@ -214,16 +218,22 @@ def explorations() -> None:
     help="If the program was edited and still fails alike, write the new schedule over FILE.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show what the test prints.")
-def replay_command(file: Path, with_pdb: bool, times: int, update: bool, verbose: bool) -> None:
+def replay_command(
+    file: Path, with_pdb: bool, with_gdb: bool, times: int, update: bool, verbose: bool
+) -> None:
     """Replay the failure in a reproduction FILE.
 
     If the program was edited since, the recorded steps are looked for in the program of today
     and followed as far as they are still there.
 
     With --pdb the replay stops at the last preemption that matters, and where the exception
-    leaves its task.
+    leaves its task. With --gdb the native program of the file runs under gdb, and stops at each
+    preemption and at its end.
     """
     reproduction = _reproduction(file)
+    if with_gdb:
+        debug_native(reproduction)
+        leave(NOTHING_FOUND)
     if reproduction.target.get("kind") == "pytest":
         replayed = _replayed_with_pytest(file, reproduction, with_pdb, times, verbose)
     elif reproduction.target.get("kind") == NATIVE:
@@ -239,7 +249,7 @@ def _replayed_native(
     reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
 ) -> Replay:
     replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
-    if replayed.reproduced:
+    if replayed.reproduced and reproduction.failure.outcome.is_failure:
         _show_replayed(reproduction.failure, reproduction.test, printed)
     click.echo(replay_words(reproduction, replayed))
     return replayed
@@ -259,7 +269,7 @@ def _replayed(
     finally:
         if debugger is not None:
             debugger.close()
-    if replayed.reproduced and not with_pdb:
+    if replayed.reproduced and not with_pdb and reproduction.failure.outcome.is_failure:
         _show_replayed(failure_replayed(reproduction, replayed), reproduction.test, output.text)
     click.echo(replay_words(reproduction, replayed, update))
     return replayed
@@ -281,7 +291,8 @@ def _update(file: Path, reproduction: Reproduction, replayed: Replay) -> str:
 def replay_exit_code(replayed: Replay) -> int:
     """1: reproduced each time; 0: it passes now; 3: something else."""
     if replayed.reproduced == replayed.times:
-        return FOUND
+        # A file that was saved by hand may hold an execution that passes.
+        return FOUND if replayed.trace.outcome.is_failure else NOTHING_FOUND
     return NOTHING_FOUND if replayed.passes else INCONCLUSIVE
 
 
@@ -318,26 +329,48 @@ def _replayed_with_pytest(
             """A hook of Bohrbug's own pytest plugin."""
             self.last = replayed
 
-    root = Path(reproduction.target["root"])
-    path = file.absolute()
-    if root.is_dir():
-        os.chdir(root)
+    recorder = Recorder()
     arguments = [
-        reproduction.target["node"],
-        f"--bohrbug-replay={path}",
         f"--bohrbug-times={times}",
-        "--no-header",
-        # The command line has imported the package before pytest could.
-        "-Wignore::pytest.PytestAssertRewriteWarning",
         *(["-s"] if verbose else []),
         *(["--pdb"] if with_pdb else []),
     ]
-    recorder = Recorder()
-    code = pytest.main(arguments, plugins=[recorder])
+    code = run_in_pytest(file, reproduction, arguments, recorder)
     if recorder.last is None:
         # The test was not run: pytest has said why.
         leave(USAGE if code else NOTHING_FOUND)
     return recorder.last
+
+
+def run_in_pytest(
+    file: Path, reproduction: Reproduction, arguments: Sequence[str], plugin: object
+) -> int:
+    """Start pytest with the test of a reproduction file; returns pytest's exit code.
+
+    Parameters:
+        file: where it was read from.
+        reproduction: what it holds.
+        arguments: further ones for pytest.
+        plugin: that is told what happens.
+    """
+    # Not needed for anything else.
+    import pytest
+
+    root = Path(reproduction.target["root"])
+    path = file.absolute()
+    if root.is_dir():
+        os.chdir(root)
+    return pytest.main(
+        [
+            reproduction.target["node"],
+            f"--bohrbug-replay={path}",
+            "--no-header",
+            # The command line has imported the package before pytest could.
+            "-Wignore::pytest.PytestAssertRewriteWarning",
+            *arguments,
+        ],
+        plugins=[plugin],
+    )
 
 
 @main.command(epilog=EXIT_CODES)

@@ -123,6 +123,8 @@ def diff(passing: Path, failing: Path, patience: float, command: Sequence[str]) 
       3  with COMMAND: no single exchange decides
     """
     first, second = _log(passing), _log(failing)
+    if first.about.get("command") != second.about.get("command"):
+        say(f"{passing.name} and {failing.name} are logs of different commands")
     found = partings(first, second)
     tasks = in_tree_order({*first.tasks, *second.tasks})
     paper = Paper(Console(), tasks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from rich.console import Console
 from bohrbug.api import write_reproduction
 from bohrbug.cli.exploring import ProgressAdapter, Showing, tell, usage_error
 from bohrbug.exploration.native import (
+    KIND,
     Command,
     command_from,
     native_explorer,
@@ -25,9 +26,12 @@ from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
+from bohrbug.report.headline import failure_headline
+from bohrbug.report.preempted import preemptions_in_words
 from bohrbug.report.progress import ProgressLine
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
+from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
 from bohrbug.runtime.posix.runtime import Printed
 
 
@@ -75,7 +79,7 @@ def printed_text(printed: Printed | None) -> str:
     """What an execution printed, as one text."""
     if printed is None:
         return ""
-    return (printed.stdout + printed.stderr).decode("utf-8", "replace")
+    return printed.text
 
 
 def show_printed(printed: Printed) -> None:
@@ -149,3 +153,25 @@ def replay_command_of(
     except UnsupportedError as error:
         usage_error(str(error))
     return replayed, printed_text(runtime.printed_by_failure)
+
+
+def debug_native(reproduction: Reproduction) -> None:
+    """Replay a native program under gdb, which is left to the user."""
+    if reproduction.target.get("kind") != KIND:
+        usage_error("--gdb is for native programs; for Python tests there is --pdb")
+    directory = Path(reproduction.target["directory"])
+    if directory.is_dir():
+        os.chdir(directory)
+    failure = reproduction.failure
+    runtime = command_from(reproduction.target).runtime(reproduction.options)
+    end = f"The execution is ended here: {failure_headline(failure.outcome)}"
+
+    def start(environment: Mapping[str, str]) -> None:
+        stops = preemptions_in_words(failure.trace)
+        run_gdb(runtime.command, environment, runtime.shim, stops, end)
+
+    try:
+        gdb_path()
+        runtime.lend(failure.plan, start)
+    except UnsupportedError as error:
+        usage_error(str(error))

@@ -10,7 +10,8 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.prediction import Prediction, Predictor
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
 
 DIRECTED = "prediction"
 """Stands for the strategy where a directed execution has failed."""

@@ -24,9 +24,10 @@ from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Runtime
+from bohrbug.runtime.protocol import Executed, Runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Executed, Level, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
 from bohrbug.search.divisible import is_divisible
 from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.strategy import Composite, Strategy
@@ -249,7 +250,7 @@ class Explorer:
             # Not a caveat: what is said of the test is as good as ever.
             self.result.notices.append(
                 f"one process explored: the work of the strategy {self.strategy.name} can't be "
-                "divided among workers (that of dfs, ipb, idb, pct and random can)"
+                "divided among workers"
             )
             self._search_alone()
             return True

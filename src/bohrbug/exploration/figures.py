@@ -9,7 +9,8 @@ from typing import Any
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Race
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import Executed, PlaceKey, place_key
+from bohrbug.runtime.protocol import Executed
+from bohrbug.runtime.threads.points import PlaceKey, place_key
 
 Signature = tuple[object, ...]
 """What :meth:`bohrbug.model.outcome.Outcome.signature` gives."""

@@ -21,7 +21,8 @@ from bohrbug.model.trace import Trace
 from bohrbug.monitors.race_classes import pattern_of
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.protocol import Runtime
-from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
 
 CONFIRMATIONS = 3
 """Replays that must fail alike before a failure is reported."""

@@ -14,7 +14,7 @@ from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.native_strategies import native_strategy
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
-from bohrbug.exploration.replaying import Replay, difference_between, executed_as
+from bohrbug.exploration.replaying import Replay, difference_between, executed
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
@@ -153,15 +153,16 @@ def replay_native(
         UnsupportedError: the program can't be controlled any more.
     """
     expected = reproduction.failure
-    runtime = command_from(reproduction.target).runtime(reproduction.options, on_printed)
+    command = command_from(reproduction.target)
+    runtime = command.runtime(reproduction.options, on_printed)
     reproduced = 0
     difference = None
     runtime.want_points(reproduction.points)
     with runtime:
-        if _needs_first_execution(reproduction.target):
+        if needs_first_execution(command):
             runtime.execute(Plan())
         for _ in range(times):
-            trace = executed_as(runtime, expected, expected.plan)
+            trace = executed(runtime, expected, expected.plan)
             same = trace.outcome.signature() == expected.outcome.signature()
             if same and trace.divergence is None:
                 reproduced += 1
@@ -170,9 +171,9 @@ def replay_native(
     return Replay(trace, reproduced, times, difference), runtime
 
 
-def _needs_first_execution(target: dict[str, Any]) -> bool:
+def needs_first_execution(command: Command) -> bool:
     """Whether what is expected is learnt from an execution without preemptions."""
-    return target["exit_code"] is None or bool(target["same_output"])
+    return command.exit_code is None or command.same_output
 
 
 def words_of(text: str) -> Sequence[str]:

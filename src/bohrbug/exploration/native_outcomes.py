@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bohrbug.model.outcome import PASSED, Outcome, OutcomeKind
+from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
 from bohrbug.runtime.posix import layout
@@ -61,6 +61,8 @@ class NativeExplainer:
         if ended.hung:
             return self._hang(reading, ended)
         match reading.ending:
+            case layout.ASKED:
+                return ASKED
             case layout.DEADLOCK:
                 return stuck_outcome(reading.blocked(), False, ())
             case layout.STEP_LIMIT:
@@ -92,7 +94,10 @@ class NativeExplainer:
         stack = reading.stack(reading.ending_stack, self._process(reading), reading.ending_site)
         number = reading.ending_resource
         if number != layout.NONE and not number & layout.TASK_BIT and kind is OutcomeKind.MISUSE:
-            message = f"{message} ({reading.describe(number).label})"
+            resource = reading.describe(number)
+            # Of a function the message tells the name.
+            if resource.type != layout.FUNCTION:
+                message = f"{message} ({resource.label})"
         return Outcome(kind, message, self._task(reading), exception, stack)
 
     def _crash(self, reading: Reading, ended: Ended) -> Outcome:

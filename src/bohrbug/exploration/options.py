@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bohrbug.runtime.threads.execution import Settings
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level
+from bohrbug.runtime.threads.settings import Level, Settings
 
 TIMEOUTS = ("early", "report", "late")
 INTERPRETERS = ("free-threaded", "gil")

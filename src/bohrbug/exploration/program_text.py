@@ -17,7 +17,7 @@ from bohrbug.model.json_checks import FileFormatError, Json, a_count, a_list, a_
 from bohrbug.model.operation import Site
 from bohrbug.model.site import point_of, site_of
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import PlaceKey, place_key
+from bohrbug.runtime.threads.points import PlaceKey, place_key
 
 
 @dataclass(frozen=True, slots=True)

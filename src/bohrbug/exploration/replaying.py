@@ -30,9 +30,11 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.points import PlaceKey, place_key
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, PlaceKey, ThreadsRuntime, place_key
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
 from bohrbug.runtime.threads.task import Task
 
 
@@ -234,7 +236,7 @@ class _Replays:
         tried: list[tuple[Trace, Misfits]] = []
         with self._runtime(points, debugger) as (runtime, watched):
             for policy in variants(marks):
-                trace = executed_as(runtime, recorded, Plan((), policy))
+                trace = executed(runtime, recorded, Plan((), policy))
                 if is_same_failure(recorded.outcome, trace.outcome, alignment):
                     failure = _confirmed(runtime, recorded, trace)
                     if failure is not None:
@@ -269,7 +271,7 @@ def _repeated(runtime: ThreadsRuntime, expected: Failure, times: int) -> Replay:
     reproduced = 0
     difference = None
     for _ in range(times):
-        trace = executed_as(runtime, expected, expected.plan)
+        trace = executed(runtime, expected, expected.plan)
         same = trace.outcome.signature() == expected.outcome.signature()
         if same and trace.divergence is None:
             reproduced += 1
@@ -289,11 +291,11 @@ def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Fail
     signature = found.outcome.signature()
 
     def reproduces(plan: Plan) -> bool:
-        trace = executed_as(runtime, recorded, plan)
+        trace = executed(runtime, recorded, plan)
         return trace.outcome.signature() == signature and trace.divergence is None
 
     def execute(plan: Plan) -> Trace:
-        return executed_as(runtime, recorded, plan)
+        return executed(runtime, recorded, plan)
 
     def strict(trace: Trace) -> Plan:
         return Plan(tuple(trace.choices))
@@ -347,7 +349,7 @@ class _Watched(ThreadExplainer):
         """Takes the place of the invariant, which is called before every step."""
         execution = current.execution
         if self.active and self._debugger is not None and execution is not None:
-            self._debugger.before_step(execution, len(execution._rows))
+            self._debugger.before_step(execution, len(execution.rows))
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task."""
@@ -356,7 +358,7 @@ class _Watched(ThreadExplainer):
         return super().exception(execution, task, error)
 
 
-def executed_as(runtime: Runtime, expected: Failure, plan: Plan) -> Trace:
+def executed(runtime: Runtime, expected: Failure, plan: Plan) -> Trace:
     """One replay; a data race that was reported as a failure has to be looked for."""
     race = expected.outcome.race
     if race is None:

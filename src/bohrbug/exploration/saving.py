@@ -12,7 +12,7 @@ from bohrbug.exploration.result import Failure
 from bohrbug.model.outcome import Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import plan_from_json, plan_to_json
-from bohrbug.runtime.threads.runtime import PlaceKey
+from bohrbug.runtime.threads.points import PlaceKey
 from bohrbug.search.divisible import State
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from bohrbug.model.outcome import Abandoned, Frame, Held, Outcome, Race
+from bohrbug.model.outcome import ASKED, Abandoned, Frame, Held, Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
@@ -19,9 +19,11 @@ from bohrbug.monitors.outcomes import (
 )
 from bohrbug.monitors.races import RaceDetector
 from bohrbug.monitors.witness import Witness
-from bohrbug.runtime.threads.execution import Execution, Settings
+from bohrbug.runtime.policies import Asked
+from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import Level, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level, Settings
 from bohrbug.runtime.threads.stacks import formatted, frames_of_traceback, stack_of
 from bohrbug.runtime.threads.task import Task
 
@@ -32,7 +34,7 @@ class ThreadExplainer:
     def stuck(self, execution: Execution) -> Outcome:
         """No task can go on: a deadlock, threads left behind, or something outside."""
         waiting = [task for task in execution.alive if task.pending is not None]
-        if execution.root_is_exiting:
+        if execution.ending.root_is_exiting:
             waiting = [task for task in waiting if not task.daemon]
         blocked = []
         for task in waiting:
@@ -42,17 +44,21 @@ class ThreadExplainer:
             blocked.append(replace(described, holders=holders, abandoned=abandoned))
         blocked.sort(key=lambda b: b.daemon)
         outside = [f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external]
-        return stuck_outcome(blocked, execution.root_is_exiting, outside)
+        return stuck_outcome(blocked, execution.ending.root_is_exiting, outside)
 
     def step_limit(self, execution: Execution) -> Outcome:
         """The execution does not end although its scheduling is fair."""
-        return step_limit_outcome(execution.trace, execution.root_is_exiting)
+        return step_limit_outcome(execution.trace, execution.ending.root_is_exiting)
 
     def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
         """An exception left a task."""
         return exception_outcome(
             task.id, error, frames_of_traceback(error.__traceback__), formatted(error)
         )
+
+    def asked(self, execution: Execution, asked: Asked) -> Outcome:
+        """The plan leaves a decision to somebody else."""
+        return ASKED
 
 
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:

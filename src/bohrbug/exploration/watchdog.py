@@ -166,7 +166,7 @@ class Watchdog:
         with self._raising:
             if self._watched is not execution:
                 return ""
-            execution.abort(
+            execution.ending.abort(
                 Outcome(
                     OutcomeKind.HANG,
                     message,

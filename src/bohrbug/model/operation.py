@@ -96,6 +96,8 @@ YIELD = _kind("yield", is_write=False, is_yield=True)
 CONTINUE = _kind("continue", is_write=False)
 """Going on after an operation that let others go on, where accesses can't be seen: what follows
 may be a plain store that another task should see, or should not yet."""
+CALL = _kind("call")
+"""A call of a function with a buffer of its own, which the next call overwrites."""
 EXTERNAL = _kind("external")
 """Something outside our control that may block: a socket, a child process."""
 

@@ -221,6 +221,9 @@ class Outcome:
 
 PASSED = Outcome(OutcomeKind.PASSED)
 
+ASKED = Outcome(OutcomeKind.INTERRUPTED, "stopped at a decision")
+"""Of an execution that was ended so that somebody can make a decision."""
+
 
 @dataclass(frozen=True, slots=True)
 class Divergence:

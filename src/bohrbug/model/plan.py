@@ -33,6 +33,19 @@ class UniformRandom:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """Non-preemptive up to a decision that somebody else is to make, and the execution ends there.
+
+    A decision is a step with more than one option; all others make themselves.
+
+    Parameters:
+        passed: how many decisions to pass, without preemption, before the one that is asked.
+    """
+
+    passed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Priorities:
     """PCT (Burckhardt et al., ASPLOS 2010): random priorities, ``depth - 1`` change points.
 
@@ -118,15 +131,19 @@ class WeightedRandom:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One operation of an execution, told apart from all others without step numbers.
+class ResourceEvent:
+    """One operation on a resource, told apart from all others without step numbers.
+
+    It counts what a task does to one resource, as constraints are about what a resource goes
+    through; an :class:`~bohrbug.model.ordering.Event` counts what it does at one place,
+    whatever to.
 
     Parameters:
         task: who does it.
         kind: the name of the kind of operation.
         resource: what it acts on.
         site: where, if that is known.
-        occurrence: it is the task's so manieth operation like that, from 1.
+        occurrence: the how-many-th operation of this kind that the task does to it there, from 1.
     """
 
     task: TaskId
@@ -149,8 +166,8 @@ class Constraint:
         holds: whether it is wanted or to be avoided.
     """
 
-    source: Event | None
-    reader: Event
+    source: ResourceEvent | None
+    reader: ResourceEvent
     holds: bool = True
 
 
@@ -245,6 +262,7 @@ class Aligned:
 
 Policy = (
     NonPreemptive
+    | Ask
     | UniformRandom
     | Priorities
     | Segments

@@ -29,8 +29,8 @@ from bohrbug.model.json_checks import (
 from bohrbug.model.operation import Site
 from bohrbug.model.plan import (
     Aligned,
+    Ask,
     Constraint,
-    Event,
     Mark,
     NonPreemptive,
     Ordered,
@@ -40,6 +40,7 @@ from bohrbug.model.plan import (
     Policy,
     Priorities,
     ReadsFrom,
+    ResourceEvent,
     Segments,
     Sleeper,
     Sleeping,
@@ -54,6 +55,8 @@ def _policy_to_json(policy: Policy) -> Json:
     match policy:
         case NonPreemptive():
             return {"name": "non-preemptive"}
+        case Ask(passed):
+            return {"name": "ask", "passed": passed}
         case UniformRandom(seed):
             return {"name": "random", "seed": seed}
         case Priorities(seed, depth, length):
@@ -131,7 +134,7 @@ def _points_to_json(points: frozenset[Point] | None) -> Json:
     return [*map(list, sites), *resources]
 
 
-def _event_to_json(event: Event) -> Json:
+def _event_to_json(event: ResourceEvent) -> Json:
     return [
         event.task,
         event.kind,
@@ -153,8 +156,8 @@ def _points(data: Json, where: str) -> frozenset[Point]:
     return frozenset([_point(point, where) for point in a_list(data, where)])
 
 
-def _event(data: Json, where: str) -> Event:
-    return Event(*a_row(data, where, a_string, a_string, a_string, _site_if_known, an_int))
+def _event(data: Json, where: str) -> ResourceEvent:
+    return ResourceEvent(*a_row(data, where, a_string, a_string, a_string, _site_if_known, an_int))
 
 
 def _site_if_known(data: Json, where: str) -> Site | None:
@@ -185,7 +188,7 @@ def _aligned(policy: dict[str, Json], where: str) -> Aligned:
 
 
 def _constraint(data: Json, where: str) -> Constraint:
-    def source(value: Json, where: str) -> Event | None:
+    def source(value: Json, where: str) -> ResourceEvent | None:
         return optional(value, where, _event)
 
     return Constraint(*a_row(data, where, source, _event, a_bool))
@@ -222,6 +225,8 @@ def _policy_from_json(data: Json) -> Policy:
     match name:
         case "non-preemptive":
             return NonPreemptive()
+        case "ask":
+            return Ask(a_count(field_of(policy, "passed", where), f"{where} passed"))
         case "random":
             return UniformRandom(number("seed"))
         case "priorities":

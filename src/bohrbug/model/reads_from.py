@@ -25,7 +25,7 @@ from bohrbug.model.operation import (
     ResourceId,
     TaskId,
 )
-from bohrbug.model.plan import Event
+from bohrbug.model.plan import ResourceEvent
 from bohrbug.model.site import point_of, site_of
 from bohrbug.model.trace import Trace
 
@@ -41,17 +41,17 @@ class EventCounter:
     def __init__(self) -> None:
         self._counts: dict[tuple[TaskId, str, ResourceId, object], int] = {}
 
-    def executed(self, task: TaskId, operation: Operation) -> Event:
+    def executed(self, task: TaskId, operation: Operation) -> ResourceEvent:
         """The event of an operation that is executed now."""
         event = self.pending(task, operation)
         key = (task, event.kind, event.resource, point_of(operation))
         self._counts[key] = event.occurrence
         return event
 
-    def pending(self, task: TaskId, operation: Operation) -> Event:
+    def pending(self, task: TaskId, operation: Operation) -> ResourceEvent:
         """The event that an operation will be."""
         key = (task, operation.kind.name, operation.resource, point_of(operation))
-        return Event(*key[:3], site_of(operation.place), self._counts.get(key, 0) + 1)
+        return ResourceEvent(*key[:3], site_of(operation.place), self._counts.get(key, 0) + 1)
 
 
 class Dependence(NamedTuple):
@@ -64,8 +64,8 @@ class Dependence(NamedTuple):
         writes: the step changes its resource.
     """
 
-    event: Event
-    source: Event | None
+    event: ResourceEvent
+    source: ResourceEvent | None
     reads: bool
     writes: bool
 
@@ -78,7 +78,7 @@ def dependences(trace: Trace, limit: int) -> Iterator[Dependence]:
         limit: look at the first so many steps only.
     """
     counter = EventCounter()
-    last: dict[ResourceId, Event] = {}
+    last: dict[ResourceId, ResourceEvent] = {}
     for task, operation in zip(trace.tasks[:limit], trace.operations, strict=False):
         kind, resource, _ = operation
         event = counter.executed(task, operation)

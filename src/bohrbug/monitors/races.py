@@ -30,15 +30,9 @@ from typing import Any
 from bohrbug.accelerator import native
 from bohrbug.model.operation import READ, WRITE, Operation, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
+from bohrbug.runtime.threads.data.places import Place, PlaceSet
+from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, SEVERAL, Accesses, Shadow
 from bohrbug.runtime.threads.resources import ResourceState
-from bohrbug.runtime.threads.variables import (
-    NO_ACCESSES,
-    SEVERAL,
-    Accesses,
-    Place,
-    PlaceSet,
-    Shadow,
-)
 
 Pair = tuple[int, int]
 """Identities of the two places of a race, the smaller one first."""

@@ -20,7 +20,8 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import LOCKS
 from bohrbug.monitors.races import RaceDetector
-from bohrbug.runtime.threads.variables import Place, Shadow
+from bohrbug.runtime.threads.data.places import Place
+from bohrbug.runtime.threads.data.shadows import Shadow
 
 MOST_ACCESSES = 40
 """Different accesses to one variable that are remembered."""

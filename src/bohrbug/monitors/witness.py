@@ -13,7 +13,8 @@ from dataclasses import replace
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.monitors.races import RaceDetector
-from bohrbug.runtime.threads.variables import Place, Shadow
+from bohrbug.runtime.threads.data.places import Place
+from bohrbug.runtime.threads.data.shadows import Shadow
 
 
 class Witness(RaceDetector):

@@ -100,7 +100,7 @@ class ItemExecution:
 
         Whatever it leads to, the failure before it is what the execution ends with.
         """
-        execution.fail_with_exception(execution.root, error)
+        execution.ending.fail_with_exception(execution.root, error)
         finalizers = internals.finalizers_of(self.item)
         try:
             self._hook_tear_down()
@@ -128,7 +128,7 @@ class ItemExecution:
             execution = controlled()
             if execution is not None:
                 # From here on the execution only unwinds: nothing changes its outcome.
-                execution.fail_with_exception(execution.root, error)
+                execution.ending.fail_with_exception(execution.root, error)
             internals.finalize(self.item, finalizers)
             raise
         finally:

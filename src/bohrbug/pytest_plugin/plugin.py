@@ -1,39 +1,31 @@
-"""The plugin proper: explores or replays items in place of running them once."""
+"""The plugin proper: the hooks of pytest by which items are explored or replayed."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-import time
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from bohrbug.api import BohrbugFailure, write_reproduction
-from bohrbug.debugger import ReplayDebugger
-from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import (
-    DIRECTORY,
     Reproduction,
     ReproductionError,
     read_reproduction,
 )
-from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+from bohrbug.exploration.result import Failure, Result
 from bohrbug.pytest_plugin import hooks, internals
-from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
-from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks, tell_coverage
+from bohrbug.pytest_plugin.item_protocol import ItemProtocol
+from bohrbug.pytest_plugin.measuring import tell_coverage
 from bohrbug.pytest_plugin.options import options_of, session_settings
-from bohrbug.pytest_plugin.progress import SessionProgress
-from bohrbug.pytest_plugin.remembering import memory_of, update_memory
-from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary, report_data
-from bohrbug.report.replayed import failure_replayed, replay_words
+from bohrbug.pytest_plugin.remembering import memory_of
+from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
@@ -167,7 +159,7 @@ class BohrbugPlugin:
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         try:
-            _Protocol(self, item, nextitem).run()
+            ItemProtocol(self, item, nextitem).run()
         finally:
             item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
@@ -257,258 +249,3 @@ class BohrbugPlugin:
 
 def _encoding(stream: Any) -> str:
     return getattr(stream, "encoding", None) or "ascii"
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """What is to be reported of a test that failed.
-
-    Parameters:
-        failure: the first one.
-        text: our report; ``None`` where pytest's own says it best.
-        result: of the exploration.
-    """
-
-    failure: Failure
-    text: str | None
-    result: Result
-
-
-class _Protocol:
-    """Explores or replays one item, and makes its reports."""
-
-    def __init__(
-        self, plugin: BohrbugPlugin, item: pytest.Function, nextitem: pytest.Item | None
-    ) -> None:
-        self._plugin = plugin
-        self._item = item
-        self._nextitem = nextitem
-        self._started = time.time()
-        self._begin = time.perf_counter()
-        self._execution: ItemExecution
-
-    def run(self) -> None:
-        """The whole protocol of the item."""
-        item = self._item
-        try:
-            if internals.is_async(item):
-                self._skip("async tests are not explored yet")
-                return
-            # Modules and classes are set up once, outside control.
-            setup = self._call("setup", lambda: internals.set_up_collectors(item))
-            if setup.excinfo is not None:
-                self._log(self._report(setup), setup)
-                self._phase("teardown", None, None, {})
-                return
-            # Other plugins expect that the report of the setup is made before the teardown.
-            report = self._report(setup)
-            self._execution = ItemExecution(item)
-            with self._plugin.running(self._execution):
-                if self._plugin.reproduction is not None:
-                    self._replay(report, self._plugin.reproduction)
-                else:
-                    self._explore(report)
-        finally:
-            internals.forget(item)
-
-    # -- exploring -----------------------------------------------------------------------
-
-    def _explore(self, setup: pytest.TestReport) -> None:
-        item, execution, plugin = self._item, self._execution, self._plugin
-        progress = SessionProgress(item.config)
-        remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
-        explorer = Explorer(
-            execution,
-            item.nodeid,
-            plugin.options_for(item),
-            progress,
-            remembered=remembered,
-            settle=lambda number: internals.settle_in_worker(item.config, number),
-        )
-        with AlarmGuard(explorer.stop) as alarm, one_tracer_for_all_tasks():
-            result = explorer.explore()
-        progress.close()
-        if execution.exit is not None:
-            raise execution.exit
-        failures = result.failures
-        text = None
-        if result.untimely or (failures and not _is_plain_failure(failures[0], execution)):
-            self._write_reproductions(explorer)
-        if failures and not _is_plain_failure(failures[0], execution):
-            text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
-        data = report_data(result)
-        if plugin.memory is not None:
-            data["fixed"] = update_memory(plugin.memory, result, remembered)
-            data["trouble"] = plugin.memory.trouble
-        item.user_properties.append(("bohrbug", data["line"]))
-        if failures:
-            self._finish(setup, _Failed(failures[0], text, result), data)
-        elif alarm.rang:
-            self._finish(setup, None, data, alarm.call_handler)
-        else:
-            self._finish(setup, None, data)
-        if result.interrupted and not alarm.rang:
-            raise KeyboardInterrupt
-
-    def _write_reproductions(self, explorer: Explorer) -> None:
-        root = self._item.config.rootpath
-        target = {"kind": "pytest", "node": self._item.nodeid, "root": str(root)}
-        for failure in explorer.result.reproducible:
-            write_reproduction(explorer, failure, target, root / DIRECTORY)
-
-    def _finish(
-        self,
-        setup: pytest.TestReport,
-        failed: _Failed | None,
-        data: dict[str, Any],
-        call_function: Callable[[], object] | None = None,
-    ) -> None:
-        """Make and log the reports of the three phases.
-
-        Parameters:
-            setup: the report of a setup that went well.
-            failed: what failed, if anything.
-            data: for the summary.
-            call_function: raises what the call is to be reported with, if anything.
-        """
-        execution = self._execution
-        internals.sections_of(self._item)[:] = execution.sections
-        phase = execution.phase if failed is not None else None
-        raises = _raiser(self._error(failed)) if failed is not None else None
-        if failed is None and execution.skipped is not None and not execution.passed:
-            call_function, data = _raiser(execution.skipped), {}
-        if phase == "setup":
-            self._phase("setup", raises, failed, data)
-        else:
-            self._log(setup)
-            self._phase("call", raises if phase == "call" else call_function, failed, data)
-        self._phase("teardown", raises if phase == "teardown" else None, failed, {})
-
-    def _error(self, failed: _Failed) -> BaseException:
-        """What to report: the exception of the test if it is known, for ``xfail(raises=...)``."""
-        error = self._execution.error
-        if error is not None and _is_kind(error, failed.failure):
-            return error
-        return BohrbugFailure(failed.text or failed.failure.outcome.message, failed.result)
-
-    def _phase(
-        self,
-        when: Literal["setup", "call", "teardown"],
-        raises: Callable[[], object] | None,
-        failed: _Failed | None,
-        data: dict[str, Any],
-    ) -> None:
-        """Report one phase; the teardown also takes down what the next item does not need."""
-        item = self._item
-        nextitem = self._nextitem
-        if item.session.shouldfail or item.session.shouldstop:
-            nextitem = None
-
-        def function() -> None:
-            if when == "teardown":
-                internals.tear_down_collectors(item, nextitem)
-            if raises is not None:
-                raises()
-
-        call = self._call(when, function)
-        report = self._report(call)
-        if raises is not None and failed is not None:
-            self._dress(report, failed)
-        if data:
-            setattr(report, ATTRIBUTE, data)
-        self._log(report, call)
-
-    def _dress(self, report: pytest.TestReport, failed: _Failed) -> None:
-        """Put our report in the place of the usual one."""
-        if failed.text is None or not report.failed:
-            return
-        outcome = failed.failure.outcome
-        path, line, _ = self._item.location
-        if outcome.stack:
-            path, line = outcome.stack[-1].site.filename, outcome.stack[-1].site.line
-        report.longrepr = internals.report_representation(
-            failed.text, path, line or 0, outcome.message
-        )
-
-    # -- replaying -----------------------------------------------------------------------
-
-    def _replay(self, setup: pytest.TestReport, reproduction: Reproduction) -> None:
-        config = self._item.config
-        debugger = None
-        if config.getoption("usepdb", False):
-            debugger = ReplayDebugger(reproduction.failure, self._uncaptured)
-        try:
-            with one_tracer_for_all_tasks():
-                replayed = replay(
-                    reproduction, self._execution, config.getoption("bohrbug_times"), debugger
-                )
-        finally:
-            if debugger is not None:
-                debugger.close()
-        config.hook.pytest_bohrbug_replayed(replayed=replayed)
-        words = replay_words(reproduction, replayed)
-        if replayed.passes:
-            self._finish(setup, None, {"replayed": words})
-            return
-        failure = failure_replayed(reproduction, replayed)
-        if replayed.reproduced:
-            text = f"{self._plugin.text_of(failure, self._item, None)}\n{words}\n"
-        else:
-            text = f"{replayed.trace.outcome.message}\n{words}\n"
-        result = Result(self._item.nodeid, Verdict(VerdictKind.FAILED), [failure])
-        self._finish(setup, _Failed(failure, text, result), {})
-
-    def _uncaptured(self) -> AbstractContextManager[object]:
-        manager = self._item.config.pluginmanager.getplugin("capturemanager")
-        if manager is None:
-            return nullcontext()
-
-        @contextmanager
-        def suspended() -> Generator[None]:
-            manager.suspend(in_=True)
-            try:
-                yield
-            finally:
-                manager.resume()
-
-        return suspended()
-
-    # -- phases and reports ----------------------------------------------------------------
-
-    def _skip(self, reason: str) -> None:
-        self._log(self._report(self._call("setup", lambda: pytest.skip(reason))))
-        self._phase("teardown", None, None, {})
-
-    def _call(self, when: Any, function: Any) -> pytest.CallInfo[object]:
-        begin = self._begin if when == "call" else time.perf_counter()
-        call = pytest.CallInfo.from_call(function, when=when, reraise=(pytest.exit.Exception,))
-        if when == "call":
-            call.duration = time.perf_counter() - begin
-            call.start = call.stop - call.duration
-        return call
-
-    def _report(self, call: pytest.CallInfo[object]) -> pytest.TestReport:
-        report = self._item.ihook.pytest_runtest_makereport(item=self._item, call=call)
-        assert isinstance(report, pytest.TestReport)
-        return report
-
-    def _log(self, report: pytest.TestReport, call: pytest.CallInfo[object] | None = None) -> None:
-        self._item.ihook.pytest_runtest_logreport(report=report)
-        if call is not None and self._plugin.reproduction is None:
-            internals.interact(self._item, call, report)
-
-
-def _raiser(error: BaseException) -> Callable[[], object]:
-    def raise_it() -> None:
-        raise error
-
-    return raise_it
-
-
-def _is_kind(error: BaseException | None, failure: Failure) -> bool:
-    return error is not None and type(error).__name__ == failure.outcome.exception
-
-
-def _is_plain_failure(failure: Failure, execution: ItemExecution) -> bool:
-    """Whether the test fails without any other task, so that pytest's own report says it best."""
-    return len(failure.trace.task_infos) <= 1 and _is_kind(execution.error, failure)

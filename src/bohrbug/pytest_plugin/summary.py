@@ -71,8 +71,9 @@ class Summary:
         self.executions += data["executions"]
         self.seconds += data["seconds"]
         self.verdicts[data["verdict"]] += 1
-        self.caveats.update(data["caveats"])
-        self.races.update(data["races"])
+        # Tests are counted; one may have several races on a variable.
+        self.caveats.update(dict.fromkeys(data["caveats"]).keys())
+        self.races.update(dict.fromkeys(data["races"]).keys())
         self.fixed += data.get("fixed", ())
         if data.get("trouble"):
             self.trouble[data["trouble"]] += 1

@@ -53,6 +53,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "sleep": ("sleeps", "sleep"),
     "yield": ("yields", "yield"),
     "continue": ("goes on past", "going on past"),
+    "call": ("calls", "call of"),
     "external": ("waits outside our control for", "wait outside our control for"),
     "read": ("reads", "read of"),
     "write": ("writes", "write of"),

@@ -29,7 +29,7 @@ from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path
 from bohrbug.report.stack import draw_stack, draw_traceback, program_frames, telling_frame
-from bohrbug.report.style import FAILED, HEADING, QUIET, WARNED, Paper
+from bohrbug.report.style import FAILED, HEADING, PASSED, QUIET, WARNED, Paper
 from bohrbug.report.verdict import draw_verdict, one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
 
@@ -61,10 +61,12 @@ def _draw_head(
 ) -> None:
     outcome = failure.outcome
     glyphs = paper.glyphs
-    headline = paper.text(f"{glyphs.failed} {failure_headline(outcome)} ", FAILED)
+    # A file that was saved by hand may hold an execution that passes.
+    sign, style = (glyphs.failed, FAILED) if outcome.is_failure else (glyphs.passed, PASSED)
+    headline = paper.text(f"{sign} {failure_headline(outcome)} ", style)
     lines = list(paper.wrap(headline, paper.width))
     last = lines[-1] + Text(" ")
-    last.append(glyphs.rule * (paper.width - last.cell_len), style="red")
+    last.append(glyphs.rule * (paper.width - last.cell_len), style=style.rpartition(" ")[2])
     paper.put(*lines[:-1], last)
     where: list[str] = []
     telling = telling_frame(outcome.stack)

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from bohrbug.model.plan import Plan
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import counted
-from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
-from bohrbug.search.novelty import Novelty
+from bohrbug.search.divisible import (
+    VERSION,
+    Divisible,
+    Reporting,
+    Sharing,
+    State,
+    StateError,
+    checked_state,
+    is_divisible,
+)
+from bohrbug.search.estimates import Estimate, TreeProbes, log_weight, share_in_words
+from bohrbug.search.novelty import Novelty, pair_from_json, pair_to_json
 from bohrbug.search.portfolio import Member, Rotation
-from bohrbug.search.strategy import Bounding, Estimating, Learning, Strategy
+from bohrbug.search.strategy import Bounding, Estimating, Learning, Strategy, Taught
+from bohrbug.search.surw import SelectivelyUniform
 
 BEGINNING = 50
 """Executions in which a systematic member has the less turns the more it has to do."""
@@ -27,6 +41,9 @@ OUT_OF_REACH_SHARE = 0.1
 
 PROBES = 16
 """Executions of randomised members before their estimate is relied on."""
+
+PIECE = 64
+"""Executions of a member that another process makes at a time."""
 
 LOOK_AGAIN = 8
 """Executions after which it is looked again, at the latest, which member can come to its end."""
@@ -74,6 +91,8 @@ class Auto:
         self._members = (*self._systematic, *self._randomised)
         self._budget = executions
         self._executions = 0
+        # In a worker: learns from all executions, whichever member has planned them.
+        self._pupil: SelectivelyUniform | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -83,9 +102,13 @@ class Auto:
         self._unreachable = Rotation(self._systematic)
         self._novelty = Novelty()
         self._probes = TreeProbes()
-        self._first: Trace | None = None
+        self._has_first = False
         self._plan: Plan | None = None
         self._owed = 0.0
+        # What was owed to whom before the plan that was proposed last.
+        self._before: tuple[float, list[float]] | None = None
+        # In a worker: what its piece is of, and what came of it.
+        self._piece: _Piece | None = None
         self._reachable: Member | None = self._systematic[0]
         self._began = self._executions
         self._looked_at: int | None = None
@@ -103,9 +126,14 @@ class Auto:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         if self._plan is not None:
             return self._plan
-        if self._first is None:
+        if self._piece is not None:
+            # Its turns end with what it was charged with; the rest goes back.
+            is_done = self._piece.made >= self._piece.charged
+            return None if is_done else self._member.strategy.next_plan()
+        if not self._has_first:
             self._plan = Plan()
             return self._plan
+        self._before = self._owed, [member.credit for member in self._members]
         while not self.complete:
             member = self._next_member()
             if member is None:
@@ -173,13 +201,18 @@ class Auto:
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
+        member = self._member
+        if self._piece is not None:
+            member.strategy.observe(trace)
+            self._note(self._piece, trace)
+            return
         self._executions += 1
         self._plan = None
-        if self._first is None:
-            self._first = trace
+        self._before = None
+        if not self._has_first:
+            self._has_first = True
             self._share_the_first(trace)
             return
-        member = self._member
         member.strategy.observe(trace)
         has_new_pair = self._novelty.has_new_pair(trace)
         self._learn(trace, member, has_new_pair)
@@ -221,7 +254,7 @@ class Auto:
     @property
     def complete(self) -> bool:
         """Whether a member has executed every schedule there is."""
-        return any(member.strategy.complete for member in self._systematic)
+        return any(not member.out and member.strategy.complete for member in self._systematic)
 
     @property
     def completed(self) -> str | None:
@@ -251,7 +284,7 @@ class Auto:
         sentences = [member.strategy.covered() for member in self._members if member.executions]
         if self._novelty.classes.samples:
             sentences.append(self._outlook())
-        if not sentences and self._first is not None:
+        if not sentences and self._has_first:
             sentences.append("one execution without preemptions")
         return tuple(sentences)
 
@@ -275,3 +308,259 @@ class Auto:
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         return f"{self.current.name}: {self.current.progress()}"
+
+    # -- dividing ----------------------------------------------------------------------
+
+    @property
+    def divisible(self) -> bool:
+        """Whether the work of every member can be saved and divided."""
+        return all(is_divisible(member.strategy) for member in self._members)
+
+    def _put_back(self) -> None:
+        """Take back a plan that was proposed and not executed."""
+        self._plan = None
+        if self._before is not None:
+            self._owed, owed_to = self._before
+            for member, credit in zip(self._members, owed_to, strict=True):
+                member.credit = credit
+            self._before = None
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        if self._piece is not None:
+            return self._piece_to_json(self._piece)
+        self._put_back()
+        reachable = self._reachable
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "members": [[_divisible(member).state(), member.to_json()] for member in self._members],
+            "current": self._members.index(self._member),
+            "novelty": self._novelty.to_json(),
+            "probes": self._probes.to_json(),
+            "has_first": self._has_first,
+            "executions": self._executions,
+            "owed": self._owed,
+            "reachable": None if reachable is None else self._members.index(reachable),
+            "began": self._began,
+            "looked_at": self._looked_at,
+            # As text, for it may be infinite.
+            "size": str(self._size),
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`.
+
+        A worker keeps what it knows from one piece to the next.
+        """
+        state = checked_state(state, self.name)
+        if "piece" in state:
+            self._restore_piece(state)
+            return
+        if len(state["members"]) != len(self._members):
+            raise StateError(f"this is a state of {len(state['members'])} members")
+        self._begin()
+        for member, (own, figures) in zip(self._members, state["members"], strict=True):
+            _divisible(member).restore(own)
+            member.take_in(figures)
+        self._member = self._members[state["current"]]
+        self._novelty.take_in(state["novelty"])
+        for weight in state["probes"]:
+            self._probes.add_weight(weight)
+        self._has_first = state["has_first"]
+        self._executions = state["executions"]
+        self._owed = state["owed"]
+        reachable = state["reachable"]
+        self._reachable = None if reachable is None else self._systematic[reachable]
+        self._began = state["began"]
+        self._looked_at = state["looked_at"]
+        self._size = float(state["size"])
+
+    def hand_out(self, most: int) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of one member."""
+        if not self._has_first or self.complete:
+            return None
+        self._put_back()
+        most = min(most, PIECE)
+        reachable = self._within_reach()
+        if self._owed >= 1.0:
+            for member in [reachable] if reachable is not None else self._unreachable.in_order(0):
+                piece = self._hand_out_of(member, most)
+                if piece is not None:
+                    return piece
+        for member in (*self._rotation.in_order(0), *self._systematic):
+            piece = self._hand_out_of(member, most)
+            if piece is not None:
+                return piece
+        return None
+
+    def _hand_out_of(self, member: Member, most: int) -> State | None:
+        if member.is_over:
+            return None
+        strategy = _divisible(member)
+        state = strategy.hand_out(most)
+        if state is None and not member.out:
+            # This may be the time for its next bound.
+            if strategy.next_plan() is None:
+                member.is_over = True
+                return None
+            state = strategy.hand_out(most)
+        if state is None:
+            return None
+        member.out += 1
+        # What is earned is added when it is known how many executions were made.
+        if member in self._systematic:
+            self._owed -= most
+        member.credit -= most
+        return self._piece_to_json(_Piece(self._members.index(member), most), state)
+
+    def _piece_to_json(self, piece: _Piece, state: State | None = None) -> State:
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "piece": piece.member,
+            "charged": piece.charged,
+            "made": piece.made,
+            "seen": piece.seen,
+            "weights": piece.weights,
+            "lessons": piece.lessons,
+            "state": _divisible(self._members[piece.member]).state() if state is None else state,
+        }
+
+    def _restore_piece(self, state: State) -> None:
+        self._member = self._members[state["piece"]]
+        _divisible(self._member).restore(state["state"])
+        self._piece = _Piece(
+            state["piece"],
+            state["charged"],
+            state["made"],
+            state["seen"],
+            state["weights"],
+            state["lessons"],
+        )
+
+    def _note(self, piece: _Piece, trace: Trace) -> None:
+        """What the first process has to know of an execution of a worker."""
+        piece.made += 1
+        if trace.outcome.kind is not OutcomeKind.LIVELOCK:
+            piece.steps = max(piece.steps, len(trace))
+        piece.tasks = max(piece.tasks, trace.task_count)
+        if self._pupil is None:
+            self._pupil = SelectivelyUniform()
+        known = self._pupil.known
+        self._pupil.learn(trace)
+        lessons: State = {"tasks": piece.tasks, "steps": piece.steps}
+        if self._pupil.known > known or not piece.lessons:
+            lessons |= self._pupil.lessons()
+        piece.learn(lessons)
+        pairs = [pair_to_json(pair) for pair in self._novelty.new_pairs(trace)]
+        is_random = self._members[piece.member] in self._randomised
+        if is_random or pairs:
+            piece.seen.append([self._novelty.class_of(trace) if is_random else None, pairs])
+        plan = trace.plan
+        if is_random and not plan.prefix and isinstance(plan.policy, UniformRandom):
+            piece.weights.append(log_weight(trace))
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`: nobody waits for a part of a piece."""
+        return None
+
+    def report(self, wanted: bool) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Reporting`."""
+        strategy = self._member.strategy
+        if self._piece is None or not isinstance(strategy, Reporting):
+            return None
+        news = strategy.report(wanted)
+        if news is None:
+            return None
+        head = {"strategy": self.name, "version": VERSION}
+        return {**head, "news_of": self._piece.member, "news": news}
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._put_back()
+        if "news" in state:
+            _divisible(self._members[state["news_of"]]).take_in(state["news"])
+            return
+        member = self._members[state["piece"]]
+        _divisible(member).take_in(state["state"])
+        member.out -= 1
+        made, unused = state["made"], state["charged"] - state["made"]
+        self._executions += made
+        if made:
+            self._member = member
+        member.credit += unused
+        rotation = self._rotation if member in self._randomised else self._unreachable
+        rotation.in_order(made)
+        if member in self._systematic:
+            member.executions += made
+            self._owed += unused
+        for known_by, pairs in state["seen"]:
+            is_new = self._novelty.add_pairs([pair_from_json(pair) for pair in pairs])
+            if known_by is not None:
+                self._rotation.reward(member, self._novelty.count(known_by, is_new))
+        self._owed += made * self._systematic_share(self._within_reach())
+        for weight in state["weights"]:
+            self._probes.add_weight(weight)
+        for lessons in state["lessons"]:
+            self._teach(lessons)
+
+    def _teach(self, lessons: State) -> None:
+        for member in self._randomised:
+            if isinstance(member.strategy, Taught):
+                member.strategy.learn_from(lessons)
+
+    def position(self) -> None:
+        """There is no one sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return
+
+    def begin_sharing(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        for member in self._members:
+            if isinstance(member.strategy, Sharing):
+                member.strategy.begin_sharing()
+
+    def lost_a_worker(self) -> None:
+        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        for member in self._members:
+            if isinstance(member.strategy, Sharing):
+                member.strategy.lost_a_worker()
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A piece of one member, in the process that has it.
+
+    Parameters:
+        member: its number.
+        charged: executions that the member was charged with when the piece was handed out.
+        made: executions.
+        seen: of each execution its class, if it was drawn at random, and the conflict pairs that
+            were new to the process.
+        weights: of random walks, for the number of schedules.
+        lessons: see :class:`~bohrbug.search.strategy.Taught`.
+        tasks, steps: the most that an execution had.
+    """
+
+    member: int
+    charged: int
+    made: int = 0
+    seen: list[Any] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    lessons: list[State] = field(default_factory=list)
+    tasks: int = 0
+    steps: int = 0
+
+    def learn(self, lessons: State) -> None:
+        """Add lessons; the numbers are kept once."""
+        if self.lessons and "touches" not in lessons:
+            self.lessons[-1] |= lessons
+        else:
+            self.lessons.append({"touches": [], "counts": [], **lessons})
+
+
+def _divisible(member: Member) -> Divisible:
+    strategy = member.strategy
+    assert is_divisible(strategy)
+    return strategy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
+from bohrbug.search.divisible import VERSION, AsAWhole, State, checked_state
 from bohrbug.search.races_of_trace import RaceFinder
 
 
@@ -23,7 +24,7 @@ class _Options:
         self.waiting: list[Choice] = []
 
 
-class BoundedReduction:
+class BoundedReduction(AsAWhole):
     """Bounded partial-order reduction: all that a number of preemptions can do.
 
     Coons, Musuvathi and McKinley, *Bounded partial-order reduction*, OOPSLA 2013, section 5.
@@ -57,6 +58,7 @@ class BoundedReduction:
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
+        self.is_out = False
         self._tally = Tally()
         self._races = RaceFinder(self._limit, irreversible=True)
         self._options: list[_Options | None] = []
@@ -65,16 +67,20 @@ class BoundedReduction:
         self._choices: list[Choice] = []
         self._plan: Plan | None = Plan()
         self._start = 0
+        self._taken: Choice | None = None
         self._beyond_bound = False
+        # The races of what was executed by another process are known to it.
+        self._is_cold = False
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None:
+        if self._plan is None and not self.is_out:
             options = self._options
             while options:
                 here = options[-1]
                 if here is not None and here.waiting:
                     self._start = len(options) - 1
+                    self._taken = here.waiting[0]
                     prefix = (*self._choices[: self._start], here.waiting.pop(0))
                     self._plan = Plan(prefix, foreseen=len(prefix) - 1)
                     break
@@ -84,6 +90,7 @@ class BoundedReduction:
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         plan, self._plan = self._plan, None
+        self._taken = None
         prefix = len(plan.prefix) if plan is not None else 0
         start = self._start
         self._tally.count(trace, self._limit)
@@ -100,6 +107,9 @@ class BoundedReduction:
         self._choices = trace.choices
         self._options += [None] * (end - len(self._options))
         limit = last_branching_step(trace, self._limit)
+        if self._is_cold:
+            self._races.take(trace, 0, end)
+            self._is_cold = False
         for reversal in self._races.take(trace, start, end):
             step = reversal.step
             if step >= limit:
@@ -139,7 +149,7 @@ class BoundedReduction:
     @property
     def exhausted(self) -> bool:
         """Whether nothing within the bound is left to explore."""
-        return self.next_plan() is None
+        return not self.is_out and self.next_plan() is None
 
     @property
     def complete(self) -> bool:
@@ -176,3 +186,49 @@ class BoundedReduction:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         waiting = sum(len(here.waiting) for here in self._options if here is not None)
         return f"bounded partial-order reduction, {waiting:,} waiting"
+
+    # -- saving ------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        if self._plan is not None and self._taken is not None:
+            here = self._options[self._start]
+            assert here is not None
+            here.waiting.insert(0, self._taken)
+            self._plan = self._taken = None
+        last = max(
+            [step for step, here in enumerate(self._options) if here and here.waiting], default=-1
+        )
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "is_out": self.is_out,
+            "tally": self._tally.to_json(),
+            "options": [
+                [step, list(here.seen), list(here.waiting)]
+                for step, here in enumerate(self._options[: last + 1])
+                if here is not None
+            ],
+            "preemptions": self._preemptions[: last + 2],
+            "choices": list(self._choices[: last + 1]),
+            "beyond_bound": self._beyond_bound,
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self.restart()
+        self.is_out = state["is_out"]
+        self._tally = Tally.from_json(state["tally"])
+        if not self._tally.executions:
+            return
+        self._plan = None
+        self._options = [None] * len(state["choices"])
+        for step, seen, waiting in state["options"]:
+            here = self._options[step] = _Options(state["choices"][step])
+            here.seen.update(seen)
+            here.waiting = waiting
+        self._preemptions = state["preemptions"]
+        self._choices = state["choices"]
+        self._beyond_bound = state["beyond_bound"]
+        self._is_cold = True

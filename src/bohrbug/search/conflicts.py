@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from bohrbug.model.operation import BEGIN, END, JOIN, SPAWN, Operation, ResourceId, TaskId
 from bohrbug.model.plan import Point
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
+from bohrbug.search.plain import point_from_json, point_to_json
 
 RESOURCES = 100_000
 """Resources that are told apart; whatever touches another counts as conflicting."""
@@ -55,6 +56,8 @@ class Conflicts:
 
     def __init__(self) -> None:
         self._touches: dict[ResourceId, dict[_Touch, None]] = {}
+        # The same in the order in which they came.
+        self._log: list[tuple[ResourceId, _Touch]] = []
         self._points: set[Point] = set()
         self._by_resource: dict[ResourceId, set[Point]] = {}
         self._frozen: frozenset[Point] = frozenset()
@@ -81,9 +84,35 @@ class Conflicts:
         Returns:
             whether a point was new.
         """
+        return self._take(_distinct_touches(trace))
+
+    def take_in(self, rows: Iterable[list[Any]]) -> bool:
+        """Take in what :meth:`since` gave in another process, or in an earlier one.
+
+        Returns:
+            whether a point was new.
+        """
+        return self._take(
+            (resource, _Touch(task, point_from_json(point), is_write, is_life))
+            for resource, task, point, is_write, is_life in rows
+        )
+
+    def since(self, mark: int = 0) -> list[list[Any]]:
+        """The touches that were new since so many were :attr:`known`, as plain data."""
+        return [
+            [resource, touch.task, point_to_json(touch.point), touch.is_write, touch.is_life]
+            for resource, touch in self._log[mark:]
+        ]
+
+    @property
+    def known(self) -> int:
+        """How many different touches were seen."""
+        return len(self._log)
+
+    def _take(self, found: Iterable[tuple[ResourceId, _Touch]]) -> bool:
         known = len(self._points)
         everything = self._touches
-        for resource, touch in _distinct_touches(trace):
+        for resource, touch in found:
             touches = everything.get(resource)
             if touches is None:
                 if len(everything) >= RESOURCES:
@@ -100,6 +129,7 @@ class Conflicts:
                     self._add(resource, touch.point)
                     self._add(resource, other.point)
             touches[touch] = None
+            self._log.append((resource, touch))
         return len(self._points) != known
 
     def _add(self, resource: ResourceId, point: Point) -> None:

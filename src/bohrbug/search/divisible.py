@@ -80,6 +80,29 @@ class Divisible(Strategy, Protocol):
 
 
 @runtime_checkable
+class Reporting(Divisible, Protocol):
+    """A divisible strategy whose pieces can't be worked on without a word to the others.
+
+    What a worker finds may belong to a part of the work that is not in its piece; and what
+    it parts with has to go through the one strategy that knows the whole.
+    """
+
+    def report(self, wanted: bool) -> State | None:
+        """What the strategy that knows the whole has to take in before the piece is done.
+
+        It goes there by :meth:`Divisible.take_in`, together with the :meth:`Divisible.state`
+        that is left after this.
+
+        Parameters:
+            wanted: others have nothing to do: part with some of the work.
+
+        Returns:
+            ``None`` if there is nothing to tell, or no hurry.
+        """
+        ...
+
+
+@runtime_checkable
 class Sharing(Protocol):
     """A divisible strategy that keeps something in memory that its workers share."""
 
@@ -112,3 +135,42 @@ def checked_state(state: State, name: str) -> State:
             f"this Bohrbug reads version {VERSION}"
         )
     return state
+
+
+class AsAWhole:
+    """Of a strategy whose plans each depend on all before: its only piece is the whole.
+
+    It can be saved, and another process can go on with it while this one does something else;
+    but no two at once.  A subclass has ``state`` and ``restore``.
+    """
+
+    is_out = False
+    """Whether another process has it."""
+
+    def state(self) -> State:
+        """See :class:`Divisible`."""
+        raise NotImplementedError
+
+    def restore(self, state: State) -> None:
+        """See :class:`Divisible`."""
+        raise NotImplementedError
+
+    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
+        """See :class:`Divisible`."""
+        if self.is_out:
+            return None
+        state = self.state()
+        self.is_out = True
+        return {**state, "is_out": False}
+
+    def split(self) -> State | None:
+        """See :class:`Divisible`."""
+        return None
+
+    def take_in(self, state: State) -> None:
+        """See :class:`Divisible`."""
+        self.restore(state)
+
+    def position(self) -> None:
+        """See :class:`Divisible`."""
+        return

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Sleeper, Sleeping
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
+from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.dpor_parts import (
+    Asleep,
+    Insertion,
+    Lore,
+    Node,
+    Part,
+    hanging_from_json,
+    hanging_to_json,
+    insertion_from_json,
+    insertion_to_json,
+    part_from_json,
+    part_to_json,
+    segment_from_json,
+    segment_to_json,
+)
 from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
+from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, is_weak_initial
 from bohrbug.search.races_of_trace import RaceFinder, Reversal
+from bohrbug.search.trunk import Hanging, Place, Segment, Trunk
 from bohrbug.search.wakeup_tree import Branch, insert
 
 WAITING_LIMIT = 5_000_000
@@ -20,24 +41,8 @@ LONG = 2_000
 PUT_OFF = 8
 """Reversals of one step that wait until they are inserted into its wakeup tree."""
 
-Asleep = tuple[Event, ...]
-
-
-class _Node:
-    """A prefix of the last execution at which something is or was to be explored.
-
-    Parameters (one per slot):
-        done: the first events of the branches that are explored.
-        branches: the wakeup tree.
-        reversals: found, but not yet inserted into the tree.
-    """
-
-    __slots__ = ("branches", "done", "reversals")
-
-    def __init__(self) -> None:
-        self.done: list[Event] = []
-        self.branches: list[Branch] = []
-        self.reversals: list[Reversal] = []
+TOLD_TOGETHER = 32
+"""Reversals for nodes of another process that wait until it is told of them."""
 
 
 class OptimalReduction:
@@ -65,14 +70,23 @@ class OptimalReduction:
     reversal that its last event depends on is kept.  That loses no graph, but some may then
     be executed more than once.
 
-    *Sharing the work.*  All that is known of a subtree is the prefix of its node, who
-    sleeps there (inherited, and the branches that are done), and its wakeup tree; these three
-    are plain data, and another worker can explore the subtree with them.  A race that it finds
-    has to be inserted at the node before the race's first step
-    (:attr:`~bohrbug.search.races_of_trace.Reversal.step`): if that is less than the length of the
-    prefix, it belongs to whoever holds the node of that depth, and
-    :meth:`~bohrbug.search.races_of_trace.Reversal.sequence` is what to send there.  Nothing else
-    connects two subtrees.
+    *Several processes.*  All that is known of a subtree is the prefix of its node, who sleeps
+    there, and its wakeup tree; these are plain data, and another process explores the subtree
+    with them.  A race that it finds may have to be inserted at a node above the subtree: such
+    nodes belong to the first process (:mod:`bohrbug.search.trunk`), which is told the sequence.
+    Whoever has a subtree gives its upper nodes to the first process when others have nothing to
+    do.  The order of exploration is free, and nothing is executed twice, because:
+
+    1. What counts is the order in which the branches of a node are *begun*, however long each
+       takes.  What has begun before sleeps in what is begun later, and an insertion that a
+       branch begun before could begin with is covered by that.
+    2. An insertion that a branch begun *later* could begin with belongs into that one's wakeup
+       tree, as if it had been found before.  So of a branch only a leaf is handed out:
+       the nodes on the way to it, where somebody may still sleep, stay in the trunk and take
+       such insertions.  Behind the leaf everything is explored that there is, and nothing
+       need be inserted from outside.
+    3. The event that stands for a begun branch is the one that was executed; until the
+       process that has it has told it, nothing else is begun at the node or inserted there.
 
     Parameters:
         steps: reverse the first ``steps`` steps of an execution only.
@@ -92,19 +106,46 @@ class OptimalReduction:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         self._tally = Tally()
         self._races = RaceFinder(self._limit)
-        self._nodes: list[_Node | None] = []
-        # The tasks that sleep at each node before anything was explored there.
-        self._asleep: list[Asleep] = []
-        self._plan: Plan | None = Plan()
-        self._start = 0
-        self._wanted: Choice | None = None
-        # Wakeup trees for the nodes on the way that the plan takes.
-        self._on_the_way: list[tuple[int, list[Branch]]] = []
+        self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
+        self._plan: Plan | None
+        self._clear_path()
+        self._plan = Plan()
+        self._is_fresh = True
         self._waiting = 0
         self._held = 0
         self._dropped = 0
         self._redundant = 0
-        self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
+        # The part of the tree that was done, and executions, when it was looked at last.
+        self._share = 0.0
+        self._share_at = 0
+        # The nodes above all that is with other processes; only the first process has it.
+        self._trunk: Trunk[Node, Lore] | None = Trunk()
+        self._piece = self._trunk.new_name()
+        self._trunk.attach(self._piece, None)
+
+    def _clear_path(self) -> None:
+        """Forget the path; the names of what is touched are kept."""
+        self._nodes: list[Node | None] = []
+        # The tasks that sleep at each node before anything was explored there.
+        self._asleep: list[Asleep] = []
+        self._plan = None
+        self._start = 0
+        self._wanted: Choice | None = None
+        # Wakeup trees for the nodes on the way that the plan takes.
+        self._on_the_way: list[tuple[int, list[Branch]]] = []
+        # The branch that the plan is for, and its node.
+        self._taken: tuple[int, Node, Branch] | None = None
+        # Until the first execution of a path that was taken over: what is known of it.
+        self._is_cold = False
+        self._known_choices: Sequence[Choice] = ()
+        self._known_events: dict[int, Event] = {}
+        # Where the path hangs, and what the owner of that place has to know.
+        self._hanging: Hanging | None = None
+        self._splits = 0
+        self._guards: dict[int, Asleep] = {}
+        self._told: set[tuple[object, ...]] = set()
+        self._insertions: list[Insertion] = []
+        self._began: list[Event] | None = None
 
     # -- the next plan ---------------------------------------------------------------
 
@@ -115,32 +156,38 @@ class OptimalReduction:
         return self._plan
 
     def _next_plan(self) -> Plan | None:
-        nodes = self._nodes
-        recorded = self._races.recorded
-        while nodes:
-            node = nodes[-1]
-            if node is None:
+        while True:
+            nodes = self._nodes
+            while nodes:
+                node = nodes[-1]
+                if node is None:
+                    nodes.pop()
+                    continue
+                index = len(nodes) - 1
+                self._insert_reversals(index, node)
+                if node.branches and not self._is_cold:
+                    node.finish(self._races.recorded.event(index))
+                while node.branches:
+                    branch = node.branches.pop(0)
+                    if self._is_new(node, branch):
+                        return self._plan_along(index, node, branch)
                 nodes.pop()
-                continue
-            index = len(nodes) - 1
-            self._insert_reversals(index, node)
-            if node.branches:
-                event = recorded.event(index)
-                if all(event.choice != done.choice for done in node.done):
-                    node.done.append(event)
-            while node.branches:
-                branch = node.branches.pop(0)
-                first = branch.events[0]
-                if all(first.choice != done.choice for done in node.done):
-                    return self._plan_along(index, node, branch)
-                self._forget(branch)
-            nodes.pop()
-        return None
+            if not self._take_from_trunk():
+                return None
 
-    def _plan_along(self, index: int, node: _Node, branch: Branch) -> Plan:
+    def _is_new(self, node: Node, branch: Branch) -> bool:
+        """Whether nobody has begun with the first event of a branch; if so, it is forgotten."""
+        first = branch.events[0]
+        if all(first.choice != done.choice for done in node.done):
+            return True
+        self._forget(branch)
+        return False
+
+    def _plan_along(self, index: int, node: Node, branch: Branch) -> Plan:
         """The plan that takes the first leaf of a branch of a node."""
         way: list[Event] = []
         self._on_the_way = []
+        self._taken = (index, node, branch)
         while True:
             way += branch.events
             if not branch.branches:
@@ -158,7 +205,8 @@ class OptimalReduction:
             if not asleep:
                 break
             asleep = still_asleep(asleep, event)
-        prefix = (*self._races.recorded.choices[:index], *[event.choice for event in way])
+        begin = self._known_choices if self._is_cold else self._races.recorded.choices
+        prefix = (*begin[:index], *[event.choice for event in way])
         if not asleep and self._wanted is None:
             return Plan(prefix, NonPreemptive(), index)
         wanted = self._wanted if isinstance(self._wanted, str) else None
@@ -191,6 +239,8 @@ class OptimalReduction:
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         plan, self._plan = self._plan, None
+        self._taken = None
+        self._is_fresh = False
         prefix = len(plan.prefix) if plan is not None else 0
         start = self._start
         self._tally.count(trace, self._limit)
@@ -202,8 +252,14 @@ class OptimalReduction:
                 for _, branches in self._on_the_way:
                     for branch in branches:
                         self._forget(branch)
+                self._note_begun(start, start)
                 return
+        if self._is_cold:
+            # The races of what was taken over are known to others.
+            self._races.take(trace, 0, end)
+            self._is_cold = False
         reversals = self._races.take(trace, start, end)
+        self._note_begun(start, end)
         self._follow_sleepers(start, end)
         for index, branches in self._on_the_way:
             if index < end:
@@ -212,6 +268,9 @@ class OptimalReduction:
         short = len(trace) < LONG
         for reversal in reversals:
             step = reversal.step
+            if step < self._base:
+                self._tell(reversal)
+                continue
             node = self._node(step)
             node.reversals.append(reversal)
             if short or len(node.reversals) > PUT_OFF:
@@ -243,30 +302,38 @@ class OptimalReduction:
         asleep += [()] * (end - step)
         nodes += [None] * (end + 1 - len(nodes))
 
-    def _node(self, index: int) -> _Node:
+    def _node(self, index: int) -> Node:
         node = self._nodes[index]
         if node is None:
-            node = self._nodes[index] = _Node()
+            node = self._nodes[index] = Node()
         return node
 
-    def _insert_reversals(self, index: int, node: _Node) -> None:
+    def _insert_reversals(self, index: int, node: Node) -> None:
         """Put the reversals of a node into its wakeup tree, if they lead to something new."""
         if not node.reversals:
             return
         sleeping = (*self._asleep[index], *node.done)
         for reversal in node.reversals:
-            sequence = reversal.sequence()
-            if any(is_weak_initial(event, sequence) is not None for event in sleeping):
-                continue
-            if len(reversal.recorded) >= LONG:
-                sequence = reversal.necessary_sequence()
-            sequence = self._races.widened(reversal, sequence)
-            if self._held + len(sequence) > self._waiting_limit:
-                self._dropped += 1
-            elif insert(node.branches, sequence, reversal.uncertain):
-                self._waiting += 1
-                self._held += len(sequence)
+            sequence = self._new_sequence(reversal, sleeping)
+            if sequence is not None:
+                self._insert(node, sequence, reversal.uncertain)
         node.reversals = []
+
+    def _new_sequence(self, reversal: Reversal, sleeping: Sequence[Event]) -> list[Event] | None:
+        """The sequence of a reversal, if nobody who sleeps could begin something equivalent."""
+        sequence = reversal.sequence()
+        if any(is_weak_initial(event, sequence) is not None for event in sleeping):
+            return None
+        if len(reversal.recorded) >= LONG:
+            sequence = reversal.necessary_sequence()
+        return self._races.widened(reversal, sequence)
+
+    def _insert(self, node: Node, sequence: list[Event], uncertain: bool) -> None:
+        if self._held + len(sequence) > self._waiting_limit:
+            self._dropped += 1
+        elif insert(node.branches, sequence, uncertain):
+            self._waiting += 1
+            self._held += len(sequence)
 
     # -- what to say -----------------------------------------------------------------
 
@@ -277,8 +344,10 @@ class OptimalReduction:
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing is left to explore."""
-        return self.next_plan() is None and not self._dropped
+        """Whether nothing is left to explore, here or elsewhere."""
+        if self._dropped or self.next_plan() is not None:
+            return False
+        return self._trunk is None or not self._trunk.pieces
 
     @property
     def complete(self) -> bool:
@@ -291,12 +360,54 @@ class OptimalReduction:
 
         Races that are still to be found add branches, so it begins too low and grows.
         """
-        levels = [
-            (len(node.done), len(node.done) + 1 + len(node.branches) + len(node.reversals))
-            for node in self._nodes
-            if node is not None
-        ]
-        return size_from_share(self._tally.executions, share_of_tree(levels), "executions")
+        trunk = self._trunk
+        if trunk is not None and (trunk.segments or trunk.pieces.keys() - {self._piece}):
+            root = next((name for name, each in trunk.segments.items() if each.above is None), None)
+            if root is not None:
+                self._share = self._share_of_segment(trunk, root)
+                self._share_at = self._tally.executions
+            # Else all is with another process, and what was known last has to do.
+            return size_from_share(self._share_at, self._share, "executions")
+        levels: list[tuple[int, int]] = []
+        opened = 0
+        for index, node in enumerate(self._nodes):
+            if node is None:
+                continue
+            waiting = len(node.branches) + len(node.reversals)
+            current = self._event(index)
+            done = sum(current is None or event.choice != current.choice for event in node.done)
+            levels.append((done, done + 1 + waiting))
+            if waiting:
+                opened = len(levels)
+        # What is below the last node with something to explore is done.
+        del levels[opened:]
+        if levels:
+            done, branches = levels[-1]
+            levels[-1] = (done + 1, branches)
+        self._share, self._share_at = share_of_tree(levels), self._tally.executions
+        return size_from_share(self._share_at, self._share, "executions")
+
+    def _share_of_segment(self, trunk: Trunk[Node, Lore], name: str) -> float:
+        """How much of what is behind a segment is done; of pieces elsewhere nothing is known."""
+        segment = trunk.segments[name]
+        below: dict[int, list[str | None]] = {}
+        for other, each in trunk.segments.items():
+            if each.above is not None and each.above.segment == name:
+                below.setdefault(each.above.depth, []).append(other)
+        for hanging in trunk.pieces.values():
+            if hanging is not None and hanging.place.segment == name:
+                below.setdefault(hanging.place.depth, []).append(None)
+        share, weight = 0.0, 1.0
+        for depth in range(segment.first, segment.last + 1):
+            node = segment.nodes.get(depth)
+            behind = below.get(depth, [])
+            if node is not None:
+                branches = len(node.done) + len(node.branches) + (node.held_by is not None)
+                weight /= max(branches, 1)
+                begun = len(behind) + (depth < segment.last) - (node.held_by is not None)
+                share += weight * max(len(node.done) - begun, 0)
+            share += sum(weight * self._share_of_segment(trunk, each) for each in behind if each)
+        return min(share, 1.0)
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -315,6 +426,526 @@ class OptimalReduction:
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         return f"partial-order reduction, {self._waiting:,} waiting"
+
+    # -- dividing: what belongs to others ------------------------------------------------
+
+    @property
+    def _base(self) -> int:
+        """The depth of the first node of the path that is its own."""
+        return 0 if self._hanging is None else self._hanging.place.depth + 1
+
+    def _tell(self, reversal: Reversal) -> None:
+        """A reversal belongs to a node above the path."""
+        depth = reversal.step
+        sequence = self._new_sequence(reversal, self._guards.get(depth, ()))
+        if sequence is None:
+            return
+        insertion = Insertion(depth, sequence, reversal.uncertain)
+        if self._trunk is not None:
+            assert self._hanging is not None
+            self._insert_from(self._trunk, self._hanging, insertion)
+            return
+        # Whether one covers another depends on what the owner has; only the same is the same.
+        known = (depth, reversal.uncertain, tuple(sequence))
+        if known not in self._told:
+            self._told.add(known)
+            self._insertions.append(insertion)
+
+    def _note_begun(self, start: int, end: int) -> None:
+        """Tell the first events of the branch that a piece is for; none: it is given up."""
+        if start >= self._base:
+            return
+        assert self._hanging is not None
+        began = [self._races.recorded.event(step) for step in range(start, min(self._base, end))]
+        if len(began) == self._base - start:
+            self._hanging = Hanging(self._hanging.place, began[-1].choice)
+        if self._trunk is not None:
+            self._unlock(self._trunk, self._piece, began)
+        else:
+            self._began = began
+
+    # -- dividing: nodes of the trunk ----------------------------------------------------
+
+    @staticmethod
+    def _trunk_node(trunk: Trunk[Node, Lore], place: Place) -> Node:
+        segment = trunk.segments[place.segment]
+        node = segment.nodes.get(place.depth)
+        if node is None:
+            event = segment.lore.events[place.depth]
+            node = segment.nodes[place.depth] = Node([event])
+        return node
+
+    def _insert_from(
+        self, trunk: Trunk[Node, Lore], hanging: Hanging, insertion: Insertion
+    ) -> None:
+        """Insert what a piece has found at a node above it."""
+        place, choice = trunk.owner(hanging, insertion.depth)
+        insertion.began = _begun_with(self._trunk_node(trunk, place), choice)
+        self._insert_at(trunk, place, insertion)
+
+    def _insert_at(self, trunk: Trunk[Node, Lore], place: Place, insertion: Insertion) -> None:
+        node = self._trunk_node(trunk, place)
+        if node.held_by is not None:
+            node.late.append(insertion)
+            return
+        segment = trunk.segments[place.segment]
+        sequence = insertion.sequence
+        earlier = (*segment.lore.asleep.get(place.depth, ()), *node.done[: insertion.began])
+        if any(is_weak_initial(event, sequence) is not None for event in earlier):
+            return
+        for event in node.done[insertion.began :]:
+            index = is_weak_initial(event, sequence)
+            if index is None:
+                continue
+            rest = sequence[:index] + sequence[index + 1 :]
+            behind = trunk.behind(place, event.choice)
+            # Where nobody sleeps, all is explored anyway.
+            if rest and behind is not None:
+                below = trunk.segments[behind.segment]
+                if below.stays and below.lore.asleep.get(behind.depth):
+                    into = Insertion(behind.depth, rest, insertion.uncertain)
+                    self._insert_at(trunk, behind, into)
+            return
+        self._insert(node, sequence, insertion.uncertain)
+        if node.waiting:
+            trunk.wake(segment)
+
+    def _hold(self, trunk: Trunk[Node, Lore], piece: str, place: Place) -> Part | None:
+        """Hand out the first leaf of a node; the nodes on the way to it stay in the trunk."""
+        segment = trunk.segments[place.segment]
+        node = segment.nodes[place.depth]
+        branch = node.branches.pop(0)
+        if not self._is_new(node, branch):
+            return None
+        node.held, node.held_by = branch, piece
+        way, nodes = [*branch.events], {}
+        leaf = branch
+        while leaf.branches:
+            leaf, *others = leaf.branches
+            if others:
+                # Nothing is begun there before what leads there is known.
+                on_way = nodes[place.depth + len(way)] = Node([], others)
+                on_way.held_by = piece
+            way += leaf.events
+        choices = [*trunk.choices_to(place)]
+        hanging = Hanging(place, way[-1].choice)
+        if len(way) > 1:
+            name = trunk.new_name()
+            choices_on_way = [event.choice for event in way[:-1]]
+            trunk.add(name, Segment(place, choices_on_way, nodes, Lore()))
+            hanging = Hanging(Place(name, place.depth + len(way) - 1), way[-1].choice)
+        alone = Branch(way, leaf.uncertain, leaf.weight)
+        lore = Lore()
+        if place.depth in segment.lore.asleep:
+            lore.asleep[place.depth] = segment.lore.asleep[place.depth]
+        open_node = Node(list(node.done), [alone])
+        return Part(piece, hanging, choices, {place.depth: open_node}, lore)
+
+    def _unlock(self, trunk: Trunk[Node, Lore], piece: str, began: Sequence[Event] | None) -> None:
+        """The first events of a branch that was handed out are known: others may be begun.
+
+        Parameters:
+            trunk: the trunk.
+            piece: the name of the piece.
+            began: the events; none if the branch is given up; ``None`` if it was not begun.
+        """
+        hanging = trunk.pieces.get(piece)
+        if hanging is None:
+            return
+        way = trunk.segments[hanging.place.segment]
+        place = hanging.place
+        node = way.nodes.get(place.depth)
+        has_way = node is None or node.held is None or node.held_by != piece
+        if has_way:
+            if way.above is None:
+                return
+            place = way.above
+            node = trunk.segments[place.segment].nodes.get(place.depth)
+        if node is None or node.held is None or node.held_by != piece:
+            return
+        branch, node.held, node.held_by = node.held, None, None
+        if not began:
+            if has_way:
+                if began is not None:
+                    self._count(way.nodes, -1)
+                way.nodes = {}
+            if began is None:
+                node.branches.insert(0, branch)
+        else:
+            asleep = trunk.segments[place.segment].lore.asleep.get(place.depth, ())
+            sleeping = still_asleep((*asleep, *node.done), began[0])
+            node.finish(began[0])
+            if has_way:
+                for depth, event in enumerate(began[1:], place.depth + 1):
+                    way.lore.events[depth] = event
+                    if sleeping:
+                        way.lore.asleep[depth] = sleeping
+                        way.stays = True
+                    if depth in way.nodes:
+                        way.nodes[depth].held_by = None
+                        way.nodes[depth].finish(event)
+                    sleeping = still_asleep(sleeping, event)
+            if len(began) == hanging.place.depth - place.depth + 1:
+                trunk.pieces[piece] = Hanging(hanging.place, began[-1].choice)
+        late, node.late = node.late, []
+        for insertion in late:
+            self._insert_at(trunk, place, insertion)
+
+    # -- dividing: paths and parts -------------------------------------------------------
+
+    def _put_back(self) -> None:
+        """Take back a plan that was proposed and not executed."""
+        if self._taken is None:
+            return
+        index, node, branch = self._taken
+        node.branches.insert(0, branch)
+        self._waiting += 1
+        self._held += next(branch.leaves()).weight
+        while len(self._nodes) <= index:
+            self._nodes.append(None)
+        self._nodes[index] = node
+        self._taken = None
+        self._plan = None
+        self._on_the_way = []
+
+    def _event(self, index: int) -> Event | None:
+        """What the path goes on with at a node."""
+        if self._is_cold:
+            return self._known_events.get(index)
+        return self._races.recorded.event(index)
+
+    def _open_nodes(self) -> list[int]:
+        """Where something is left to explore, with all reversals inserted."""
+        self._put_back()
+        opened = []
+        for index, node in enumerate(self._nodes):
+            if node is not None:
+                self._insert_reversals(index, node)
+                if node.branches:
+                    opened.append(index)
+        return opened
+
+    def _part(self) -> Part | None:
+        """The path and its open nodes; ``None`` if there are none.  Nothing is changed by it."""
+        opened = self._open_nodes()
+        if not opened:
+            return None
+        return self._part_between(min(self._base, opened[0]), opened[-1])
+
+    def _part_between(self, first: int, last: int) -> Part:
+        lore = Lore()
+        nodes: dict[int, Node] = {}
+        for index in range(first, last + 1):
+            if self._asleep[index]:
+                lore.asleep[index] = self._asleep[index]
+            node = self._nodes[index]
+            if node is not None and (node.done or node.branches):
+                nodes[index] = Node(list(node.done), node.branches)
+            event = self._event(index)
+            if event is not None and index >= self._base:
+                lore.events[index] = event
+                if index in nodes:
+                    nodes[index].finish(event)
+        known = self._known_choices if self._is_cold else self._races.recorded.choices
+        return Part(
+            self._piece,
+            self._hanging,
+            list(known[:last]),
+            nodes,
+            lore,
+            self._guards,
+            self._splits,
+        )
+
+    def _load(self, part: Part) -> None:
+        """Go on with a part, whatever the path was before."""
+        self._clear_path()
+        top = max(part.nodes, default=-1)
+        self._nodes = [part.nodes.get(depth) for depth in range(top + 1)]
+        self._asleep = [part.lore.asleep.get(depth, ()) for depth in range(top + 1)]
+        self._is_cold = True
+        self._known_choices = part.choices
+        self._known_events = part.lore.events
+        self._piece = part.name
+        self._hanging = part.hanging
+        self._guards = part.guards
+        self._splits = part.splits
+
+    def _count(self, nodes: dict[int, Node], sign: int) -> None:
+        """Count the leaves of nodes that come or go."""
+        for node in nodes.values():
+            for branch in node.branches:
+                for leaf in branch.leaves():
+                    self._waiting += sign
+                    self._held += sign * leaf.weight
+
+    # -- dividing: the trunk -------------------------------------------------------------
+
+    def _take_from_trunk(self) -> bool:
+        """The path is at its end: go on with what is left elsewhere in the tree."""
+        trunk = self._trunk
+        if trunk is None:
+            return False
+        trunk.detach(self._piece)
+        part = self._next_part(trunk, guarded=False)
+        if part is None:
+            self._clear_path()
+            return False
+        self._load(part)
+        return True
+
+    def _next_part(self, trunk: Trunk[Node, Lore], guarded: bool = True) -> Part | None:
+        """A part of the trunk that nobody has: a segment as a whole, or a leaf of a node."""
+        while (name := trunk.best()) is not None:
+            segment = trunk.segments[name]
+            depth = segment.shallowest
+            assert depth is not None
+            piece = trunk.new_name()
+            part: Part | None
+            if segment.users or segment.stays:
+                part = self._hold(trunk, piece, Place(name, depth))
+                if part is None:
+                    trunk.let_go(name)
+                    continue
+            else:
+                top = max(depth for depth, node in segment.nodes.items() if node.branches)
+                choices = trunk.choices_to(Place(name, top))
+                nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
+                above = segment.above
+                hanging = None if above is None else Hanging(above, segment.choices[0])
+                trunk.remove(name)
+                part = Part(piece, hanging, choices, nodes, segment.lore)
+            trunk.attach(piece, part.hanging)
+            if guarded and part.hanging is not None:
+                part.guards = self._guards_above(trunk, part.hanging)
+            return part
+        return None
+
+    @staticmethod
+    def _guards_above(trunk: Trunk[Node, Lore], hanging: Hanging) -> dict[int, Asleep]:
+        guards: dict[int, Asleep] = {}
+        for place, choice in trunk.way_to(hanging):
+            segment = trunk.segments[place.segment]
+            node = segment.nodes.get(place.depth)
+            asleep = segment.lore.asleep.get(place.depth, ())
+            if node is not None:
+                guards[place.depth] = (*asleep, *node.done[: _begun_with(node, choice)])
+            elif asleep:
+                guards[place.depth] = asleep
+        return guards
+
+    def _stash(self, trunk: Trunk[Node, Lore]) -> None:
+        """Make what is left of the path a part of the trunk."""
+        part = self._part()
+        if part is not None:
+            self._return(trunk, part, None)
+        else:
+            trunk.detach(self._piece)
+        self._clear_path()
+
+    def _return(self, trunk: Trunk[Node, Lore], part: Part, began: Sequence[Event] | None) -> None:
+        """A part comes back, with the first events of its branch if those have become known."""
+        if part.name not in trunk.pieces:
+            return
+        self._unlock(trunk, part.name, began)
+        segment = part.segment()
+        if segment.shallowest is not None:
+            trunk.add(trunk.new_name(), segment)
+        trunk.detach(part.name)
+
+    # -- dividing: between processes -----------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        writer = EventWriter(self._races)
+        part = self._part()
+        trunk = self._trunk
+        state = {
+            **self._head(),
+            "fresh": self._is_fresh,
+            "tally": self._tally.to_json(),
+            "dropped": self._dropped,
+            "redundant": self._redundant,
+            "piece": self._piece,
+            "hanging": hanging_to_json(self._hanging),
+            "part": None if part is None else part_to_json(writer, part),
+            "insertions": [insertion_to_json(writer, each) for each in self._insertions],
+            "began": None if self._began is None else writer.events(self._began),
+            "trunk": None
+            if trunk is None
+            else {
+                "named": trunk.named,
+                "pieces": [
+                    [name, hanging_to_json(hanging)]
+                    for name, hanging in trunk.pieces.items()
+                    if name != self._piece
+                ],
+                "segments": [
+                    [name, segment_to_json(writer, segment)]
+                    for name, segment in trunk.segments.items()
+                ],
+            },
+        }
+        state["footprints"] = writer.footprints
+        return state
+
+    def _head(self) -> State:
+        return {"strategy": self.name, "version": VERSION}
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self.restart()
+        self._tally = Tally.from_json(state["tally"])
+        self._dropped, self._redundant = state["dropped"], state["redundant"]
+        if state["fresh"]:
+            return
+        reader = EventReader(self._races, state["footprints"])
+        self._is_fresh = False
+        self._trunk = None if state["trunk"] is None else self._read_trunk(reader, state["trunk"])
+        if state["part"] is not None:
+            part = part_from_json(reader, state["part"])
+            self._load(part)
+            self._count(part.nodes, 1)
+        else:
+            self._clear_path()
+            self._piece, self._hanging = state["piece"], hanging_from_json(state["hanging"])
+        if self._trunk is not None and state["part"] is not None:
+            self._trunk.attach(self._piece, self._hanging)
+        self._insertions = [insertion_from_json(reader, each) for each in state["insertions"]]
+        self._began = None if state["began"] is None else reader.events(state["began"])
+
+    def _read_trunk(self, reader: EventReader, data: dict[str, Any]) -> Trunk[Node, Lore]:
+        trunk: Trunk[Node, Lore] = Trunk(data["named"])
+        segments = [(name, segment_from_json(reader, row)) for name, row in data["segments"]]
+        # Those nearer to the root first, for what hangs at another needs that one.
+        for name, segment in sorted(segments, key=lambda each: each[1].first):
+            trunk.add(name, segment)
+            self._count(segment.nodes, 1)
+        for name, hanging in data["pieces"]:
+            trunk.attach(name, hanging_from_json(hanging))
+        return trunk
+
+    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        trunk = self._trunk
+        if trunk is None or self._is_fresh:
+            return None
+        if self._piece in trunk.pieces:
+            self._stash(trunk)
+        part = self._next_part(trunk)
+        if part is None:
+            return None
+        self._count(part.nodes, -1)
+        writer = EventWriter(self._races)
+        return {
+            **self._head(),
+            "fresh": False,
+            "tally": Tally().to_json(),
+            "dropped": 0,
+            "redundant": 0,
+            "piece": part.name,
+            "hanging": hanging_to_json(part.hanging),
+            "part": part_to_json(writer, part),
+            "insertions": [],
+            "began": None,
+            "trunk": None,
+            "footprints": writer.footprints,
+        }
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`: see :meth:`report` instead."""
+        return None
+
+    def report(self, wanted: bool) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Reporting`."""
+        if self._trunk is not None:
+            return None
+        writer = EventWriter(self._races)
+        segment = self._give_up(writer) if wanted else None
+        is_urgent = wanted or self._began is not None or len(self._insertions) >= TOLD_TOGETHER
+        if segment is None and not (is_urgent and (self._insertions or self._began is not None)):
+            return None
+        told = {
+            **self._head(),
+            "news_of": self._piece,
+            "began": None if self._began is None else writer.events(self._began),
+            "insertions": [insertion_to_json(writer, each) for each in self._insertions],
+            "segment": segment,
+            "footprints": writer.footprints,
+        }
+        self._began, self._insertions = None, []
+        return told
+
+    def _give_up(self, writer: EventWriter) -> list[Any] | None:
+        """Part with the upper nodes of the path, down to the first with something to explore."""
+        if self._is_cold:
+            return None
+        opened = self._open_nodes()
+        if len(opened) < 2 or opened[0] < self._base:
+            return None
+        last = opened[0]
+        part = self._part_between(self._base, last)
+        self._count(part.nodes, -1)
+        name = f"{self._piece}.{self._splits}"
+        self._splits += 1
+        for depth in range(self._base, last + 1):
+            node = part.nodes.get(depth)
+            done = node.done if node is not None else [part.lore.events[depth]]
+            self._guards[depth] = (*part.lore.asleep.get(depth, ()), *done)
+            self._nodes[depth] = None
+        event = self._event(last)
+        assert event is not None
+        self._hanging = Hanging(Place(name, last), event.choice)
+        return [name, event.choice, segment_to_json(writer, part.segment())]
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        trunk = self._trunk
+        assert trunk is not None, "only who knows the whole takes something in"
+        reader = EventReader(self._races, state["footprints"])
+        piece = state["news_of"] if "news_of" in state else state["piece"]
+        began = None if state["began"] is None else reader.events(state["began"])
+        if piece not in trunk.pieces:
+            # It was given up.
+            return
+        if began is not None:
+            self._unlock(trunk, piece, began)
+        for row in state["insertions"]:
+            hanging = trunk.pieces[piece]
+            assert hanging is not None
+            self._insert_from(trunk, hanging, insertion_from_json(reader, row))
+        if "news_of" in state:
+            if state["segment"] is not None:
+                name, choice, row = state["segment"]
+                segment = segment_from_json(reader, row)
+                self._count(segment.nodes, 1)
+                trunk.add(name, segment)
+                trunk.detach(piece)
+                trunk.attach(piece, Hanging(Place(name, segment.last), choice))
+            return
+        self._tally.add(Tally.from_json(state["tally"]))
+        self._dropped += state["dropped"]
+        self._redundant += state["redundant"]
+        if state["part"] is None:
+            trunk.detach(piece)
+        else:
+            part = part_from_json(reader, state["part"])
+            self._count(part.nodes, 1)
+            self._return(trunk, part, began)
+
+    def position(self) -> None:
+        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return
+
+
+def _begun_with(node: Node, choice: Choice) -> int:
+    """How many branches of a node had begun when that one began which goes on with a choice."""
+    for number, event in enumerate(node.done, 1):
+        if event.choice == choice:
+            return number
+    return len(node.done)
 
 
 def still_asleep(asleep: Asleep, event: Event) -> Asleep:

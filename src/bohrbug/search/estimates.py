@@ -140,6 +140,10 @@ class TreeProbes:
         """Take the logarithm of one weight in."""
         self._logs.append(logarithm)
 
+    def to_json(self) -> list[float]:
+        """Plain data: what :meth:`add_weight` takes."""
+        return list(self._logs)
+
     def estimate(self) -> Estimate | None:
         """The estimate; ``None`` before the first sample."""
         number = len(self._logs)
@@ -210,6 +214,16 @@ class ClassCounts:
         self._often[times + 1] += 1
         self.samples += 1
         return not times
+
+    def to_json(self) -> list[list[int]]:
+        """Plain data: the hashes, and how often each was seen."""
+        return [list(self._times), list(self._times.values())]
+
+    def take_in(self, data: list[list[int]]) -> None:
+        """Become what :meth:`to_json` wrote."""
+        self._times = Counter(dict(zip(*data, strict=True)))
+        self._often = Counter(self._times.values())
+        self.samples = sum(data[1])
 
     @property
     def distinct(self) -> int:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from bohrbug.model.happens_before import state_hashes
+from bohrbug.model.plan import Point
+from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.estimates import ClassCounts
+from bohrbug.search.plain import point_from_json, point_to_json
+
+Pair = tuple[Point, Point]
+"""Two places of which one came directly before the other."""
 
 
 class Novelty:
@@ -26,7 +33,7 @@ class Novelty:
     def __init__(self, limit: int = BRANCHING_LIMIT) -> None:
         self._limit = limit
         self.classes = ClassCounts()
-        self._pairs: set[Any] = set()
+        self._pairs: set[Pair] = set()
 
     def of(self, trace: Trace, has_new_pair: bool) -> float:
         """How new the behaviour of the next randomised execution is.
@@ -38,19 +45,64 @@ class Novelty:
         Returns:
             1.0 if it has a new conflict pair, 0.5 if it is at least of a new class, else 0.0.
         """
-        is_new_class = self.classes.add(state_hashes(trace, self._limit)[-1])
+        return self.count(self.class_of(trace), has_new_pair)
+
+    def class_of(self, trace: Trace) -> int:
+        """What is the same for two executions of one class, in every process."""
+        return state_hashes(trace, self._limit)[-1]
+
+    def count(self, known_by: int, has_new_pair: bool) -> float:
+        """The same as :meth:`of`, for an execution of another process."""
+        is_new_class = self.classes.add(known_by)
         return 1.0 if has_new_pair else 0.5 if is_new_class else 0.0
 
     def has_new_pair(self, trace: Trace) -> bool:
         """Whether an execution, whoever planned it, shows a conflict pair that none before did."""
+        return bool(self.new_pairs(trace))
+
+    def new_pairs(self, trace: Trace) -> list[Pair]:
+        """The conflict pairs of an execution that none before it has shown."""
         pairs = self._pairs
-        known = len(pairs)
-        last: dict[str, tuple[str, Any, bool]] = {}
-        for task, (kind, resource, place) in zip(
+        new: list[Pair] = []
+        last: dict[str, tuple[str, Point, bool]] = {}
+        for task, operation in zip(
             trace.tasks[: self._limit], trace.operations[: self._limit], strict=True
         ):
+            kind, resource, _ = operation
+            point = point_of(operation)
             before = last.get(resource)
             if before is not None and before[0] != task and (kind.is_write or before[2]):
-                pairs.add((before[1], place))
-            last[resource] = (task, place, kind.is_write)
-        return len(pairs) > known
+                pair = (before[1], point)
+                if pair not in pairs:
+                    pairs.add(pair)
+                    new.append(pair)
+            last[resource] = (task, point, kind.is_write)
+        return new
+
+    def add_pairs(self, pairs: Iterable[Pair]) -> bool:
+        """Take in the pairs of an execution of another process; whether one is new."""
+        known = len(self._pairs)
+        self._pairs.update(pairs)
+        return len(self._pairs) > known
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "classes": self.classes.to_json(),
+            "pairs": [pair_to_json(pair) for pair in self._pairs],
+        }
+
+    def take_in(self, data: dict[str, Any]) -> None:
+        """Become what :meth:`to_json` wrote."""
+        self.classes.take_in(data["classes"])
+        self._pairs = {pair_from_json(pair) for pair in data["pairs"]}
+
+
+def pair_to_json(pair: Pair) -> list[Any]:
+    """A conflict pair as a row."""
+    return [point_to_json(point) for point in pair]
+
+
+def pair_from_json(row: list[Any]) -> Pair:
+    """The conflict pair that :func:`pair_to_json` wrote."""
+    return point_from_json(row[0]), point_from_json(row[1])

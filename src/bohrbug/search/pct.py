@@ -108,6 +108,10 @@ class PCT:
         self._tasks = max(self._tasks, tasks)
         self._steps = max(self._steps, steps)
 
+    def learn_from(self, lessons: State) -> None:
+        """See :class:`~bohrbug.search.strategy.Taught`."""
+        self.take_learned(lessons["tasks"], lessons["steps"])
+
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         if self._plan is None and self._remaining != 0:

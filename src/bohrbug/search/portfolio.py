@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bohrbug.search.strategy import Strategy
 
@@ -25,6 +26,7 @@ class Member:
         novelty: how much new behaviour its last executions showed, from 0 to 1.
         credit: turns that it is owed.
         is_over: it has nothing left to execute.
+        out: pieces of it that are with other processes.
     """
 
     strategy: Strategy
@@ -33,11 +35,21 @@ class Member:
     novelty: float = 1.0
     credit: float = 0.0
     is_over: bool = False
+    out: int = 0
 
     def reset(self) -> None:
         """Forget all that was learned: the scheduling points have changed."""
         self.strategy.restart()
         self.executions, self.novelty, self.credit, self.is_over = 0, 1.0, 0.0, False
+        self.out = 0
+
+    def to_json(self) -> list[Any]:
+        """Plain data, without the strategy."""
+        return [self.executions, self.novelty, self.credit, self.is_over, self.out]
+
+    def take_in(self, data: list[Any]) -> None:
+        """Become what :meth:`to_json` wrote."""
+        self.executions, self.novelty, self.credit, self.is_over, self.out = data
 
 
 @dataclass(slots=True)
@@ -57,19 +69,23 @@ class Rotation:
 
     def next(self) -> Member | None:
         """The member whose turn it is, ``None`` if none has anything left."""
-        active = [member for member in self.members if not member.is_over]
+        active = self.in_order(1)
         if not active:
             return None
+        active[0].credit -= 1.0
+        return active[0]
+
+    def in_order(self, turns: int) -> list[Member]:
+        """Credit the members with their shares of some turns; who is owed the most comes first."""
+        active = [member for member in self.members if not member.is_over]
         shares = [
             member.weight * (MINIMAL_SHARE + (1.0 - MINIMAL_SHARE) * member.novelty)
             for member in active
         ]
         total = sum(shares)
         for member, share in zip(active, shares, strict=True):
-            member.credit += share / total
-        chosen = max(active, key=lambda member: member.credit)
-        chosen.credit -= 1.0
-        return chosen
+            member.credit += turns * share / total
+        return sorted(active, key=lambda member: -member.credit)
 
     def reward(self, member: Member, novelty: float) -> None:
         """Note how much new behaviour an execution of a member showed, from 0 to 1."""

@@ -32,6 +32,7 @@ are new since the last trace.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -167,9 +168,18 @@ class RaceFinder:
         """The id of a task by its number."""
         return self._names[task]
 
+    def number(self, name: TaskId) -> int:
+        """The number of a task by its id."""
+        self._number_names({name})
+        return self._numbers[name]
+
     def resources(self, mask: int) -> tuple[ResourceId, ...]:
         """The resources of a mask of a footprint."""
         return self._footprints.names(mask)
+
+    def footprint(self, reads: Iterable[ResourceId], writes: Iterable[ResourceId]) -> Footprint:
+        """The footprint of an event that touches these resources."""
+        return self._footprints.of_many(dict.fromkeys(reads, False) | dict.fromkeys(writes, True))
 
     # -- taking in a trace ---------------------------------------------------------
 
@@ -304,9 +314,10 @@ class RaceFinder:
             self._several = {each for each in self._several if each[0] < start}
 
     def _number_tasks(self, trace: Trace, start: int) -> None:
-        new = set(trace.tasks[start:])
-        new.update(trace.final_pending)
-        new.difference_update(self._numbers)
+        self._number_names({*trace.tasks[start:], *trace.final_pending})
+
+    def _number_names(self, names: set[TaskId]) -> None:
+        new = names.difference(self._numbers)
         if not new:
             return
         for name in sorted(new):

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
 from bohrbug.model.operation import ResourceId
-from bohrbug.model.plan import Constraint, Event, Plan, ReadsFrom
+from bohrbug.model.plan import Constraint, Plan, ReadsFrom, ResourceEvent
+from bohrbug.model.plan_json import plan_from_json, plan_to_json
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
+from bohrbug.search.divisible import VERSION, AsAWhole, State, checked_state
+from bohrbug.search.plain import (
+    EventTable,
+    point_from_json,
+    point_to_json,
+    random_from_json,
+    random_to_json,
+)
 from bohrbug.search.sampling import UNFILTERED_SHARE
 
 CONSTRAINTS = 6
@@ -32,7 +42,7 @@ SOURCES = 200
 LARGEST_ENERGY = 32
 """Executions in a row that go on from the same one."""
 
-Pair = tuple[Event | None, Event]
+Pair = tuple[ResourceEvent | None, ResourceEvent]
 
 
 @dataclass(slots=True)
@@ -78,11 +88,11 @@ class _Coverage:
         return number, new
 
 
-def _place(event: Event | None) -> object:
+def _place(event: ResourceEvent | None) -> object:
     return None if event is None else (event.kind, event.site or event.resource)
 
 
-class ReadsFromFuzzing:
+class ReadsFromFuzzing(AsAWhole):
     """RFF (Wolff, Shi, Duck, Mathur and Roychoudhury, *Greybox fuzzing for concurrency testing*).
 
     ASPLOS 2024.  What is mutated is no schedule but a set of constraints, each of
@@ -118,12 +128,13 @@ class ReadsFromFuzzing:
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`; the budget is not given again."""
+        self.is_out = False
         self._plan: Plan | None = None
         self._tally = Tally()
         self._conflicts = Conflicts()
         self._coverage = _Coverage()
         self._corpus: list[_Entry] = []
-        self._sources: dict[ResourceId, dict[Event, None]] = {}
+        self._sources: dict[ResourceId, dict[ResourceEvent, None]] = {}
         self._turn = 0
         self._current: _Entry | None = None
         self._energy = 0
@@ -131,7 +142,7 @@ class ReadsFromFuzzing:
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None and self._remaining != 0:
+        if self._plan is None and self._remaining != 0 and not self.is_out:
             self._plan = Plan((), self._policy()) if self._corpus else Plan()
         return self._plan
 
@@ -211,6 +222,10 @@ class ReadsFromFuzzing:
         """Take in an execution that another strategy has planned; it may be gone on from."""
         self._take_in(trace, ())
 
+    def learn_from(self, lessons: State) -> None:
+        """See :class:`~bohrbug.search.strategy.Taught`: only where tasks conflict."""
+        self._conflicts.take_in(lessons["touches"])
+
     def _take_in(self, trace: Trace, constraints: tuple[Constraint, ...]) -> bool:
         """Whether an execution shows a combination that no other did; then it is kept."""
         self._conflicts.learn(trace)
@@ -258,3 +273,88 @@ class ReadsFromFuzzing:
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         return f"{counted(len(self._coverage.combinations), 'combination')} of reads-from"
+
+    # -- saving ------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        table = EventTable()
+        corpus = [
+            [
+                table.constraints_to_json(entry.constraints),
+                [[table.number(source), table.number(reader)] for source, reader in entry.pairs],
+                entry.combination,
+                entry.turns,
+            ]
+            for entry in self._corpus
+        ]
+        current = next(
+            (place for place, entry in enumerate(self._corpus) if entry is self._current), None
+        )
+        coverage = self._coverage
+        state = {
+            "strategy": self.name,
+            "version": VERSION,
+            "is_out": self.is_out,
+            "random": random_to_json(self._random),
+            "remaining": self._remaining,
+            "tally": self._tally.to_json(),
+            "touches": self._conflicts.since(),
+            "corpus": corpus,
+            "pairs": [_pair_to_json(pair) for pair in coverage.pairs],
+            "combinations": list(coverage.combinations),
+            "executions": [coverage.executions[n] for n in coverage.combinations.values()],
+            "sources": [
+                [table.number(event) for event in events] for events in self._sources.values()
+            ],
+            "turn": self._turn,
+            "current": current,
+            "energy": self._energy if current is not None else 0,
+            "since_new": self._since_new,
+            "plan": None if self._plan is None else plan_to_json(self._plan),
+        }
+        state["events"] = table.rows
+        return state
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self.restart()
+        self.is_out = state["is_out"]
+        self._random = random_from_json(state["random"])
+        self._remaining = state["remaining"]
+        self._tally = Tally.from_json(state["tally"])
+        self._conflicts.take_in(state["touches"])
+        table = EventTable(state["events"])
+        self._corpus = [
+            _Entry(
+                table.constraints_from_json(constraints),
+                [(table.event_if_any(source), table.event(reader)) for source, reader in pairs],
+                combination,
+                turns,
+            )
+            for constraints, pairs, combination, turns in state["corpus"]
+        ]
+        coverage = self._coverage
+        for pair in state["pairs"]:
+            coverage.pairs[_pair_from_json(pair)] = len(coverage.pairs)
+        for number, digest in enumerate(state["combinations"]):
+            coverage.combinations[digest] = number
+            coverage.executions[number] = state["executions"][number]
+        for numbers in state["sources"]:
+            events = [table.event(number) for number in numbers]
+            if events:
+                self._sources[events[0].resource] = dict.fromkeys(events)
+        self._turn = state["turn"]
+        self._current = None if state["current"] is None else self._corpus[state["current"]]
+        self._energy = state["energy"]
+        self._since_new = state["since_new"]
+        self._plan = None if state["plan"] is None else plan_from_json(state["plan"])
+
+
+def _pair_to_json(pair: Any) -> list[Any]:
+    return [None if place is None else [place[0], point_to_json(place[1])] for place in pair]
+
+
+def _pair_from_json(data: list[Any]) -> Any:
+    return tuple(None if row is None else (row[0], point_from_json(row[1])) for row in data)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 from bohrbug.model.plan import Choice
 
@@ -166,3 +167,46 @@ class SamplingTree:
         if closed:
             self._root = None
         self._path = []
+
+    # -- saving ------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the nodes in a row, each before what is behind it."""
+        rows: list[list[Any]] = []
+        waiting = [] if self._root is None else [(self._root, -1, 0)]
+        while waiting:
+            node, above, option = waiting.pop()
+            number = len(rows)
+            taken = []
+            for place, (choice, child) in enumerate(node.taken.items()):
+                taken.append(choice)
+                if child is not None:
+                    waiting.append((child, number, place))
+            options = len(node.options) if isinstance(node.options, range) else list(node.options)
+            rows.append([list(node.lead), options, above, option, taken])
+        return {
+            "nodes": rows,
+            "is_seen": self._is_seen,
+            "remembered": self.remembered,
+            "forgotten": self.forgotten,
+        }
+
+    def take_in(self, data: dict[str, Any]) -> None:
+        """Become the tree that :meth:`to_json` wrote."""
+        self._path = []
+        nodes: list[_Node] = []
+        for lead, options, above, place, taken in data["nodes"]:
+            node = _Node(tuple(lead), range(options) if isinstance(options, int) else options)
+            node.taken = dict.fromkeys(taken)
+            if nodes:
+                # The order in which options were taken is kept: draws depend on it.
+                parent = nodes[above]
+                parent.taken[list(parent.taken)[place]] = node
+            nodes.append(node)
+        # Those behind a node follow it.
+        for node in reversed(nodes):
+            node.update()
+        self._root = nodes[0] if nodes else None
+        self._size = sum([node.size for node in nodes])
+        self._is_seen = data["is_seen"]
+        self.remembered, self.forgotten = data["remembered"], data["forgotten"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -86,6 +86,21 @@ class Learning(Protocol):
 
     def learn(self, trace: Trace) -> None:
         """Take note of an execution that another strategy has planned."""
+        ...
+
+
+@runtime_checkable
+class Taught(Protocol):
+    """A strategy that learns from executions of another process, without their traces."""
+
+    def learn_from(self, lessons: dict[str, Any]) -> None:
+        """Take in lessons, as plain data.
+
+        Parameters:
+            lessons: ``touches``, how resources were touched (see
+                :meth:`~bohrbug.search.conflicts.Conflicts.since`); ``counts``, how often tasks did
+                something at a place; ``tasks`` and ``steps``, the most that an execution had.
+        """
         ...
 
 

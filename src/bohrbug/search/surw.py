@@ -9,6 +9,8 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Point, Policy, WeightedRandom
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
+from bohrbug.search.divisible import State
+from bohrbug.search.plain import point_from_json, point_to_json
 from bohrbug.search.sampling import ConflictSampler
 
 ALL_SHARE = 0.5
@@ -20,8 +22,8 @@ class SelectivelyUniform(ConflictSampler):
 
     ASPLOS 2025.  Each interleaving of some *selected* events gets the same
     probability: who does the next one is drawn in proportion to the selected events that the
-    tasks have left.  How many they have is counted in a profiling execution: the first, and
-    after a new conflict the execution that showed it.  With
+    tasks have left.  How many they have is counted in a profiling execution: the first that
+    shows the task at the place.  With
     probability :data:`ALL_SHARE` all conflicting operations are selected, else
     those at the points where one resource, drawn at random, is conflicted about.
 
@@ -37,27 +39,80 @@ class SelectivelyUniform(ConflictSampler):
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         super().restart()
-        self._profile: Counter[tuple[TaskId, Point]] = Counter()
+        # How many events there are, and the place of the execution that they were counted in.
+        self._counts: dict[tuple[TaskId, Point], tuple[int, int]] = {}
+        # What is in effect.
+        self._profile: list[tuple[TaskId, Point, int]] = []
+        self._resources: list[frozenset[Point]] = []
 
-    def learn(self, trace: Trace) -> None:
-        """See :class:`~bohrbug.search.sampling.ConflictSampler`."""
-        new = self._conflicts.learn(trace)
-        if new:
-            self._steady = 0
+    def _learn_at(self, trace: Trace, position: int) -> None:
+        super()._learn_at(trace, position)
         # An execution that did not end by itself says nothing of how many events there are.
         endless = trace.outcome.kind in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT)
-        if not self._profile or (new and not endless):
-            pairs = zip(trace.tasks, trace.operations, strict=True)
-            self._profile = Counter([(task, point_of(operation)) for task, operation in pairs])
+        if endless and self._counts:
+            return
+        pairs = zip(trace.tasks, trace.operations, strict=True)
+        counts = Counter([(task, point_of(operation)) for task, operation in pairs])
+        for key, count in counts.items():
+            self._count(key, position, count)
+
+    def _count(self, key: tuple[TaskId, Point], position: int, count: int) -> None:
+        known = self._counts.get(key)
+        if known is None or position < known[0]:
+            self._counts[key] = (position, count)
+
+    def _take_effect(self) -> None:
+        super()._take_effect()
+        self._profile = [(task, point, count) for (task, point), (_, count) in self._counts.items()]
+        # In an order that does not depend on which execution was seen first.
+        conflicts = self._conflicts
+        self._resources = [conflicts.points_of(each) for each in sorted(conflicts.resources)]
 
     def policy(self, seed: int, points: frozenset[Point] | None) -> Policy:
         """See :class:`~bohrbug.search.sampling.ConflictSampler`."""
-        resources = self._conflicts.resources
-        selected = self._conflicts.points
-        if resources and self._random.random() >= ALL_SHARE:
-            selected = self._conflicts.points_of(self._random.choice(resources))
+        selected = self._points
+        if self._resources and self._random.random() >= ALL_SHARE:
+            selected = self._random.choice(self._resources)
         weights: Counter[TaskId] = Counter()
-        for (task, point), events in self._profile.items():
+        for task, point, events in self._profile:
             if point in selected:
                 weights[task] += events
         return WeightedRandom(seed, tuple(sorted(weights.items())), selected, points)
+
+    # -- dividing ----------------------------------------------------------------------
+
+    def _effective(self) -> State:
+        return {
+            **super()._effective(),
+            "profile": [[task, point_to_json(point), n] for task, point, n in self._profile],
+            "resources": [[point_to_json(point) for point in each] for each in self._resources],
+        }
+
+    def _make_effective(self, data: State) -> None:
+        super()._make_effective(data)
+        self._profile = [(task, point_from_json(point), n) for task, point, n in data["profile"]]
+        self._resources = [
+            frozenset([point_from_json(point) for point in each]) for each in data["resources"]
+        ]
+
+    def _learned(self) -> State:
+        since = self._first + self._learned_at if self._is_piece else -1
+        return {
+            **super()._learned(),
+            "counts": [
+                [task, point_to_json(point), position, count]
+                for (task, point), (position, count) in self._counts.items()
+                if position >= since
+            ],
+        }
+
+    def _take_learned(self, data: State) -> None:
+        super()._take_learned(data)
+        for task, point, position, count in data["counts"]:
+            self._count((task, point_from_json(point)), position, count)
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        if not state.get("is_piece"):
+            self._counts = {}
+        super().restore(state)

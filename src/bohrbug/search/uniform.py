@@ -9,6 +9,8 @@ from random import Random
 from bohrbug.model.plan import Choice, Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
+from bohrbug.search.divisible import VERSION, AsAWhole, State, checked_state
+from bohrbug.search.plain import random_from_json, random_to_json
 from bohrbug.search.sampling import CONFIDENCE, rounded_up, unseen_probability
 from bohrbug.search.sampling_tree import SamplingTree
 
@@ -16,7 +18,7 @@ ROOM = 1_000_000
 """Choices and nodes that are remembered, at up to some 400 bytes each."""
 
 
-class UniformSampling:
+class UniformSampling(AsAWhole):
     """Uniform sampling of the interleaving tree without repeats.
 
     As a random walk, which takes each option of a step with the same probability, but no
@@ -62,7 +64,10 @@ class UniformSampling:
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`; the budget is not given again."""
+        self.is_out = False
         self._plan: Plan | None = None
+        # Where the random numbers were before it was drawn.
+        self._drawn_at = self._random.getstate()
         self._tally = Tally()
         self._tree = SamplingTree(self._room)
         self._estimates = 0.0
@@ -70,7 +75,10 @@ class UniformSampling:
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
+        if self.is_out:
+            return None
         if self._plan is None and self._remaining != 0 and not self._tree.is_exhausted:
+            self._drawn_at = self._random.getstate()
             prefix = self._tree.draw(self._random)
             self._plan = Plan(prefix, UniformRandom(self._random.getrandbits(32)))
         return self._plan
@@ -148,6 +156,39 @@ class UniformSampling:
         if not self._tally.executions:
             return "0 schedules"
         return f"{self._tally.executions:,} of {self._about()} schedules"
+
+    # -- saving ------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        if self._plan is not None:
+            # It is drawn again.
+            self._plan = None
+            self._random.setstate(self._drawn_at)
+        return {
+            "strategy": self.name,
+            "version": VERSION,
+            "is_out": self.is_out,
+            "random": random_to_json(self._random),
+            "remaining": self._remaining,
+            "tally": self._tally.to_json(),
+            "tree": self._tree.to_json(),
+            "estimates": str(self._estimates),
+            "estimated": self._estimated,
+        }
+
+    def restore(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self.restart()
+        self.is_out = state["is_out"]
+        self._random = random_from_json(state["random"])
+        self._remaining = state["remaining"]
+        self._tally = Tally.from_json(state["tally"])
+        self._tree.take_in(state["tree"])
+        # As text, for it may be infinite.
+        self._estimates = float(state["estimates"])
+        self._estimated = state["estimated"]
 
 
 def _options(trace: Trace, step: int) -> Sequence[Choice]:

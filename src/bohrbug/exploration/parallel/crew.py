@@ -23,6 +23,7 @@ from bohrbug.exploration.parallel.messages import (
     Learned,
     Piece,
     Progressed,
+    Reported,
     readable,
 )
 from bohrbug.exploration.parallel.shared import SharedNumbers
@@ -261,6 +262,11 @@ class Crew:
                 hired.piece = piece
                 if given is not None:
                     self._waiting.append(given)
+                    self._assign()
+            case Reported(piece, news):
+                hired.piece = piece
+                self._strategy.take_in(news)
+                if not self._shared.stop:
                     self._assign()
             case Finished(piece):
                 hired.piece = None

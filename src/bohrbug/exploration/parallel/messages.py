@@ -82,6 +82,19 @@ class Progressed:
 
 
 @dataclass(slots=True)
+class Reported:
+    """From a worker: what the first process has to take in before the piece is done.
+
+    Parameters:
+        piece: what is left of it after this.
+        news: see :meth:`~bohrbug.search.divisible.Reporting.report`.
+    """
+
+    piece: Piece
+    news: State
+
+
+@dataclass(slots=True)
 class Finished:
     """From a worker: its piece is done, or it was told to stop."""
 

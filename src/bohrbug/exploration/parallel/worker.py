@@ -23,6 +23,7 @@ from bohrbug.exploration.parallel.messages import (
     Learned,
     Piece,
     Progressed,
+    Reported,
 )
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.watchdog import Watchdog
@@ -30,7 +31,7 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.search.divisible import Divisible
+from bohrbug.search.divisible import Divisible, Reporting
 
 REPORTED = 5
 """Executions with the same failure that are told of, should the first ones not be confirmed."""
@@ -129,6 +130,7 @@ class Worker:
         """Execute plans of a piece until it is done, its limit is reached or all have to stop."""
         strategy, shared, task = self._strategy, self._shared, self._task
         strategy.restore(piece.state)
+        reporting = strategy if isinstance(strategy, Reporting) else None
         figures, left = piece.figures, piece.most
         told = shared_at = _now()
         shared.set_executions(task.number, figures.executions)
@@ -144,7 +146,21 @@ class Worker:
             left -= 1
             shared.set_executions(task.number, figures.executions)
             now = _now()
-            if shared.hungry and now - shared_at > BETWEEN_SPLITS and left > 1:
+            if reporting is not None:
+                wanted = bool(shared.hungry) and now - shared_at > BETWEEN_SPLITS
+                news = reporting.report(wanted)
+                if news is not None:
+                    self._channel.send(Reported(self._piece(figures, left), news))
+                    told = _now()
+                if wanted:
+                    # What is looked for and written costs time: the more of it, the less often.
+                    shared_at = _now() + 10 * (_now() - now)
+            if (
+                reporting is None
+                and shared.hungry
+                and now - shared_at > BETWEEN_SPLITS
+                and left > 1
+            ):
                 shared_at = now
                 given = strategy.split()
                 if given is not None:

@@ -18,6 +18,9 @@ from bohrbug.runtime.channels.threads import task_within
 streams: WeakKeyDictionary[Any, Stream] = WeakKeyDictionary()
 """The stream of each asyncio task that is seen."""
 
+expiring: dict[tuple[Stream, int], Any] = {}
+"""Replay: the timeouts that are set, by task and number."""
+
 _SLICE = 0.05
 
 
@@ -98,12 +101,11 @@ async def expect(
     """As :meth:`Stream.expect`; at the end of the log the event loop goes on meanwhile."""
     if isinstance(stream, ReplayingStream) and stream.expected is None:
         session = stream.replay
-        stream.exhausted = True
         waited = 0.0
         while not session.native and not session.is_over():
             await asyncio.sleep(_SLICE / 5)
             waited += _SLICE / 5
-            session.check(stream, waited, "nothing more: the log ends here")
+            session.check(stream, waited, "nothing more: the log ends here", ahead=True)
         session.go_native()
         return None
     return stream.expect(kind, channel, flavour)

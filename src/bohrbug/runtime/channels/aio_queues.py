@@ -6,7 +6,7 @@ import asyncio
 from asyncio import queues
 from typing import Any
 
-from bohrbug.runtime.channels.aio import aio_stream, expect, wait, waker
+from bohrbug.runtime.channels.aio import aio_stream, expect, expiring, wait, waker
 from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, taken
 from bohrbug.runtime.channels.events import Kind, Outcome, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream
@@ -140,7 +140,12 @@ async def _wait_for_space(
 
 
 async def _until_cancelled(stream: ReplayingStream, channel: Channel) -> None:
-    """The task was cancelled here: wait for that."""
+    """The task was cancelled here: wait for that, or do what the log says that did it."""
+    following = stream.expected
+    if following is not None and following.outcome.status is Status.TIMED_OUT:
+        timeout = expiring.get((stream, next(iter(following.outcome.values), -1)))
+        if timeout is not None:
+            timeout.reschedule(asyncio.get_running_loop().time())
     future = asyncio.get_running_loop().create_future()
     await wait(stream, future, f"that the task is cancelled at {channel.flavour} {channel.id}")
 

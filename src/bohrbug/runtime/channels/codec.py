@@ -311,35 +311,37 @@ class CodedTask:
         self.task = task
         self.codes: list[int] = []
         self.digests: dict[int, int] = {}
-        self._channels: list[tuple[ChannelId | None, str]] = []
-        self._senders: list[TaskId] = []
-        self._definitions: list[Definition] = []
+        self.channels: list[tuple[ChannelId | None, str]] = []
+        self.senders: list[TaskId] = []
+        self.definitions: list[Definition] = []
 
     def events(self) -> Iterator[Event]:
         """The events, in program order."""
-        whole: dict[int, Event] = {}
-        received: dict[tuple[int, int], int] = {}
-        positions: dict[int, int] = {}
-        for number, code in enumerate(self.codes):
-            event = whole.get(code)
-            if event is None:
-                kind, status, place, who, numbers = self._definitions[code]
-                channel, flavour = self._channels[place]
-                if status == Status.RECEIVED:
-                    last = received.get((place, who), -1) + numbers[0]
-                    received[place, who] = last
-                    sender = self._senders[who - 1] if who else None
-                    outcome = Outcome(Status.RECEIVED, MessageId(sender, last))
-                elif status == Status.SENT and numbers:
-                    positions[place] = last = positions.get(place, -1) + numbers[0]
-                    outcome = Outcome(Status.SENT, None, last)
-                else:
-                    outcome = Outcome(Status(status), None, None, numbers)
-                event = Event(Kind(kind), channel, flavour, outcome)
-                if outcome.message is None and outcome.position is None:
-                    whole[code] = event
-            digest = self.digests.get(number, 0)
-            yield event._replace(digest=digest) if digest else event
+        cursor = Cursor(self)
+        while (event := cursor.peek()) is not None:
+            yield event
+            cursor.advance()
+
+    def receipts(self) -> Iterator[tuple[ChannelId, tuple[TaskId | None, int]]]:
+        """Which messages of which channels the task receives; quicker than :meth:`events`."""
+        last: dict[tuple[int, int], int] = {}
+        for code in self.codes:
+            _, status, place, who, numbers = self.definitions[code]
+            if status != Status.RECEIVED:
+                continue
+            number = last[place, who] = last.get((place, who), -1) + numbers[0]
+            channel = self.channels[place][0]
+            if channel is not None:
+                yield channel, (self.senders[who - 1] if who else None, number)
+
+    def selects(self, flavour: str) -> dict[int, Status]:
+        """How the selects of a flavour end, by the first of their values."""
+        ends: dict[int, Status] = {}
+        for code in self.codes:
+            kind, status, place, _, numbers = self.definitions[code]
+            if kind == Kind.SELECT and numbers and self.channels[place] == (None, flavour):
+                ends[numbers[0]] = Status(status)
+        return ends
 
     def read(self, reader: Reader) -> None:
         """Take over what a block holds; as much as there is, if it is cut off."""
@@ -351,11 +353,11 @@ class CodedTask:
         for _ in range(reader.number()):
             number, creator, flavour = reader.number(), reader.text(), reader.text()
             channel = ChannelId(creator, number - 1) if number else None
-            self._channels.append((channel, flavour))
+            self.channels.append((channel, flavour))
         for _ in range(reader.number()):
-            self._senders.append(reader.text())
+            self.senders.append(reader.text())
         for _ in range(reader.number()):
-            self._definitions.append(self._definition(reader))
+            self.definitions.append(self._definition(reader))
         count = reader.number()
         flags = reader.take(1)[0]
         width = flags & 0x0F
@@ -363,7 +365,7 @@ class CodedTask:
             raise LogError(f"task {self.task}: codes can't be {width} bytes wide")
         there = min(count, (len(reader.data) - reader.at) // width)
         for code in _unpacked(reader.take(there * width), width):
-            if code >= len(self._definitions):
+            if code >= len(self.definitions):
                 raise LogError(f"task {self.task}: nothing defines the event {code}")
             self.codes.append(code)
         if there < count:
@@ -380,12 +382,112 @@ class CodedTask:
         if (
             kind not in Kind.__members__.values()
             or status not in Status.__members__.values()
-            or place >= len(self._channels)
-            or who > len(self._senders)
+            or place >= len(self.channels)
+            or who > len(self.senders)
             or (status == Status.RECEIVED and not numbers)
         ):
             raise LogError(f"task {self.task}: a definition makes no sense")
         return kind, status, place, who, numbers
+
+
+class Last:
+    """The last message that a task has received from one sender in one channel.
+
+    Parameters:
+        sender: whose messages.
+    """
+
+    __slots__ = ("number", "sender")
+
+    def __init__(self, sender: TaskId | None) -> None:
+        self.sender = sender
+        self.number = -1
+
+
+class Cursor:
+    """A place in the events of a task; those after it are made whole when they are asked for.
+
+    Parameters:
+        coded: the events.
+    """
+
+    __slots__ = (
+        "_event",
+        "_last",
+        "_positions",
+        "_whole",
+        "coded",
+        "codes",
+        "number",
+    )
+
+    def __init__(self, coded: CodedTask) -> None:
+        self.coded = coded
+        self.codes = coded.codes
+        self.number = 0
+        """How many events come before."""
+        self._event: Event | None = None
+        self._whole: dict[int, Event] = {}
+        self._last: dict[tuple[int, int], Last] = {}
+        self._positions: dict[int, int] = {}
+
+    @property
+    def code(self) -> int:
+        """The code of the next event; -1 at the end."""
+        return self.codes[self.number] if self.number < len(self.codes) else -1
+
+    def peek(self) -> Event | None:
+        """The next event, if there is one."""
+        if self._event is None and self.number < len(self.codes):
+            event = self._decode(self.codes[self.number])
+            digest = self.coded.digests.get(self.number, 0)
+            self._event = event._replace(digest=digest) if digest else event
+        return self._event
+
+    def advance(self) -> None:
+        """Go to the event after the next one."""
+        code = self.codes[self.number]
+        _, status, place, who, numbers = self.coded.definitions[code]
+        if status == Status.RECEIVED:
+            self._last_of(place, who).number += numbers[0]
+        elif status == Status.SENT and numbers:
+            self._positions[place] = self._positions.get(place, -1) + numbers[0]
+        self.number += 1
+        self._event = None
+
+    def skip(self) -> None:
+        """As :meth:`advance`, for an event that does not change what later codes mean."""
+        self.number += 1
+        self._event = None
+
+    def received(self, code: int) -> tuple[Last, int] | None:
+        """What an event received, if it did: the last message before, and how many further on."""
+        _, status, place, who, numbers = self.coded.definitions[code]
+        return (self._last_of(place, who), numbers[0]) if status == Status.RECEIVED else None
+
+    def _last_of(self, place: int, who: int) -> Last:
+        last = self._last.get((place, who))
+        if last is None:
+            sender = self.coded.senders[who - 1] if who else None
+            last = self._last[place, who] = Last(sender)
+        return last
+
+    def _decode(self, code: int) -> Event:
+        event = self._whole.get(code)
+        if event is not None:
+            return event
+        kind, status, place, who, numbers = self.coded.definitions[code]
+        channel, flavour = self.coded.channels[place]
+        if status == Status.RECEIVED:
+            last = self._last_of(place, who)
+            message = MessageId(last.sender, last.number + numbers[0])
+            return Event(Kind(kind), channel, flavour, Outcome(Status.RECEIVED, message))
+        if status == Status.SENT and numbers:
+            position = self._positions.get(place, -1) + numbers[0]
+            return Event(Kind(kind), channel, flavour, Outcome(Status.SENT, None, position))
+        outcome = Outcome(Status(status), None, None, numbers)
+        event = self._whole[code] = Event(Kind(kind), channel, flavour, outcome)
+        return event
 
 
 class CodedLog:

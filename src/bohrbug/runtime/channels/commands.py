@@ -142,6 +142,8 @@ def _run(
         except KeyboardInterrupt:
             # The command got the signal too, and decides.
             continue
+    if strict and shared.report() is not None:
+        shared.end_processes()
     if status < 0:
         return 128 - status
     return status

@@ -11,7 +11,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.events import Outcome, TaskId
 from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
-from bohrbug.runtime.channels.streams import Channel
+from bohrbug.runtime.channels.streams import Channel, message_id
 
 MISSING: Any = object()
 """No message: everything is native from now on."""
@@ -23,40 +23,51 @@ def deliver(channel: Channel, message: tuple[TaskId | None, int], item: Any) -> 
     Returns:
         False if it has to go the native way.
     """
-    session = channel.session
-    assert isinstance(session, ReplaySession)
-    with channel.lock:
-        if session.native:
-            return False
-        channel.arrived[message] = item
-        waiting = channel.awaited.pop(message, None)
+    session: ReplaySession = channel.session  # type: ignore[assignment]
+    # Without a lock: first it is there, then somebody may be told; who waits looks once more.
+    channel.arrived[message] = item
+    if session.native:
+        return channel.arrived.pop(message, MISSING) is MISSING
+    waiting = channel.awaited.pop(message, None)
     if waiting is not None:
         wake(waiting)
     return True
 
 
 def receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) -> Any:
-    """Wait for the message that the log says is received.
+    """Wait for the message that the log says is received, and make space for another one.
 
     Returns:
         The item, or :data:`MISSING`.
     """
     assert outcome.message is not None
-    message = (outcome.message.sender, outcome.message.number)
-    session = stream.replay
-    with channel.lock:
-        item = channel.arrived.pop(message, MISSING)
-        if item is MISSING:
-            if session.native:
-                return MISSING
-            lock = channel.awaited[message] = waiter()
-    if item is MISSING:
-        session.wait(stream, lock, f"message {outcome.message} in {channel.flavour} {channel.id}")
-        with channel.lock:
-            item = channel.arrived.pop(message, MISSING)
+    item = take(stream, channel, (outcome.message.sender, outcome.message.number))
     if item is not MISSING:
         taken(channel)
     return item
+
+
+def take(stream: ReplayingStream, channel: Channel, message: tuple[TaskId | None, int]) -> Any:
+    """Wait for a message of an unbounded channel.
+
+    Returns:
+        The item, or :data:`MISSING`.
+    """
+    arrived = channel.arrived
+    item = arrived.pop(message, MISSING)
+    if item is not MISSING:
+        return item
+    lock = channel.awaited[message] = waiter()
+    item = arrived.pop(message, MISSING)
+    if item is not MISSING or stream.replay.native:
+        channel.awaited.pop(message, None)
+        return item
+
+    def words() -> str:
+        return f"message {message_id(message)} in {channel.flavour} {channel.id}"
+
+    stream.replay.wait(stream, lock, words)
+    return arrived.pop(message, MISSING)
 
 
 def taken(channel: Channel) -> None:
@@ -87,7 +98,7 @@ def wait_for_space(
             return
         lock = waiter()
         channel.space.append((needed, lock))
-    stream.replay.wait(stream, lock, f"space in {channel.flavour} {channel.id}")
+    stream.replay.wait(stream, lock, lambda: f"space in {channel.flavour} {channel.id}")
 
 
 def give_back_with(channel: Channel, put: Callable[[Any], object]) -> Callable[[], None]:
@@ -99,7 +110,9 @@ def give_back_with(channel: Channel, put: Callable[[Any], object]) -> Callable[[
     """
 
     def give_back() -> None:
-        while channel.arrived:
-            put(channel.arrived.pop(next(iter(channel.arrived))))
+        for message in list(channel.arrived):
+            item = channel.arrived.pop(message, MISSING)
+            if item is not MISSING:
+                put(item)
 
     return give_back

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import select
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bohrbug.runtime.channels.ends import Ends
+from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel
 
@@ -53,7 +53,7 @@ def wait_ready(stream: ReplayingStream, descriptor: int, events: int, expected: 
     Returns:
         False if all is native now.
     """
-    poll = select.poll()
+    poll = real_poll()
     poll.register(descriptor, events)
     waited = 0.0
     while not poll.poll(_SLICE * 1000):

@@ -1,33 +1,30 @@
-"""Messages between processes: an item, and who sent it."""
+"""Messages between processes: an item travels together with who sent it.
+
+An envelope is a plain tuple, which is pickled and unpickled several times as fast as an object of
+a class of ours, and pickled in fewer bytes.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from bohrbug.runtime.channels.events import TaskId
-from bohrbug.runtime.channels.session import active
+
+_MARK = "\0bohrbug message"
+
+Envelope = tuple[str, TaskId | None, int, Any]
 
 
-class Envelope:
-    """An item that is pickled together with its sender's id.
-
-    Parameters:
-        message: who sent it, and how many the sender had sent to the channel before.
-        item: what the program sends.
-    """
-
-    __slots__ = ("item", "message")
-
-    def __init__(self, message: tuple[TaskId | None, int], item: Any) -> None:
-        self.message = message
-        self.item = item
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return opened, (*self.message, self.item)
+def enclosed(sender: TaskId | None, number: int, item: Any) -> Envelope:
+    """An item with its sender's id, and how many the sender had sent to the channel before."""
+    return _MARK, sender, number, item
 
 
-def opened(sender: TaskId | None, number: int, item: Any) -> Any:
-    """What a receiver unpickles: the bare item in a process that takes no part."""
-    if active.session is None:
-        return item
-    return Envelope((sender, number), item)
+def is_envelope(thing: Any) -> bool:
+    """Whether something that came through a pipe is an item in an envelope."""
+    return type(thing) is tuple and len(thing) == 4 and type(thing[0]) is str and thing[0] == _MARK
+
+
+def item_of(thing: Any) -> Any:
+    """What the program sent, with or without an envelope."""
+    return thing[3] if is_envelope(thing) else thing

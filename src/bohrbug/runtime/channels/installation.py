@@ -33,6 +33,7 @@ FAMILIES: Mapping[str, str] = {
     "asyncio.base_events": "aio_tasks",
     "asyncio.queues": "aio_queues",
     "asyncio.tasks": "aio_waits",
+    "asyncio.timeouts": "aio_timeouts",
     "socket": "sockets",
     "selectors": "readiness",
     "select": "polling",

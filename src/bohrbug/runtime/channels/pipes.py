@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
-from bohrbug.runtime.channels.envelopes import Envelope
+from bohrbug.runtime.channels.envelopes import enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.pulling import Source, early, pull
+from bohrbug.runtime.channels.pulling import Source, belongs_elsewhere, early, pull
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
@@ -96,7 +97,7 @@ def _send_item(self: Any, obj: Any) -> None:
     number = stream.sent(Kind.SEND, channel, -1, obj)
     stream.inside += 1
     try:
-        _send(self, Envelope((stream.task, number), obj))
+        _send(self, enclosed(stream.task, number, obj))
     finally:
         stream.inside -= 1
 
@@ -136,13 +137,15 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         if item is not MISSING:
             return item
         thing = real()
+        while belongs_elsewhere(stream, channel, thing):
+            thing = real()
     except EOFError:
         stream.note(kind, channel, Status.CLOSED)
         raise
     finally:
         stream.inside -= 1
-    if isinstance(thing, Envelope):
-        message, item = thing.message, thing.item
+    if is_envelope(thing):
+        message, item = (thing[1], thing[2]), thing[3]
     else:
         message, item = (None, channel.unseen), thing
         channel.unseen += 1
@@ -150,16 +153,12 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
     return item
 
 
-def _opened(thing: Any) -> Any:
-    return thing.item if isinstance(thing, Envelope) else thing
-
-
 @_methods.method(_Connection, "recv")
 def _recv_item(self: Any) -> Any:
     stream = current()
     channel = None if stream is None else incoming(stream, self)
     if stream is None or channel is None:
-        return _opened(_recv(self))
+        return item_of(_recv(self))
     self._check_closed()
     self._check_readable()
     return receive_from(stream, Kind.RECV, channel, Source(self), lambda: _recv(self))
@@ -252,8 +251,9 @@ def _wait_for(object_list: Any, timeout: float | None = None) -> list[Any]:
     if stream is None:
         return list(_wait(object_list, timeout))
     things = list(object_list)
-    if not any(isinstance(thing, _Connection) for thing in things):
-        # Sentinels of processes, sockets: no channels of ours.
+    known = all(isinstance(thing, _Connection | int) for thing in things)
+    if not things or not known or _joins_a_process():
+        # Sockets, or the end of one process that is waited for: no select.
         stream.inside += 1
         try:
             return list(_wait(things, timeout))
@@ -271,10 +271,17 @@ def _wait_for(object_list: Any, timeout: float | None = None) -> list[Any]:
         ready = _wait(things, timeout)
     finally:
         stream.inside -= 1
-    indices = tuple(index for index, thing in enumerate(things) if thing in ready)
+    places = {id(thing): index for index, thing in enumerate(things)}
+    indices = tuple(places[id(thing)] for thing in ready)
     status = Status.READY if indices else Status.TIMED_OUT
     stream.note(Kind.SELECT, None, status, indices, WAIT)
     return list(ready)
+
+
+def _joins_a_process() -> bool:
+    """Whether it is ``multiprocessing`` itself that waits, in ``Process.join``."""
+    caller: str = sys._getframe(2).f_globals.get("__name__", "")
+    return caller.startswith("multiprocessing.popen_")
 
 
 def _wait_for_others(stream: Stream, chosen: list[Any]) -> None:

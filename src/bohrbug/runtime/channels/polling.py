@@ -1,20 +1,20 @@
-"""``select.select`` over sockets that are channels."""
+"""``select.select``, ``select.poll`` and ``select.epoll`` over sockets that are channels."""
 
 from __future__ import annotations
 
 import select
 import selectors
-from typing import Any
+from typing import Any, Self
 
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
-from bohrbug.runtime.channels.session import current
+from bohrbug.runtime.channels.session import active, current
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
 
 FLAVOUR = "select.select"
-_select = select.select
+real_select = select.select
 
 
 def _descriptor(thing: Any) -> int:
@@ -24,14 +24,14 @@ def _descriptor(thing: Any) -> int:
 def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = None) -> Any:
     stream = current()
     if stream is None:
-        return _select(rlist, wlist, xlist, timeout)
+        return real_select(rlist, wlist, xlist, timeout)
     from bohrbug.runtime.channels.descriptors import is_channel
     from bohrbug.runtime.channels.readiness import wait_for
 
     lists = [list(rlist), list(wlist), list(xlist)]
     things = [thing for one in lists for thing in one]
     if not things or not all(is_channel(_descriptor(thing)) for thing in things):
-        return _select(lists[0], lists[1], lists[2], timeout)
+        return real_select(lists[0], lists[1], lists[2], timeout)
     outcome = stream.expect(Kind.SELECT, None, FLAVOUR, fruitless=in_vain(timeout))
     if outcome is not None and isinstance(stream, ReplayingStream):
         chosen: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -43,7 +43,7 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
                 wait_for(stream, _descriptor(thing), events)
                 chosen[which].append(thing)
         return chosen
-    result = _select(lists[0], lists[1], lists[2], timeout)
+    result = real_select(lists[0], lists[1], lists[2], timeout)
     values = tuple(
         index * 3 + which
         for which, ready in enumerate(result)
@@ -56,4 +56,138 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
 
 
 patches.add(select, "select", _select_ready)
-EXCHANGED = {_select: _select_ready}
+EXCHANGED: dict[Any, Any] = {real_select: _select_ready}
+
+
+# -- poll and epoll ------------------------------------------------------------------------
+
+_READ, _WRITE = 1, 4
+"""``POLLIN`` and ``POLLOUT``; ``EPOLLIN`` and ``EPOLLOUT`` are the same."""
+
+_ONLY_CHANGES = getattr(select, "EPOLLET", 0) | getattr(select, "EPOLLONESHOT", 0)
+
+
+class _Poller:
+    """Stands in the place of a polling object; knows what is registered there, and in which order.
+
+    Parameters:
+        real: the object in C.
+        flavour: type of channel, for the log.
+    """
+
+    def __init__(self, real: Any, flavour: str) -> None:
+        self._real = real
+        self._flavour = flavour
+        self._registered: dict[int, int] = {}
+
+    def register(self, fd: Any, eventmask: int = -1) -> None:
+        """As of the real one."""
+        if eventmask < 0:
+            self._real.register(fd)
+            eventmask = _READ | _WRITE
+        else:
+            self._real.register(fd, eventmask)
+        self._registered[_descriptor(fd)] = eventmask
+
+    def modify(self, fd: Any, eventmask: int) -> None:
+        """As of the real one."""
+        self._real.modify(fd, eventmask)
+        self._registered[_descriptor(fd)] = eventmask
+
+    def unregister(self, fd: Any) -> None:
+        """As of the real one."""
+        self._registered.pop(_descriptor(fd), None)
+        self._real.unregister(fd)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def _ready(self, timeout: float | None, real: Any) -> list[tuple[int, int]]:
+        stream = current()
+        registered = list(self._registered)
+        if stream is None or not registered or not self._all_channels():
+            return list(real())
+        from bohrbug.runtime.channels.descriptors import has_more
+        from bohrbug.runtime.channels.readiness import wait_for
+
+        fruitless = None if timeout is None or timeout < 0 else in_vain(timeout)
+        outcome = stream.expect(Kind.SELECT, None, self._flavour, fruitless=fruitless)
+        if outcome is not None and isinstance(stream, ReplayingStream):
+            pairs = list(zip(outcome.values[::2], outcome.values[1::2], strict=True))
+            if all(index < len(registered) for index, _ in pairs):
+                for index, mask in pairs:
+                    writes = selectors.EVENT_WRITE if mask & _WRITE else 0
+                    # An error or the end shows as something to read.
+                    reads = selectors.EVENT_READ if mask & ~_WRITE else 0
+                    wait_for(stream, registered[index], reads | writes)
+                return [(registered[index], mask) for index, mask in pairs]
+        early = [(descriptor, _READ) for descriptor in registered if has_more(descriptor)]
+        result = early or list(real())
+        places = {descriptor: index for index, descriptor in enumerate(registered)}
+        values = tuple(n for fd, mask in result for n in (places[fd], mask))
+        status = Status.READY if values else Status.TIMED_OUT
+        stream.note(Kind.SELECT, None, status, values, self._flavour)
+        return result
+
+    def _all_channels(self) -> bool:
+        from bohrbug.runtime.channels.descriptors import is_channel
+
+        return all(
+            is_channel(descriptor) and not mask & _ONLY_CHANGES
+            for descriptor, mask in self._registered.items()
+        )
+
+
+class _Poll(_Poller):
+    """Stands in the place of what ``select.poll()`` returns."""
+
+    def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
+        """As of the real one; milliseconds."""
+        return self._ready(timeout, lambda: self._real.poll(timeout))
+
+
+class _Epoll(_Poller):
+    """Stands in the place of a ``select.epoll``."""
+
+    def poll(self, timeout: float | None = None, maxevents: int = -1) -> list[tuple[int, int]]:
+        """As of the real one; seconds."""
+        return self._ready(timeout, lambda: self._real.poll(timeout, maxevents))
+
+    def __enter__(self) -> Self:
+        self._real.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._real.__exit__(*error)
+
+
+real_poll: Any = getattr(select, "poll", None)
+real_epoll: Any = getattr(select, "epoll", None)
+
+if real_poll is not None:
+
+    def _make_poll() -> Any:
+        return real_poll() if active.session is None else _Poll(real_poll(), "select.poll")
+
+    patches.add(select, "poll", _make_poll)
+    EXCHANGED[real_poll] = _make_poll
+
+if real_epoll is not None:
+
+    class _MakeEpoll(type):
+        def __call__(cls, sizehint: int = -1, flags: int = 0) -> Any:
+            real = real_epoll(sizehint, flags)
+            return real if active.session is None else _Epoll(real, "select.epoll")
+
+        def __instancecheck__(cls, thing: object) -> bool:
+            return isinstance(thing, real_epoll | _Epoll)
+
+    class _EpollClass(metaclass=_MakeEpoll):
+        """Stands in the place of the class ``select.epoll``."""
+
+        fromfd = real_epoll.fromfd
+
+    _EpollClass.__name__ = _EpollClass.__qualname__ = "epoll"
+    _EpollClass.__module__ = "select"
+    patches.add(select, "epoll", _EpollClass)
+    EXCHANGED[real_epoll] = _EpollClass

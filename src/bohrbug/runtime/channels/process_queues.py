@@ -7,13 +7,14 @@ from multiprocessing import queues
 from typing import Any
 
 from bohrbug.runtime.channels.ends import Ends, incoming
-from bohrbug.runtime.channels.envelopes import Envelope
+from bohrbug.runtime.channels.envelopes import Envelope, enclosed, item_of
 from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.exchange import is_readable
 from bohrbug.runtime.channels.pipes import receive_from
 from bohrbug.runtime.channels.pulling import Source
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import current
-from bohrbug.runtime.channels.streams import Stream, local, receiving, sending
+from bohrbug.runtime.channels.streams import Channel, Stream, local, receiving, sending
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -52,7 +53,7 @@ def _start_feeder(self: Any) -> None:
     on_error = self._on_queue_feeder_error
 
     def on_feeder_error(error: Any, thing: Any) -> None:
-        on_error(error, thing.item if isinstance(thing, Envelope) else thing)
+        on_error(error, item_of(thing))
 
     self._on_queue_feeder_error = on_feeder_error
     local.unseen += 1
@@ -74,38 +75,52 @@ def _patch_put(cls: Any) -> None:
             real(self, obj, block, timeout)
             return
         kind = sending(block, timeout)
+        if not stream.replaying:
+            _put_recorded(stream, channel, kind, self, obj, block, timeout, real)
+            return
         digest = stream.next_digest()
         outcome = stream.expect(kind, channel)
         if outcome is not None and outcome.status is not Status.SENT:
             raise queue.Full
         stream.compare(obj, digest)
-        # Who sends is known before the message can be received; the event is noted after.
-        envelope = Envelope((stream.task, _next_number(stream, channel)), obj)
+        assert isinstance(stream, ReplayingStream)
+        envelope = enclosed(stream.task, stream.sends.get(channel, 0), obj)
         stream.inside += 1
         try:
             if outcome is not None:
                 _put_patiently(stream, self, envelope, real)
             else:
                 real(self, envelope, block, timeout)
-        except queue.Full:
-            stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
-            raise
         finally:
             stream.inside -= 1
         stream.sent(kind, channel, -1, obj)
 
 
-def _next_number(stream: Stream, channel: Any) -> int:
-    """The number that the next message gets if it is sent."""
-    if isinstance(stream, ReplayingStream):
-        return stream.sends.get(channel, 0)
-    number: int = stream.sending_to(channel).count  # type: ignore[attr-defined]
-    return number
+def _put_recorded(
+    stream: Any,
+    channel: Channel,
+    kind: Kind,
+    owner: Any,
+    item: Any,
+    block: bool,
+    timeout: float | None,
+    real: Any,
+) -> None:
+    # Who sends is known before the message can be received; the event is noted after.
+    envelope = enclosed(stream.task, stream.sending_to(channel).count, item)
+    stream.inside += 1
+    try:
+        real(owner, envelope, block, timeout)
+    except queue.Full:
+        stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
+        raise
+    finally:
+        stream.inside -= 1
+    stream.sent(kind, channel, -1, item)
 
 
-def _put_patiently(stream: Stream, owner: Any, envelope: Envelope, real: Any) -> None:
+def _put_patiently(stream: ReplayingStream, owner: Any, envelope: Envelope, real: Any) -> None:
     """The log says that there is space: wait until there is."""
-    assert isinstance(stream, ReplayingStream)
     waited = 0.0
     while True:
         try:
@@ -123,21 +138,36 @@ _patch_put(queues.JoinableQueue)
 _get = queues.Queue.get
 
 
+def _has_items(owner: Any) -> bool:
+    """Whether the counter of a queue says that there is something; looks at no descriptor."""
+    try:
+        return bool(owner._maxsize > owner._sem._semlock._get_value())
+    except (AttributeError, NotImplementedError):
+        return False
+
+
+def _write_before_a_wait(stream: Stream, owner: Any) -> None:
+    """What was recorded is on disk before a wait that may never end."""
+    if stream.replaying or not stream.codes or _has_items(owner):  # type: ignore[attr-defined]
+        return
+    if not is_readable(owner._reader.fileno(), _SLICE):
+        stream.flush()
+
+
 @patches.method(queues.Queue, "get")
 def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     stream = current()
     channel = None if stream is None else incoming(stream, self._reader)
     if stream is None or channel is None:
         thing = _get(self, block, timeout)
-        return thing.item if isinstance(thing, Envelope) else thing
+        return item_of(thing)
     if self._closed:
         return _get(self, block, timeout)
     kind = receiving(block, timeout)
 
     def real() -> Any:
-        # What was recorded is on disk before a wait that may never end.
-        if kind is Kind.RECV and not self._poll(_SLICE):
-            stream.flush()
+        if kind is Kind.RECV:
+            _write_before_a_wait(stream, self)
         return _get(self, block, timeout)
 
     try:
@@ -159,11 +189,10 @@ def _get_simple(self: Any) -> Any:
     channel = None if stream is None else incoming(stream, self._reader)
     if stream is None or channel is None:
         thing = _simple_get(self)
-        return thing.item if isinstance(thing, Envelope) else thing
+        return item_of(thing)
 
     def real() -> Any:
-        if not self._poll(_SLICE):
-            stream.flush()
+        _write_before_a_wait(stream, self)
         return _simple_get(self)
 
     source = Source(self._reader, self._rlock)
@@ -183,7 +212,7 @@ def _put_simple(self: Any, obj: Any) -> None:
     number = stream.sent(Kind.SEND, channel, -1, obj)
     stream.inside += 1
     try:
-        _simple_put(self, Envelope((stream.task, number), obj))
+        _simple_put(self, enclosed(stream.task, number, obj))
     finally:
         stream.inside -= 1
 

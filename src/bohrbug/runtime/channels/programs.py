@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -55,6 +57,21 @@ class Shared:
     def any_process(self) -> bool:
         """Whether a process has taken part."""
         return any(self.folder.glob("process-*"))
+
+    def end_processes(self) -> None:
+        """Ask processes that still take part to end: a strict replay has stopped.
+
+        The others ended without the words that a program has for its children.
+        """
+        for path in self.folder.glob("process-*"):
+            number = int(path.name.partition("-")[2])
+            try:
+                environment = Path(f"/proc/{number}/environ").read_bytes()
+                # The number may be that of another process by now.
+                if os.fsencode(self.folder) in environment:
+                    os.kill(number, signal.SIGTERM)
+            except OSError:
+                continue
 
     def remove(self) -> None:
         """The recording or replay is over."""

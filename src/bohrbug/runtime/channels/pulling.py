@@ -9,11 +9,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from bohrbug.runtime.channels.delivery import MISSING
-from bohrbug.runtime.channels.envelopes import Envelope
-from bohrbug.runtime.channels.events import ChannelId, Outcome, Status, TaskId, process_of
-from bohrbug.runtime.channels.exchange import Bell, any_left, find, leave
+from bohrbug.runtime.channels.envelopes import is_envelope
+from bohrbug.runtime.channels.events import ChannelId, Outcome, TaskId, process_of
+from bohrbug.runtime.channels.exchange import Bell, any_left, find, is_readable, leave
 from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
-from bohrbug.runtime.channels.streams import Channel, real_lock
+from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
 _SLICE = 0.05
 
@@ -47,7 +47,7 @@ class Source:
         if self.lock is not None and not self.lock.acquire(True, _SLICE):
             return None
         try:
-            if not self.reader.poll(0):
+            if not is_readable(self.reader.fileno()):
                 return None
             data: bytes = self.reader.recv_bytes()
         finally:
@@ -59,25 +59,22 @@ class Source:
 
 
 class Routes:
-    """Which process receives each message, by the log.
+    """Which messages other processes receive, by the log.
 
     Parameters:
         session: whose log.
     """
 
     def __init__(self, session: ReplaySession) -> None:
-        self._routes: dict[tuple[ChannelId, Message], TaskId | None] = {}
+        self._routes: dict[tuple[ChannelId, Message], TaskId] = {}
         processes = session.coded.processes
         for task, coded in session.coded.tasks.items():
             process = process_of(task, processes)
-            for event in coded.events():
-                message = event.outcome.message
-                if message is not None and event.channel is not None:
-                    key = event.channel, (message.sender, message.number)
-                    self._routes[key] = process
+            if process is not None and process != session.root:
+                self._routes.update(dict.fromkeys(coded.receipts(), process))
 
     def process(self, channel: Channel, message: Message) -> TaskId | None:
-        """The first task of the process that receives a message; ``None`` if nobody does."""
+        """The first task of the other process that receives a message, if one does."""
         return self._routes.get((channel.id, message))
 
 
@@ -85,15 +82,18 @@ class _Place:
     """What a process needs to pull messages in one session."""
 
     def __init__(self, session: ReplaySession) -> None:
-        self.routes = Routes(session)
+        self.routes: Routes
+        self.rings = 0
+        """How often the bell has rung."""
         self.pid = -1
         self.bell: Bell
         self.locks: WeakKeyDictionary[Channel, Any] = WeakKeyDictionary()
 
     def prepare(self, session: ReplaySession) -> None:
-        """After a fork the child has its own bell."""
+        """After a fork the child has its own bell, and others are the other processes."""
         if self.pid != os.getpid():
             self.pid = os.getpid()
+            self.routes = Routes(session)
             self.bell = Bell(_bell(session, session.root))
             self.locks = WeakKeyDictionary()
 
@@ -111,8 +111,8 @@ def _place(session: ReplaySession) -> _Place:
         return place
 
 
-def _bell(session: ReplaySession, process: TaskId | None) -> Any:
-    return session.folder / f"bell-{process}"
+def _bell(session: ReplaySession, process: TaskId | None) -> str:
+    return f"{session.options.folder}/bell-{process}"
 
 
 def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: Source) -> Any:
@@ -134,6 +134,7 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
     with channel.lock:
         pulling = place.locks.setdefault(channel, real_lock())
     waited = 0.0
+    rings = -1
     while True:
         with channel.lock:
             item = channel.arrived.pop(message, MISSING)
@@ -141,7 +142,10 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
                 lock = channel.awaited[message] = waiter()
         if item is not MISSING:
             return item
-        data = find(channel, message)
+        data = None
+        if rings != place.rings or session.native:
+            rings = place.rings
+            data = find(channel, message)
         if data is not None:
             channel.awaited.pop(message, None)
             return _open(channel, data)[1]
@@ -153,9 +157,11 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
             session.check(stream, waited, f"message {outcome.message} in {channel.id}")
             continue
         try:
-            if place.bell.wait_beside(source.reader.fileno(), _SLICE):
+            readable, rung = place.bell.wait_beside(source.reader.fileno(), _SLICE)
+            place.rings += rung
+            if readable:
                 data = source.take()
-            else:
+            elif not rung:
                 waited += _SLICE
                 session.check(stream, waited, f"message {outcome.message} in {channel.id}")
         finally:
@@ -172,8 +178,8 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
 
 def _open(channel: Channel, data: bytes) -> tuple[Message, Any]:
     thing = ForkingPickler.loads(data)
-    if isinstance(thing, Envelope):
-        return thing.message, thing.item
+    if is_envelope(thing):
+        return (thing[1], thing[2]), thing[3]
     number = channel.unseen
     channel.unseen = number + 1
     return (None, number), thing
@@ -197,7 +203,7 @@ def _pass_on(
     data: bytes,
 ) -> None:
     process = place.routes.process(channel, message)
-    if process is not None and process != session.root and message[0] is not None:
+    if process is not None and message[0] is not None:
         leave(channel, message, data)
         Bell.ring(_bell(session, process))
         return
@@ -216,10 +222,30 @@ def early(channel: Channel) -> Any:
     with channel.lock:
         if channel.arrived:
             return channel.arrived.pop(next(iter(channel.arrived)))
+    if session.desynchronisation is None:
+        # Only the log of this process is over: what was left is others'.
+        return MISSING
     data = any_left(channel)
     return MISSING if data is None else _open(channel, data)[1]
 
 
-def is_closed(outcome: Outcome) -> bool:
-    """Whether the log says that nobody could write any more."""
-    return outcome.status is Status.CLOSED
+def belongs_elsewhere(stream: Stream, channel: Channel, thing: Any) -> bool:
+    """Whether another process is to receive what one past the end of its log has taken.
+
+    It is left for that one then: a process whose log ends early, because it was killed, say,
+    must not take what the log says that others receive.
+    """
+    session = stream.session
+    if (
+        not isinstance(session, ReplaySession)
+        or session.desynchronisation is not None
+        or not is_envelope(thing)
+    ):
+        return False
+    message = (thing[1], thing[2])
+    process = _place(session).routes.process(channel, message)
+    if process is None:
+        return False
+    leave(channel, message, bytes(ForkingPickler.dumps(thing)))
+    Bell.ring(_bell(session, process))
+    return True

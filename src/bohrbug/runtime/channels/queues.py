@@ -15,6 +15,7 @@ from bohrbug.runtime.channels.delivery import (
     deliver,
     give_back_with,
     receive,
+    take,
     wait_for_space,
 )
 from bohrbug.runtime.channels.events import Kind, Status
@@ -258,21 +259,22 @@ def _put_replayed(
     block: bool,
     timeout: float | None,
 ) -> None:
-    kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
-    digest = stream.next_digest()
-    outcome = stream.expect(kind, channel)
-    if outcome is None:
-        _real_put(owner, item, block, timeout)
-        return
-    if outcome.status in (Status.FULL, Status.TIMED_OUT):
-        raise Full
-    if outcome.status is Status.CLOSED:
-        raise ShutDown
-    stream.compare(item, digest)
-    wait_for_space(stream, channel, outcome, owner.maxsize)
+    if owner.maxsize > 0 or not stream.sends_next(channel):
+        kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
+        digest = stream.next_digest()
+        outcome = stream.expect(kind, channel)
+        if outcome is None:
+            _real_put(owner, item, block, timeout)
+            return
+        if outcome.status in (Status.FULL, Status.TIMED_OUT):
+            raise Full
+        if outcome.status is Status.CLOSED:
+            raise ShutDown
+        stream.compare(item, digest)
+        wait_for_space(stream, channel, outcome, owner.maxsize)
     with owner.mutex:
         owner.unfinished_tasks += 1
-    if not deliver(channel, (stream.task, stream.sent(kind, channel)), item):
+    if not deliver(channel, (stream.task, stream.sent(Kind.SEND, channel)), item):
         with owner.mutex:
             owner._put(item)
             owner.not_empty.notify()
@@ -394,8 +396,14 @@ def _get_replayed(
     block: bool,
     timeout: float | None,
 ) -> Any:
+    kind = receiving(block, timeout)
+    if owner.maxsize <= 0:
+        message = stream.receives_next(kind, channel)
+        if message is not None:
+            item = take(stream, channel, message)
+            return _real_get(owner, block, timeout) if item is MISSING else item
     digest = stream.next_digest()
-    outcome = stream.expect(receiving(block, timeout), channel)
+    outcome = stream.expect(kind, channel)
     if outcome is None:
         return _real_get(owner, block, timeout)
     if outcome.status in (Status.EMPTY, Status.TIMED_OUT):

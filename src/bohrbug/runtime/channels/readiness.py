@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import select
 import selectors
+import sys
 from typing import Any
 
+from bohrbug.runtime.channels import polling
 from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_ready
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
@@ -50,6 +52,14 @@ def _patch_select(cls: Any) -> None:
         stream.note(Kind.SELECT, None, status, values, FLAVOUR)
         return result
 
+
+# What a selector uses itself stays the real thing.
+if sys.platform != "win32":
+    patches.add(selectors.SelectSelector, "_select", staticmethod(polling.real_select))
+for _name, _real in (("PollSelector", "real_poll"), ("EpollSelector", "real_epoll")):
+    if hasattr(selectors, _name):
+        _function = getattr(polling, _real)
+        patches.add(getattr(selectors, _name), "_selector_cls", _function)
 
 # PollSelector and DevpollSelector have theirs from _PollLikeSelector.
 for _name in ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector"):

@@ -157,11 +157,11 @@ class RecordingStream(Stream):
         """Whether there are events to write, and none were written for a while."""
         return bool(self.codes) and monotonic() - self._flushed > STALE
 
-    def flush(self) -> None:
+    def flush(self, patience: float = -1) -> None:
         """See :meth:`Stream.flush`."""
-        if not self.codes:
+        if not self.codes or not self._lock.acquire(timeout=patience):
             return
-        with self._lock:
+        try:
             codes, self.codes = self.codes, []
             self._flushed = monotonic()
             digests = self.digests
@@ -172,6 +172,8 @@ class RecordingStream(Stream):
                 data = self.vocabulary.events_block(self.task, self._written, codes, digests)
                 self._written += len(codes)
                 self.session.write(data)
+        finally:
+            self._lock.release()
 
     def end(self) -> None:
         """See :meth:`Stream.end`."""

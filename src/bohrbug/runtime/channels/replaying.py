@@ -8,12 +8,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from bohrbug.runtime.channels.codec import CodedLog, read_coded
+from bohrbug.runtime.channels.codec import CodedLog, CodedTask, Cursor, Last, read_coded
 from bohrbug.runtime.channels.digest import digest
 from bohrbug.runtime.channels.events import Event, Kind, Outcome, Status, TaskId, process_of
 from bohrbug.runtime.channels.session import Session, SessionOptions
@@ -31,6 +31,7 @@ _IN_VAIN = {
     Kind.TRY_RECV: Outcome(Status.EMPTY),
     Kind.TIMED_RECV: Outcome(Status.TIMED_OUT),
 }
+_SENT = Outcome(Status.SENT)
 _BUSY_SHARE = 0.1
 
 
@@ -133,11 +134,15 @@ class ReplaySession(Session):
             self.native = True
         for channel in list(self.channels):
             with channel.lock:
-                waiting = list(channel.awaited.values()) + [lock for _, lock in channel.space]
-                channel.awaited.clear()
+                waiting = [lock for _, lock in channel.space]
                 channel.space.clear()
                 if channel.give_back is not None:
                     channel.give_back()
+            # Who waits from now on sees that all is native.
+            for message in list(channel.awaited):
+                lock = channel.awaited.pop(message, None)
+                if lock is not None:
+                    waiting.append(lock)
             for lock in waiting:
                 wake(lock)
 
@@ -178,6 +183,7 @@ class ReplaySession(Session):
             sys.stdout.flush()
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
+        _end_children()
         real_exit(DESYNCHRONISED)
 
     def look_around(self) -> None:
@@ -189,7 +195,7 @@ class ReplaySession(Session):
 
     # -- waiting -----------------------------------------------------------------------------
 
-    def wait(self, stream: ReplayingStream, lock: Waiting, expected: str) -> bool:
+    def wait(self, stream: ReplayingStream, lock: Waiting, expected: Callable[[], str]) -> bool:
         """Wait for what the log says that comes.
 
         Parameters:
@@ -205,16 +211,19 @@ class ReplaySession(Session):
             if self.native:
                 return bool(lock.acquire(timeout=0))
             waited += _SLICE
-            self.check(stream, waited, expected)
+            self.check(stream, waited, expected())
         return True
 
-    def check(self, stream: ReplayingStream, waited: float, expected: str) -> None:
+    def check(
+        self, stream: ReplayingStream, waited: float, expected: str, *, ahead: bool = False
+    ) -> None:
         """Declare a desynchronisation if a wait seems never to end.
 
         Parameters:
             stream: of the task that waits.
             waited: how long, in seconds.
             expected: what for.
+            ahead: it has not come to the event yet.
         """
         self.look_around()
         if self.native or waited < self.options.patience:
@@ -224,7 +233,7 @@ class ReplaySession(Session):
             self.desynchronise(
                 Desynchronisation(
                     stream.task,
-                    stream.number - 1,
+                    stream.number if ahead else stream.number - 1,
                     expected,
                     f"waited {quiet:.0f} s in vain, and nothing else went on",
                     place_outside(),
@@ -233,7 +242,6 @@ class ReplaySession(Session):
 
     def past_end(self, stream: ReplayingStream) -> None:
         """A task has more events than the log: wait until all others have had theirs."""
-        stream.exhausted = True
         pause = 0.002
         waited = 0.0
         while not self.native:
@@ -243,7 +251,7 @@ class ReplaySession(Session):
             time.sleep(pause)
             waited += pause
             pause = min(pause * 2, _SLICE)
-            self.check(stream, waited, "nothing more: the log ends here")
+            self.check(stream, waited, "nothing more: the log ends here", ahead=True)
 
     def finish(self) -> None:
         """The process, or the replay, ends: did the first task do all that it should?"""
@@ -261,11 +269,12 @@ class ReplayingStream(Stream):
     """
 
     __slots__ = (
-        "_events",
+        "_codes_received",
+        "_codes_sent",
+        "_cursor",
+        "_digests",
         "_polls",
-        "exhausted",
-        "expected",
-        "number",
+        "_selects",
         "polled",
         "replay",
         "sends",
@@ -276,15 +285,71 @@ class ReplayingStream(Stream):
     def __init__(self, session: ReplaySession, task: TaskId) -> None:
         super().__init__(session, task)
         self.replay = session
-        coded = session.coded.tasks.get(task)
-        self._events: Iterator[Event] = iter(()) if coded is None else coded.events()
-        self.expected: Event | None = next(self._events, None)
-        self.exhausted = self.expected is None
-        self.number = 0
+        coded = session.coded.tasks.get(task) or CodedTask(task)
+        self._cursor = Cursor(coded)
+        self._digests = bool(coded.digests)
+        self._selects: dict[str, dict[int, Status]] = {}
+        self._codes_sent: dict[Channel, int] = {}
+        """Of plain sends that have been: how they are coded."""
+        self._codes_received: dict[int, tuple[Channel, Kind, Last, int]] = {}
+        """By codes of receives that have been: of what, and which message is next."""
         self.polled = 0.0
         self._polls: dict[tuple[Any, ...], Outcome] = {}
         """What looks in vain since the last event that was none have shown."""
         self.sends: dict[Channel, int] = {}
+
+    @property
+    def expected(self) -> Event | None:
+        """The next event; ``None`` at the end of the log."""
+        return self._cursor.peek()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the task has had all events that the log has of it."""
+        return self._cursor.number >= len(self._cursor.codes)
+
+    @property
+    def number(self) -> int:
+        """How many events there were."""
+        return self._cursor.number
+
+    def selects(self, flavour: str) -> dict[int, Status]:
+        """How all selects of a flavour end that have a number, by their numbers."""
+        if flavour not in self._selects:
+            self._selects[flavour] = self._cursor.coded.selects(flavour)
+        return self._selects[flavour]
+
+    def sends_next(self, channel: Channel) -> bool:
+        """The short way of :meth:`expect`: a plain send to an unbounded channel, as one before.
+
+        Returns:
+            Whether it is the next event; if not, nothing has happened.
+        """
+        cursor = self._cursor
+        code = self._codes_sent.get(channel)
+        if code is None or cursor.code != code or self.replay.native:
+            return False
+        if self._polls or self._digests:
+            return False
+        cursor.skip()
+        return True
+
+    def receives_next(self, kind: Kind, channel: Channel) -> tuple[TaskId | None, int] | None:
+        """The short way of :meth:`expect`: a receive that is coded as one before.
+
+        Returns:
+            The message; ``None`` if the next event is something else, and nothing has happened.
+        """
+        cursor = self._cursor
+        found = self._codes_received.get(cursor.code)
+        if found is None or self.replay.native or self._polls or self._digests:
+            return None
+        expected, of_kind, last, step = found
+        if expected is not channel or of_kind is not kind:
+            return None
+        last.number += step
+        cursor.skip()
+        return last.sender, last.number
 
     def expect(
         self,
@@ -322,7 +387,15 @@ class ReplayingStream(Stream):
             name = flavour if channel is None else f"{channel.flavour} {channel.id}"
             self.differ(f"came to {kind.words} on {name}")
             return None
+        code = self._cursor.code
         self._advance()
+        if channel is not None:
+            if event.outcome.message is not None:
+                last = self._cursor.received(code)
+                if last is not None:
+                    self._codes_received[code] = (channel, kind, *last)
+            elif event.outcome == _SENT:
+                self._codes_sent[channel] = code
         self.polled = 0.0
         if _is_poll(event):
             self._polls[key] = event.outcome
@@ -331,11 +404,8 @@ class ReplayingStream(Stream):
         return event.outcome
 
     def _advance(self) -> Event | None:
-        self.number += 1
-        self.expected = next(self._events, None)
-        if self.expected is None:
-            self.exhausted = True
-        return self.expected
+        self._cursor.advance()
+        return self._cursor.peek()
 
     def _poll_again(self, outcome: Outcome) -> Outcome | None:
         time.sleep(_POLL)
@@ -456,7 +526,16 @@ def _is_poll(event: Event) -> bool:
     status = event.outcome.status
     if event.kind is Kind.LOOK:
         return True
-    return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT)
+    # A select that has a number is no poll.
+    return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT) and not event.outcome.values
+
+
+def _end_children() -> None:
+    """End the processes that ``multiprocessing`` started here: nobody would do it after us."""
+    process = sys.modules.get("multiprocessing.process")
+    for child in list(getattr(process, "_children", ())):
+        with contextlib.suppress(OSError, AttributeError, ValueError):
+            child._popen.terminate()
 
 
 def read_report(folder: Path) -> Desynchronisation | None:

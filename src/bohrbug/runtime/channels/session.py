@@ -160,10 +160,10 @@ class Session:
             self._write_error = True
             self.warn(f"recording stops: {self.options.file}: {error.strerror or error}")
 
-    def flush(self) -> None:
-        """Write what all tasks of this process have recorded."""
+    def flush(self, patience: float = -1) -> None:
+        """Write what all tasks of this process have recorded; see :meth:`Stream.flush`."""
         for stream in list(self.streams.values()):
-            stream.flush()
+            stream.flush(patience)
 
     def finish(self) -> None:
         """The process, or the recording, ends."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import _queue
 from typing import Any
 
-from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, receive
+from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, receive, take
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.recording import STALE, RecordingStream
+from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
 from bohrbug.runtime.channels.streams import (
     Channel,
@@ -59,12 +60,15 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
         if channel is None or channel.session is not stream.session:
             channel = self._bohrbug_channel_for(stream)
         if stream.replaying:
-            digest = stream.next_digest()
-            if stream.expect(Kind.SEND, channel) is not None:
-                stream.compare(item, digest)
-                if deliver(channel, (stream.task, stream.sent(Kind.SEND, channel)), item):
+            assert isinstance(stream, ReplayingStream)
+            if not stream.sends_next(channel):
+                digest = stream.next_digest()
+                if stream.expect(Kind.SEND, channel) is None:
+                    _simple_put(self, (item, None, 0))
                     return
-            _simple_put(self, (item, None, 0))
+                stream.compare(item, digest)
+            if not deliver(channel, (stream.task, stream.sent(Kind.SEND, channel)), item):
+                _simple_put(self, (item, None, 0))
             return
         target = stream.sending_to(channel)  # type: ignore[attr-defined]
         # The number is taken before the item can be received, the event noted after.
@@ -98,12 +102,17 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
             channel = self._bohrbug_channel_for(stream)
         kind = receiving(block, timeout)
         if stream.replaying:
+            assert isinstance(stream, ReplayingStream)
+            message = stream.receives_next(kind, channel)
+            if message is not None:
+                item = take(stream, channel, message)
+                return _simple_get(self, block, timeout)[0] if item is MISSING else item
             digest = stream.next_digest()
             outcome = stream.expect(kind, channel)
             if outcome is not None:
                 if outcome.status is not Status.RECEIVED:
                     raise Empty
-                item = receive(stream, channel, outcome)  # type: ignore[arg-type]
+                item = receive(stream, channel, outcome)
                 if item is not MISSING:
                     stream.compare(item, digest)
                     return item

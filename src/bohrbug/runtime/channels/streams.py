@@ -26,7 +26,16 @@ class Stream:
         task: its id.
     """
 
-    __slots__ = ("__weakref__", "children", "ended", "inside", "made", "session", "task")
+    __slots__ = (
+        "__weakref__",
+        "children",
+        "ended",
+        "inside",
+        "made",
+        "session",
+        "task",
+        "timeouts",
+    )
 
     replaying = False
 
@@ -35,6 +44,7 @@ class Stream:
         self.task = task
         self.children = 0
         self.made = 0
+        self.timeouts = 0
         self.inside = 0
         """Above 0 within the native part of an operation: what happens there is no event."""
         self.ended = False
@@ -48,6 +58,11 @@ class Stream:
         """The id of the next channel that this task makes."""
         self.made += 1
         return ChannelId(self.task, self.made - 1)
+
+    def next_timeout(self) -> int:
+        """The number of the next timeout that this task sets."""
+        self.timeouts += 1
+        return self.timeouts - 1
 
     def note(
         self,
@@ -99,8 +114,12 @@ class Stream:
     def compare(self, value: object, recorded: int) -> None:
         """Replay: compare the digest of a value with the recorded one."""
 
-    def flush(self) -> None:
-        """Write what was recorded up to now."""
+    def flush(self, patience: float = -1) -> None:
+        """Write what was recorded up to now.
+
+        Parameters:
+            patience: seconds to wait at most for another thread that writes; -1 for no limit.
+        """
 
     def end(self) -> None:
         """The task has come to its end."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bohrbug.model.plan import (
     Aligned,
+    Ask,
     NonPreemptive,
     Ordered,
     PartialOrder,
@@ -18,6 +19,7 @@ from bohrbug.model.plan import (
     WeightedRandom,
 )
 from bohrbug.runtime.policies.aligned import AlignedDecider
+from bohrbug.runtime.policies.asking import AskDecider, Asked
 from bohrbug.runtime.policies.basic import (
     NonPreemptiveDecider,
     PriorityDecider,
@@ -31,19 +33,34 @@ from bohrbug.runtime.policies.reads_from import ReadsFromDecider
 from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
 from bohrbug.runtime.policies.weighted import WeightedRandomDecider
 
-__all__ = ["Decider", "SleepingDecider", "TaskView", "decider_for", "earliest", "next_in_turn"]
+__all__ = [
+    "Asked",
+    "Decider",
+    "SleepingDecider",
+    "TaskView",
+    "decider_for",
+    "earliest",
+    "next_in_turn",
+]
 
 
-def decider_for(policy: Policy, effects: Sequence[Effect] = ()) -> Decider:
+def decider_for(
+    policy: Policy,
+    effects: Sequence[Effect] = (),
+    ask: Callable[[Asked], object] | None = None,
+) -> Decider:
     """The executor of a policy, fresh for one execution.
 
     Parameters:
         policy: what to execute.
         effects: those of the execution, to which it will add.
+        ask: ends the execution at the decision that the policy ``Ask`` leaves to somebody else.
     """
     match policy:
         case NonPreemptive():
             return NonPreemptiveDecider()
+        case Ask():
+            return AskDecider(policy, ask)
         case UniformRandom(seed):
             return UniformRandomDecider(seed)
         case Priorities():

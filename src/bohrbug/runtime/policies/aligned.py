@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bohrbug.model.following import Follower
 from bohrbug.model.operation import ROOT, TaskId
 from bohrbug.model.plan import Aligned
 from bohrbug.model.site import site_of
 from bohrbug.runtime.policies.basic import NonPreemptiveDecider
-from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.decider import Tasks, TaskView
 
 
 class AlignedDecider(NonPreemptiveDecider):
@@ -30,12 +28,7 @@ class AlignedDecider(NonPreemptiveDecider):
         self._last: TaskId = ROOT
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
         follower = self._follower
@@ -54,8 +47,8 @@ class AlignedDecider(NonPreemptiveDecider):
     def _due(
         self,
         running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
+        enabled: Tasks,
+        timed: Tasks,
         yielded: bool,
     ) -> TaskView | None:
         follower = self._follower

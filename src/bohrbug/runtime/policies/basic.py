@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from bohrbug.accelerator import native
 from bohrbug.model.plan import Priorities, Segments
-from bohrbug.runtime.policies.decider import TaskView, earliest, next_in_turn
+from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView, earliest, next_in_turn
 
 
 class NonPreemptiveDecider:
     """Keep running; on blocking, ending or yielding go round robin; time moves last."""
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
         if not enabled:
@@ -33,7 +27,7 @@ class NonPreemptiveDecider:
         return 0
 
 
-class UniformRandomDecider:
+class UniformRandomDecider(Drawing):
     """Every option with the same probability."""
 
     def __init__(self, seed: int) -> None:
@@ -41,12 +35,7 @@ class UniformRandomDecider:
         self._uniform = self._random.random
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
         if timed:
@@ -55,12 +44,8 @@ class UniformRandomDecider:
         number = len(enabled)
         return enabled[int(self._uniform() * number)] if number > 1 else enabled[0]
 
-    def value(self, arity: int) -> int:
-        """See :class:`Decider`."""
-        return self._random.randrange(arity)
 
-
-class PriorityDecider:
+class PriorityDecider(Drawing):
     """PCT: the highest priority runs; at ``depth - 1`` random steps it drops.
 
     Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010, section 3.  A task
@@ -68,7 +53,7 @@ class PriorityDecider:
     one that it waits for (section 4.1 there).
     """
 
-    __slots__ = ("_changes", "_lowest", "_priorities", "_random")
+    __slots__ = ("_changes", "_lowest", "_priorities")
 
     def __init__(self, policy: Priorities) -> None:
         self._random = Random(policy.seed)
@@ -86,12 +71,7 @@ class PriorityDecider:
         return priority
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
         if yielded:
@@ -114,10 +94,6 @@ class PriorityDecider:
         self._lowest -= 1.0
         self._priorities[task.id] = self._lowest
 
-    def value(self, arity: int) -> int:
-        """See :class:`Decider`."""
-        return self._random.randrange(arity)
-
 
 class SegmentsDecider(NonPreemptiveDecider):
     """Follows the stretches of a :class:`Segments` policy leniently."""
@@ -128,12 +104,7 @@ class SegmentsDecider(NonPreemptiveDecider):
         self._left = policy.segments[0][1] if policy.segments else 0
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
         segments = self._segments

@@ -7,6 +7,7 @@ that the executors serve every runtime written in Python.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Protocol
 
 from bohrbug.model.operation import Operation
@@ -21,23 +22,22 @@ class TaskView(Protocol):
     pending: Operation | None
 
 
+Tasks = Sequence[TaskView]
+"""Tasks that can be chosen, oldest first."""
+
+
 class Decider(Protocol):
     """Chooses among the options of a step; at least one of the sequences is not empty."""
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """The task that runs next.
 
         Parameters:
             running: the task that ran until now, whether or not it can go on.
-            enabled: tasks whose next operation would not block, oldest first.
-            timed: blocked tasks whose timeout could fire, oldest first.
+            enabled: tasks whose next operation would not block.
+            timed: blocked tasks whose timeout could fire.
             yielded: ``running`` gives control away of its own will.
             step: the number of choices made so far.
         """
@@ -48,7 +48,19 @@ class Decider(Protocol):
         ...
 
 
-def next_in_turn(running: TaskView, enabled: Sequence[TaskView]) -> TaskView:
+class Drawing:
+    """The base of deciders that draw, from ``_random``, which they make from a seed."""
+
+    __slots__ = ("_random",)
+
+    _random: Random
+
+    def value(self, arity: int) -> int:
+        """Any value, with the same probability."""
+        return self._random.randrange(arity)
+
+
+def next_in_turn(running: TaskView, enabled: Tasks) -> TaskView:
     """Round robin: the first enabled task created after the running one, else the oldest."""
     for task in enabled:
         if task.index > running.index:
@@ -56,7 +68,7 @@ def next_in_turn(running: TaskView, enabled: Sequence[TaskView]) -> TaskView:
     return enabled[0]
 
 
-def earliest(timed: Sequence[TaskView]) -> TaskView:
+def earliest(timed: Tasks) -> TaskView:
     """The task whose timeout fires first; among equals the oldest."""
     return min(timed, key=_deadline_then_age)
 

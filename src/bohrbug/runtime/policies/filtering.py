@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bohrbug.model.plan import Point
 from bohrbug.model.site import point_of
-from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.decider import Tasks, TaskView
 
 
 def runs_at_once(
     points: frozenset[Point] | None,
     running: TaskView,
-    enabled: Sequence[TaskView],
+    enabled: Tasks,
     yielded: bool,
 ) -> TaskView | None:
     """A task whose pending operation is no decision, the running one if possible.

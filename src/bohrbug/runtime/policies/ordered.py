@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Event, Ordering, Places, What
 from bohrbug.model.plan import Ordered
-from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.decider import Tasks, TaskView
 
 _STAYING = (0.0, 0.5, 0.8, 0.95)
 """How likely the running task goes on, by seed: samples with many preemptions and with few."""
@@ -57,12 +56,7 @@ class OrderedDecider:
         return any(self._counts[event.what] < event.occurrence for event in first)
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
         options = [(task, False) for task in enabled] + [(task, True) for task in timed]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from bohrbug.model.operation import Operation
 from bohrbug.model.plan import Point
-from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView
 from bohrbug.runtime.policies.filtering import runs_at_once
 
 
-class PartialOrderDecider:
+class PartialOrderDecider(Drawing):
     """The pending event with the highest priority runs; those that conflict with it draw anew.
 
     Yuan, Yang and Gu, *Partial order aware concurrency sampling*, CAV 2018, section 4.
@@ -30,12 +29,7 @@ class PartialOrderDecider:
         self._pending: dict[str, tuple[Operation | None, float]] = {}
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
         chosen = runs_at_once(self._points, running, enabled, yielded)
@@ -44,7 +38,7 @@ class PartialOrderDecider:
         self._executed(chosen)
         return chosen
 
-    def _highest(self, options: Sequence[TaskView]) -> TaskView:
+    def _highest(self, options: Tasks) -> TaskView:
         return max(options, key=self._priority)
 
     def _priority(self, task: TaskView) -> float:
@@ -64,7 +58,3 @@ class PartialOrderDecider:
         for other, (operation, _) in pending.items():
             if operation is not None and operation.conflicts_with(executed):
                 pending[other] = (operation, self._random.random())
-
-    def value(self, arity: int) -> int:
-        """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
-        return self._random.randrange(arity)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bohrbug.model.operation import Operation, ResourceId
-from bohrbug.model.plan import Constraint, Event, ReadsFrom
+from bohrbug.model.plan import Constraint, ReadsFrom, ResourceEvent
 from bohrbug.model.reads_from import EventCounter
-from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.decider import Tasks, TaskView
 from bohrbug.runtime.policies.filtering import runs_at_once
 from bohrbug.runtime.policies.partial_order import PartialOrderDecider
 
@@ -36,17 +34,12 @@ class ReadsFromDecider(PartialOrderDecider):
         self._constraints: dict[ResourceId, list[Constraint]] = {}
         for constraint in policy.constraints:
             self._constraints.setdefault(constraint.reader.resource, []).append(constraint)
-        self._last: dict[ResourceId, Event | None] = {}
-        self._done: set[Event] = set()
+        self._last: dict[ResourceId, ResourceEvent | None] = {}
+        self._done: set[ResourceEvent] = set()
         self._patience = PATIENCE
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
         constrained = self._constraints
@@ -93,7 +86,11 @@ class ReadsFromDecider(PartialOrderDecider):
         )
 
     def _would_break(
-        self, constraint: Constraint, event: Event, is_write: bool, last: Event | None
+        self,
+        constraint: Constraint,
+        event: ResourceEvent,
+        is_write: bool,
+        last: ResourceEvent | None,
     ) -> bool:
         source, reader = constraint.source, constraint.reader
         if reader in self._done:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bohrbug.model.operation import Operation, ResourceId, TaskId
 from bohrbug.model.plan import Sleeping
 from bohrbug.runtime.policies.basic import NonPreemptiveDecider
-from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.decider import Tasks, TaskView
 
 Effect = tuple[int, TaskId, ResourceId, bool]
 """See :attr:`bohrbug.model.trace.Trace.effects`."""
@@ -29,12 +29,7 @@ class SleepingDecider(NonPreemptiveDecider):
         self._done: Operation | None = None
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
         if self._asleep:
@@ -48,12 +43,7 @@ class SleepingDecider(NonPreemptiveDecider):
         return chosen
 
     def _wanted(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         if self._first is not None:
             wanted, self._first = self._first, None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import WeightedRandom
 from bohrbug.model.site import point_of
-from bohrbug.runtime.policies.decider import TaskView
+from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView
 from bohrbug.runtime.policies.filtering import runs_at_once
 
 
-class WeightedRandomDecider:
+class WeightedRandomDecider(Drawing):
     """Who does the next selected event is drawn in proportion to the events left.
 
     Zhao, Wolff, Mathur and Roychoudhury, *Selectively uniform concurrency testing*, ASPLOS
@@ -35,12 +34,7 @@ class WeightedRandomDecider:
         self._intended: TaskId | None = None
 
     def choose(
-        self,
-        running: TaskView,
-        enabled: Sequence[TaskView],
-        timed: Sequence[TaskView],
-        yielded: bool,
-        step: int,
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
         options = [*enabled, *timed]
@@ -104,7 +98,3 @@ class WeightedRandomDecider:
             while "." in ancestor and ancestor not in self._existing:
                 ancestor = ancestor.rpartition(".")[0]
             self._promised[ancestor] = self._promised.get(ancestor, 0) + events
-
-    def value(self, arity: int) -> int:
-        """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
-        return self._random.randrange(arity)

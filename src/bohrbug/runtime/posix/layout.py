@@ -12,6 +12,7 @@ from ctypes import c_char, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
+    CALL,
     CONTINUE,
     END,
     EXTERNAL,
@@ -75,8 +76,12 @@ KINDS = (
     LOAD,
     STORE,
     UPDATE,
+    CALL,
 )
 """``enum kind``."""
+
+FUNCTION = "function"
+"""The type of functions that are not reentrant."""
 
 TYPES = (
     "mutex",
@@ -92,6 +97,7 @@ TYPES = (
     "children",
     "variable",
     "atomic",
+    FUNCTION,
 )
 """``enum type``, in the words of reports."""
 
@@ -108,7 +114,8 @@ ALWAYS = 0
     SLEEPING,
     PARTIAL_ORDER,
     WEIGHTED,
-) = range(7)
+    ASK,
+) = range(8)
 """``enum policy``."""
 
 ASLEEP, DOZING = 1, 2
@@ -119,7 +126,17 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
 )
 """``enum step_flag``."""
 
-UNFINISHED, DEADLOCK, STEP_LIMIT, MISUSE, ASSERTION, CRASH, STUCK_OUTSIDE, TOO_BIG = range(8)
+(
+    UNFINISHED,
+    DEADLOCK,
+    STEP_LIMIT,
+    MISUSE,
+    ASSERTION,
+    CRASH,
+    STUCK_OUTSIDE,
+    TOO_BIG,
+    ASKED,
+) = range(9)
 """``enum ending``."""
 
 PREPARED, ALIVE, OVER = 1, 2, 3

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from bohrbug.model.decision import Decision, Readiness, Standing
 from bohrbug.model.operation import WAKE, Operation, Resource, ResourceId, Site, TaskId
 from bohrbug.model.outcome import BlockedTask, Divergence, Frame, Held, TaskInfo
 from bohrbug.model.plan import Plan
@@ -25,6 +26,11 @@ from bohrbug.runtime.posix.symbols import (
 KERNEL = "kernel"
 """What the kernel keeps: readiness of descriptors, processes, signals.  One resource, as nobody can
 tell what a poll or a wait for any child depends on."""
+
+_ALL_PARKED = (layout.DEADLOCK, layout.STEP_LIMIT, layout.STUCK_OUTSIDE, layout.ASKED)
+"""Endings at which nobody had begun what was next."""
+
+_FIELDS = tuple(name for name, _ in layout.StepRecord._fields_)
 
 MOST_MAPPINGS = 100
 """Different mappings that are kept."""
@@ -73,12 +79,14 @@ class Reading:
         self._names = names
         self._shim = shim
         self._hooks = hooks
+        self.ending: int = header.ending
         self._known = known
-        self.steps: int = header.steps
+        # The last step on record was not done if it is to be asked for.
+        self._asked_step: int | None = header.steps - 1 if self.ending == layout.ASKED else None
+        self.steps: int = header.steps - (self._asked_step is not None)
         self.tasks = segment.tasks
         self.resources = segment.resources
         self.processes = segment.processes
-        self.ending: int = header.ending
         self.ending_task: int = header.ending_task
         self.ending_site: int = header.ending_site
         self.ending_resource: int = header.ending_resource
@@ -93,6 +101,11 @@ class Reading:
         self._diverged_step: int = header.diverged_step
         self._diverged_name: int = header.diverged_name
         self._steps = segment.read_steps()
+        self._asked_row: dict[str, int] = {}
+        if self._asked_step is not None:
+            last = layout.STEP.unpack(self._steps[-layout.STEP.size :])
+            self._asked_row = dict(zip(_FIELDS, last, strict=True))
+            self._steps = self._steps[: -layout.STEP.size]
         self._pool = segment.read_pool()
         self._stacks = segment.read_stacks()
         self.ids = self._task_ids()
@@ -103,9 +116,9 @@ class Reading:
     @cached_property
     def _columns(self) -> dict[str, Sequence[int]]:
         """What the steps hold, by field."""
-        names = [name for name, _ in layout.StepRecord._fields_]
         rows = list(layout.STEP.iter_unpack(self._steps))
-        return dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+        columns = zip(*rows, strict=True) if rows else [()] * len(_FIELDS)
+        return dict(zip(_FIELDS, columns, strict=True))
 
     def _task_ids(self) -> list[TaskId]:
         ids: list[TaskId] = []
@@ -252,7 +265,7 @@ class Reading:
         record = self.resources[number]
         type = layout.TYPES[record.type]
         static = self._static(number)
-        name = static[0].variable(static[1]) if static is not None else None
+        name = static[0].name(static[1]) if static is not None else None
         if name is not None:
             return Resource(id, type, f"{type} {name}")
         created = self.site(record.created_at, record.process)
@@ -321,7 +334,7 @@ class Reading:
 
     def pending(self) -> list[int]:
         """Those of them that had not begun what they were about to do."""
-        if self.ending in (layout.DEADLOCK, layout.STEP_LIMIT, layout.STUCK_OUTSIDE):
+        if self.ending in _ALL_PARKED:
             return self.alive()
         return [task for task in self.alive() if task != self.running]
 
@@ -386,6 +399,43 @@ class Reading:
             self._names[self._diverged_name] if self._diverged_name < len(self._names) else "?"
         )
         return Divergence(step, expected, found)
+
+    def asked(self) -> Decision | None:
+        """The decision that the execution ended at, if it did."""
+        step, row = self._asked_step, self._asked_row
+        if step is None:
+            return None
+        at, enabled, timed = row["options"], row["enabled"], row["timed"]
+        options = [self.ids[index] for index in self._pool[at : at + enabled + timed]]
+        readiness = dict.fromkeys(options, Readiness.ENABLED)
+        readiness |= dict.fromkeys(options[enabled:], Readiness.TIMED)
+        running = self.ids[self.running] if self.running < len(self.ids) else "0"
+        return Decision(
+            step,
+            running,
+            tuple(options),
+            self.ids[row["task"]],
+            tuple(self._standing(index, readiness.get(self.ids[index])) for index in self.alive()),
+            bool(row["flags"] & layout.YIELDED),
+        )
+
+    def _standing(self, index: int, readiness: Readiness | None) -> Standing:
+        record = self.tasks[index]
+        holders: list[int] = []
+        if readiness is None:
+            yielded = record.condition == layout.ALWAYS
+            readiness = Readiness.YIELDED if yielded else Readiness.BLOCKED
+        if record.condition != layout.ALWAYS and record.kind != _WAKE:
+            sleeps = record.resource == layout.TASK_BIT | index
+            holders = [] if sleeps else self.holders_of(record.resource)
+        return Standing(
+            self.ids[index],
+            readiness,
+            self.operation(index),
+            self.stack(record.stack, record.process, record.site),
+            self.held_by(index),
+            tuple(self.ids[holder] for holder in holders),
+        )
 
     def options(self, step: int) -> tuple[TaskId, ...]:
         """The tasks that could have been chosen at a step."""

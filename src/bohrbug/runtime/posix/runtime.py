@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -28,7 +28,14 @@ from bohrbug.runtime.posix.accesses import (
 )
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
-from bohrbug.runtime.posix.launching import Ended, Input, Launcher, supported_here
+from bohrbug.runtime.posix.launching import (
+    Ended,
+    Input,
+    Launcher,
+    environment_for,
+    kill_all,
+    supported_here,
+)
 from bohrbug.runtime.posix.recorded import Dependences, NativeTrace, Reading, native_trace
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
@@ -68,6 +75,11 @@ class Printed:
 
     stdout: bytes
     stderr: bytes
+
+    @property
+    def text(self) -> str:
+        """All of it, as one text."""
+        return (self.stdout + self.stderr).decode("utf-8", "replace")
 
 
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
@@ -148,6 +160,7 @@ class NativeRuntime:
         self._may_serve = False
         self._asked = False
         self._executions = 0
+        self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
         self.has_learned = False
 
@@ -273,20 +286,7 @@ class NativeRuntime:
         settings = self.settings
         self._interrupted = False
         started = time.perf_counter()
-        names = segment.prepare(
-            plan,
-            settings.max_steps,
-            late_timeouts=settings.late_timeouts,
-            after_release=settings.after_release,
-            with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
-            one_cpu=settings.one_cpu,
-            starter=os.getpid(),
-            epoch=settings.epoch * 10**9,
-            shim=str(self.shim).encode(),
-            kernel_matters=self._known.kernel,
-            polls_matter=self._known.polls,
-            cpus=self._cpus,
-        )
+        names = self._prepare(segment, plan, with_stacks)
         self.points.prepare(segment, wanted)
         fork = launcher.serves and (not with_stacks if forked is None else forked)
         ended = launcher.run_forked(segment) if fork else None
@@ -330,6 +330,46 @@ class NativeRuntime:
             self._on_printed(self.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
+
+    def _prepare(self, segment: Segment, plan: Plan, with_stacks: bool) -> tuple[TaskId, ...]:
+        settings = self.settings
+        return segment.prepare(
+            plan,
+            settings.max_steps,
+            late_timeouts=settings.late_timeouts,
+            after_release=settings.after_release,
+            with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
+            one_cpu=settings.one_cpu,
+            starter=os.getpid(),
+            epoch=settings.epoch * 10**9,
+            shim=str(self.shim).encode(),
+            kernel_matters=self._known.kernel,
+            polls_matter=self._known.polls,
+            cpus=self._cpus,
+        )
+
+    def lend(self, plan: Plan, start: Callable[[Mapping[str, str]], object]) -> None:
+        """Let somebody else, such as a debugger, start the program that executes a plan.
+
+        It need not be entered for that.
+
+        Parameters:
+            plan: the plan.
+            start: given what the environment of the program has to have beyond that of this
+                process; returns when all is over.
+        """
+        hooks = HooksFolder(build.hooks())
+        with Segment(self.settings.max_steps) as segment:
+            self._prepare(segment, plan, with_stacks=False)
+            self.points.prepare(segment)
+            wanted = environment_for(segment, self.shim, hooks.environment(self._environment))
+            more = {name: wanted[name] for name in wanted if wanted[name] != os.environ.get(name)}
+            try:
+                start(more)
+            finally:
+                if segment.header.processes:
+                    kill_all(segment.processes[0].pid, segment)
+                hooks.close()
 
     def _read(self, segment: Segment, names: tuple[TaskId, ...], learn: bool) -> Reading:
         assert self._hooks is not None

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import (
+    Ask,
     NonPreemptive,
     PartialOrder,
     Plan,
@@ -241,6 +242,9 @@ class Segment:
         match policy:
             case NonPreemptive():
                 header.policy = layout.NON_PREEMPTIVE
+            case Ask(passed):
+                header.policy = layout.ASK
+                header.length = passed
             case UniformRandom(seed):
                 header.policy = layout.UNIFORM_RANDOM
                 header.seed = seed

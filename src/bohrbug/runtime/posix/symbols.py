@@ -77,6 +77,13 @@ class Module:
         name = f"{symbol.name}+{offset - symbol.address:#x}" if symbol else "?"
         return Site(f"{self.path}+{offset:#x}", 0, name)
 
+    def name(self, offset: int) -> str | None:
+        """The name of what lies at an offset: a variable, or a function that begins there."""
+        function = self.elf.functions.at(offset)
+        if function is not None and function.address == offset:
+            return function.name
+        return self.variable(offset)
+
     def variable(self, offset: int) -> str | None:
         """The name of the variable at an offset, with the distance from its beginning."""
         symbol = self.elf.variables.at(offset)

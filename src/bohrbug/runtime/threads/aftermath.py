@@ -48,7 +48,8 @@ class Aftermath:
         """Take out of the trace what happened since; returns the virtual time until then."""
         execution = self._execution
         trace = execution.trace
-        execution.cut_rows(self._steps)
+        del execution.rows[self._steps :]
+        execution.beyond_gil = [step for step in execution.beyond_gil if step < self._steps]
         del trace.effects[self._effects :]
         del trace.races[self._races :]
         trace.early_timeouts[:] = [step for step in trace.early_timeouts if step < self._steps]

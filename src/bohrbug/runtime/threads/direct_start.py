@@ -14,6 +14,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import real_allocate_lock
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.lifecycle import spawn
 from bohrbug.runtime.threads.task import Task
 
 _Thread = threading.Thread
@@ -62,7 +63,7 @@ def start_directly(
         finally:
             active.pop(ident, None)
 
-    task = execution.spawn(body, place, thread._name, target, thread._daemonic, ident)
+    task = spawn(execution, body, place, thread._name, target, thread._daemonic, ident)
     task.thread = thread
     task.started_directly = True
     thread._ident = ident

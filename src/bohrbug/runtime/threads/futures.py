@@ -251,11 +251,13 @@ def let_workers_end(execution: Execution) -> None:
             for task in execution.alive
         )
 
-    execution.wait_for_the_rest(idle)
+    execution.ending.wait_for_the_rest(idle)
     pool._shutdown = True
     try:
         for work_queue in _workers(execution).values():
             work_queue._real.put(None)
-        execution.wait_for_the_rest(lambda: not any(task in workers for task in execution.alive))
+        execution.ending.wait_for_the_rest(
+            lambda: not any(task in workers for task in execution.alive)
+        )
     finally:
         pool._shutdown = False

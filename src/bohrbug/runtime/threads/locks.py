@@ -22,6 +22,7 @@ from bohrbug.runtime.threads.control import (
     real_get_ident,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
@@ -104,11 +105,11 @@ class _Lock:
                 self._took(execution, task, frame)
                 if not self._internal:
                     # Within a wait that ends, for example.
-                    execution.effect(self._resource(execution), True)
+                    effect(execution, self._resource(execution), True)
                 return True
             if not self._internal:
                 # Somebody else holds it, on which it depends what this task does next.
-                execution.saw(self._resource(execution))
+                saw(execution, self._resource(execution))
             if not blocking or timeout == 0:
                 return False
         state = self._resource(execution)
@@ -187,7 +188,7 @@ class _Lock:
         ):
             execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
         elif not self._internal:
-            execution.effect(self._resource(execution), True)
+            effect(execution, self._resource(execution), True)
         self._let_go(execution)
 
     def _took(self, execution: Execution, task: Task, frame: Any) -> None:
@@ -342,7 +343,7 @@ class RLock(_Lock):
         ):
             execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
         elif not self._internal:
-            execution.effect(self._resource(execution), True)
+            effect(execution, self._resource(execution), True)
         self._count = 0
         self._ident = 0
         self._let_go(execution)

@@ -118,7 +118,7 @@ class Outside:
             return None
         if first.firing is Firing.IN_REAL_TIME and ahead > patience:
             # Firing it now would call a slow world a broken one.
-            execution.give_up()
+            execution.ending.give_up()
             return None
         return [first]
 
@@ -156,7 +156,7 @@ class Outside:
         pause = 0.0
         while True:
             if execution.interrupted:
-                execution.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
+                execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
             if execution.aborting or execution.signals:
                 return True
             execution.suspended += 1

@@ -19,6 +19,7 @@ from bohrbug.runtime.threads.control import (
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.recording import note_gate, touch
 from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
 
 patches = Patches()
@@ -44,7 +45,7 @@ def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
         execution.suspended -= 1
     shut_down = getattr(queue, "is_shutdown", False)
     has_room = queue.maxsize <= 0 or size < queue.maxsize
-    execution.note_gate(size > 0 or shut_down, has_room or shut_down, waits)
+    note_gate(execution, size > 0 or shut_down, has_room or shut_down, waits)
 
 
 def _always() -> bool:
@@ -227,10 +228,10 @@ class SimpleQueue:
     def _before_put(self, execution: Any, frame: Any) -> None:
         state = self._resource(execution)
         if execution.current.inside:
-            execution.touch(state)
+            touch(execution, state)
             return
         execution.perform(PUT, state, place_of(frame))
-        execution.note_gate(not self._real.empty(), True, False)
+        note_gate(execution, not self._real.empty(), True, False)
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         """As ``SimpleQueue.put``: never blocks."""
@@ -266,16 +267,16 @@ class SimpleQueue:
         if not block:
             if not execution.current.inside:
                 execution.perform(GET, state, place)
-                execution.note_gate(not real.empty(), True, False)
+                note_gate(execution, not real.empty(), True, False)
                 if real.empty():
                     execution.observe(state, place)
             else:
-                execution.touch(state)
+                touch(execution, state)
         elif not (execution.current.inside and not real.empty()):
             execution.perform(GET, state, place, lambda: not real.empty(), timeout)
-            execution.note_gate(not real.empty(), True, True)
+            note_gate(execution, not real.empty(), True, True)
         else:
-            execution.touch(state)
+            touch(execution, state)
         return real.get_nowait()
 
     def _inspect(self, frame: Any) -> None:

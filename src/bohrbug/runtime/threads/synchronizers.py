@@ -32,8 +32,10 @@ from bohrbug.runtime.threads.control import (
     real_get_ident,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.lifecycle import end_prelude
 from bohrbug.runtime.threads.locks import _Lock, free_predicate
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.recording import note_gate, touch
 
 patches = Patches()
 
@@ -276,14 +278,14 @@ def _set(self: Any) -> None:
             _event_set(self)
         finally:
             task.inside -= 1
-        execution.end_prelude(task)
+        end_prelude(execution, task)
         return
     if frame.f_code is _timer_cancel_code:
         frame = frame.f_back
     if not is_quiet(execution, frame):
         execution.perform(SET, execution.resources.of(self, "Event"), place_of(frame))
     else:
-        execution.touch(execution.resources.known(self))
+        touch(execution, execution.resources.known(self))
     task.inside += 1
     try:
         _event_set(self)
@@ -374,18 +376,18 @@ def _acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> 
     if not blocking or (timeout is not None and timeout <= 0):
         if not is_quiet(execution, frame):
             execution.perform(TRY_ACQUIRE, state, place)
-            execution.note_gate(self._value > 0, True, False)
+            note_gate(execution, self._value > 0, True, False)
             if self._value <= 0:
                 execution.observe(state, place)
         else:
-            execution.touch(execution.resources.known(self))
+            touch(execution, execution.resources.known(self))
     elif not (self._value > 0 and is_quiet(execution, frame)):
 
         def ready() -> bool:
             return self._value > 0 and _is_unlocked(self._cond)
 
         acquired = execution.perform(ACQUIRE, state, place, ready, timeout)
-        execution.note_gate(self._value > 0, True, True)
+        note_gate(execution, self._value > 0, True, True)
         if not acquired:
             return False
     task.inside += 1
@@ -413,9 +415,9 @@ def _wrap_semaphore_release(cls: Any) -> None:
         task = execution.current
         if not is_quiet(execution, frame):
             execution.perform(RELEASE, execution.resources.of(self, "Semaphore"), place_of(frame))
-            execution.note_gate(self._value > 0, True, False)
+            note_gate(execution, self._value > 0, True, False)
         else:
-            execution.touch(execution.resources.known(self))
+            touch(execution, execution.resources.known(self))
         task.inside += 1
         try:
             original(self, n)

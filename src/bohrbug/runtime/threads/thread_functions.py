@@ -24,6 +24,7 @@ from bohrbug.runtime.threads.control import (
 )
 from bohrbug.runtime.threads.direct_start import can_start_directly, start_directly
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import is_quiet, place_of
@@ -101,15 +102,15 @@ def _spawn(execution: Execution, function: Any, args: Any, kwargs: Any) -> Task:
             raise
         except BaseException as error:  # noqa: BLE001  (as the interpreter does)
             if sys.unraisablehook is execution.unraisablehook_before:
-                execution.fail_with_exception(execution.current, error)
+                execution.ending.fail_with_exception(execution.current, error)
             else:
                 # The program expects it.
                 sys.unraisablehook(_Unraisable(error, function))  # type: ignore[arg-type]
 
-    task = execution.spawn(body, place, name, target, daemon, _new_ident(execution))
+    task = spawn(execution, body, place, name, target, daemon, _new_ident(execution))
     if thread is not None:
         task.thread = thread
-        execution.run_prelude(task)
+        run_prelude(execution, task)
     return task
 
 
@@ -263,12 +264,12 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
         raise RuntimeError("thread already started")
     name, target, _, thread = _describe(function, None)
     frame = _caller_outside_threading()
-    task = execution.spawn(function, place_of(frame), name, target, daemon, _new_ident(execution))
+    task = spawn(execution, function, place_of(frame), name, target, daemon, _new_ident(execution))
     handle._task = task
     task.on_end.append(handle._set_done)
     if thread is not None:
         task.thread = thread
-        execution.run_prelude(task)
+        run_prelude(execution, task)
     return handle
 
 
@@ -386,7 +387,7 @@ def make_invoke_excepthook() -> Callable[[Any], None]:
                 return
             expected = threading.excepthook is not execution.excepthook_before
             if not isinstance(error, SystemExit) and not expected:
-                execution.fail_with_exception(execution.current, error)
+                execution.ending.fail_with_exception(execution.current, error)
                 return
         original(thread)
 

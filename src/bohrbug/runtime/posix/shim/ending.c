@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "debugging.h"
 #include "real.h"
 #include "stack.h"
 #include "task.h"
@@ -22,6 +23,7 @@ static void write_down(enum ending ending, uint32_t task, const char *format, va
 /* Nobody of the execution goes on: the processes are killed, the own one last. */
 static _Noreturn void end_all(void) {
     segment->finished = 1;
+    bohrbug_ends();
     int own = (int)syscall(SYS_getpid);
     for (uint32_t i = 0; i < segment->processes; i++) {
         const struct process *process = &PROCESSES[i];

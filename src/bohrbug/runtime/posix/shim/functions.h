@@ -61,6 +61,13 @@
     F(fwrite) F(fwrite_unlocked) F(fputs) F(fputs_unlocked) F(puts) F(fputc) F(putc) \
     F(fputc_unlocked) F(putc_unlocked) F(__overflow) F(putchar) F(vfprintf) F(__vfprintf_chk) \
     F(printf) F(fprintf) F(vprintf) F(__printf_chk) F(__fprintf_chk) \
-    F(fflush) F(fflush_unlocked) F(fclose)
+    F(fflush) F(fflush_unlocked) F(fclose) \
+    /* not reentrant */ \
+    F(asctime) F(ctime) F(gmtime) F(localtime) F(getdate) F(strtok) F(gethostbyname) \
+    F(gethostbyname2) F(gethostbyaddr) F(gethostent) F(getnetbyname) F(getnetbyaddr) F(getnetent) \
+    F(getprotobyname) F(getprotobynumber) F(getprotoent) F(getservbyname) F(getservbyport) \
+    F(getservent) F(getpwnam) F(getpwuid) F(getpwent) F(getgrnam) F(getgrgid) F(getgrent) \
+    F(getlogin) F(ttyname) F(ptsname) F(drand48) F(lrand48) F(mrand48) F(l64a) F(ecvt) F(fcvt) \
+    F(hcreate) F(hsearch)
 
 #endif

@@ -20,19 +20,6 @@ static bool is_locked(const pthread_mutex_t *mutex) {
     return mutex->__data.__lock != 0 && mutex->__data.__owner != 0;
 }
 
-static const char *path_of(uint32_t task, char *text, size_t size) {
-    /* Paths are built from the end. */
-    char *at = text + size;
-    *--at = 0;
-    for (uint32_t i = task; i != NONE && at > text + 12; i = TASKS[i].parent) {
-        uint32_t number = TASKS[i].number;
-        do *--at = (char)('0' + number % 10);
-        while (number /= 10);
-        if (TASKS[i].parent != NONE) *--at = '.';
-    }
-    return at;
-}
-
 static struct resource *resource_of(pthread_mutex_t *mutex, uint64_t site, const char *what) {
     bool is_new;
     bool shared = mutex->__data.__kind != DESTROYED && mutex->__data.__kind & SHARED;

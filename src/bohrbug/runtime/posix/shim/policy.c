@@ -123,6 +123,7 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
     case WEIGHTED:
         return by_weight(options, running, yielded);
     case NON_PREEMPTIVE:
+    case ASK:
         break;
     }
     return non_preemptive(options, running, yielded);

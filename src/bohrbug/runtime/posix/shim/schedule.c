@@ -7,10 +7,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "clock.h"
+#include "debugging.h"
 #include "descriptors.h"
 #include "ending.h"
 #include "fairness.h"
+#include "killing.h"
 #include "operation.h"
 #include "order.h"
 #include "policy.h"
@@ -187,6 +190,7 @@ static struct task *choose_next(uint32_t running, bool yielded) {
                          : policy_choose(&options, running, yielded, step);
     struct task *chosen = &TASKS[index];
     record(chosen, yielded);
+    ask(step, enabled_count + timed_count);
     if (index != running) segment->slice_began = step;
     if (timed_count && !option_is_enabled(&options, index)) {
         chosen->timed_out = 1;
@@ -221,6 +225,9 @@ void wait_for_turn(struct task *task) {
             __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
             wait_for_the_dying();
             schedule_after(segment->running);
+        } else if (turn == TO_FACE_SIGNALS) {
+            if (masked) face_fatal_signals(before);
+            __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELEASE);
         } else {
             processes_wait(task);
         }
@@ -282,6 +289,7 @@ enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
     declare(kind, resource, site, waiting);
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
+        bohrbug_hands_over(segment->steps - 1, site);
         give_turn(next);
         wait_for_turn(task);
     }

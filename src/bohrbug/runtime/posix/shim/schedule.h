@@ -17,7 +17,7 @@ struct waiting {
 };
 
 /* What the futex `turn` of a task says. */
-enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE };
+enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
 
 /* What a wait came to. */
 enum woken { GOES_ON, TIMED_OUT, INTERRUPTED };

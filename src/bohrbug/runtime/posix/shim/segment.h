@@ -39,12 +39,13 @@ enum kind {
     PUT, GET,
     READ, WRITE,            /* of memory */
     LOAD, STORE, UPDATE,    /* atomic */
+    CALL,
 };
 
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN, VARIABLE, ATOMIC,
+    CHILDREN, VARIABLE, ATOMIC, FUNCTION,
 };
 
 /* When a waiting task is enabled. */
@@ -63,7 +64,9 @@ enum condition {
     SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
 };
 
-enum policy { NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS, SLEEPING, PARTIAL_ORDER, WEIGHTED };
+enum policy {
+    NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS, SLEEPING, PARTIAL_ORDER, WEIGHTED, ASK,
+};
 
 /* How deep a task sleeps (SLEEPING), in the plan and during an execution. */
 enum sleep { AWAKE, ASLEEP, DOZING /* any step wakes it */ };
@@ -89,6 +92,7 @@ enum ending {
     CRASH,
     STUCK_OUTSIDE,
     TOO_BIG,
+    ASKED,        /* the policy leaves the decision of the last step to somebody else */
 };
 
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };

@@ -8,6 +8,7 @@
 #include "accesses.h"
 #include "real.h"
 #include "clock.h"
+#include "killing.h"
 #include "schedule.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
@@ -183,7 +184,10 @@ EXPORT int kill(pid_t pid, int number) {
         if (process->state == ALIVE && (process->pid == pid || pid <= 0))
             process->signals |= bit(number);
     }
-    return REAL(kill)(pid, number);
+    int result = REAL(kill)(pid, number);
+    for (uint32_t i = 1; i < segment->processes; i++)
+        if (i != this_process && (PROCESSES[i].pid == pid || pid <= 0)) let_die(i, number);
+    return result;
 }
 
 EXPORT int raise(int number) {

@@ -63,3 +63,16 @@ struct task *task_of_handle(uint64_t handle) {
     }
     return NULL;
 }
+
+const char *path_of(uint32_t task, char *text, size_t size) {
+    /* Paths are built from the end. */
+    char *at = text + size;
+    *--at = 0;
+    for (uint32_t i = task; i != NONE && at > text + 12; i = TASKS[i].parent) {
+        uint32_t number = TASKS[i].number;
+        do *--at = (char)('0' + number % 10);
+        while (number /= 10);
+        if (TASKS[i].parent != NONE) *--at = '.';
+    }
+    return at;
+}

@@ -3,6 +3,7 @@
 #define BOHRBUG_TASK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "segment.h"
 
@@ -44,5 +45,7 @@ void task_remove(struct task *task);
 void task_discard(struct task *task);
 /* The task of a thread of this process; NULL if it is not controlled. */
 struct task *task_of_handle(uint64_t handle);
+/* The id of a task, as reports have it; written into `text`. */
+const char *path_of(uint32_t task, char *text, size_t size);
 
 #endif

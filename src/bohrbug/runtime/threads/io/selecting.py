@@ -13,6 +13,7 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
+from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.synchronizers import place_of
 
 _real_select = select.select
@@ -70,7 +71,7 @@ def _await_several(
         execution.current.looks.clear()
         for descriptor in touched(found):
             # What the other side did before it made this ready, it did before us.
-            execution.effect(channel_of(execution, descriptor, place), False)
+            effect(execution, channel_of(execution, descriptor, place), False)
     return found
 
 
@@ -198,7 +199,7 @@ class epoll:
         found = self._real.poll(0, maxevents)
         place = place_of(_getframe(1))
         for number, _ in found:
-            execution.effect(channel_of(execution, number, place), False)
+            effect(execution, channel_of(execution, number, place), False)
         return found
 
 

@@ -26,6 +26,7 @@ from bohrbug.runtime.threads.io.waiting import (
     point,
     wait_until,
 )
+from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.synchronizers import place_of
 
 Socket = socket.socket
@@ -243,7 +244,7 @@ def _adopt_connection(execution: Execution, self: Any, place: Any) -> None:
     if peer and isinstance(peer, tuple):
         listening = channels_of(execution).states.get(("port", peer[1]))
         if listening is not None:
-            execution.effect(listening, True)
+            effect(execution, listening, True)
 
 
 @patches.method(Socket, "connect")

@@ -4,9 +4,10 @@
 accesses; :class:`Discovery` finds the functions that a block of code runs.
 """
 
+from bohrbug.runtime.threads.rewrite.c_code import instrumented_callable
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
-from bohrbug.runtime.threads.rewrite.hooks import AccessSink, instrumented_callable, set_sink
+from bohrbug.runtime.threads.rewrite.hooks import AccessSink, set_sink
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import TRUSTED_MODULES, Scope
 

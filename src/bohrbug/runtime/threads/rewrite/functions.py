@@ -7,13 +7,15 @@ one.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.heap import functions_in, functions_running
 from bohrbug.runtime.threads.rewrite import attributes, builtins_table
-from bohrbug.runtime.threads.rewrite.rewriter import GlobalsView, rewrite, stored_globals
+from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
+from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.rewriter import rewrite
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
 
@@ -118,12 +120,29 @@ class Rewriter:
             if function is not None:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
-        made = [code for view in self._views.values() for _, code in view.made.values()]
-        for function in functions_running(made):
+        for function in functions_running(list(self._made())):
             function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
         builtins_table.forget_classes()
+
+    def places(self) -> list[Place]:
+        """All data accesses in rewritten code."""
+        return [
+            constant
+            for made in self._made()
+            for constant in made.co_consts
+            if isinstance(constant, Place)
+        ]
+
+    def sources(self) -> list[str]:
+        """The files that rewritten code is from."""
+        return sorted({made.co_filename for made in self._made()})
+
+    def _made(self) -> Iterator[CodeType]:
+        for view in self._views.values():
+            for _, made in view.made.values():
+                yield made
 
     def _view(self, namespace: dict[str, Any]) -> GlobalsView:
         if id(namespace) not in self._views:

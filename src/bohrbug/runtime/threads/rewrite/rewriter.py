@@ -6,96 +6,28 @@ import builtins
 import dis
 from collections.abc import Callable, Mapping
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import hooks, opcodes
+from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
 from bohrbug.runtime.threads.rewrite.attributes import read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.codec import (
-    JUMPS,
     Instruction,
     Splice,
     decode,
-    decode_exception_table,
     encode_instruction,
     splice,
 )
+from bohrbug.runtime.threads.rewrite.frame_slots import cells_bound_once, variable_names
+from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView
 from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.producers import CannotRewrite, Producer, stack_producers
 
 EXTRA_STACK = 8
 """The deepest hook call: hook, NULL, callable, three arguments, place, and one to spare."""
 
 _CO_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-
-_BOUND_ONCE = (FunctionType, BuiltinFunctionType, type, ModuleType)
-
-
-class CannotRewrite(Exception):
-    """A code object that is left as it is; the message says why."""
-
-
-class GlobalsView:
-    """What is known of a module's globals when code of the module is rewritten.
-
-    Reads of globals bound to functions, classes, modules or builtins are not told unless some
-    function of the module stores that global: such names are bound once, on import.
-
-    Parameters:
-        namespace: ``__globals__`` of the functions.
-        stored: names that functions of the module store or delete.
-    """
-
-    def __init__(self, namespace: dict[str, Any], stored: frozenset[str]) -> None:
-        self.holder = hooks.Globals(namespace)
-        self.namespace = namespace
-        self.stored = stored
-        # By identity of the original: it, and what it became. Code objects that are equal need
-        # not be the same function.
-        self.made: dict[int, tuple[CodeType, CodeType]] = {}
-        self.skipped: dict[CodeType, str] = {}
-        # The answers that what was rewritten depends on.
-        self._answers: dict[str, bool] = {}
-        self._is_mixed = False
-
-    def holds(self, namespace: dict[str, Any], stored: frozenset[str]) -> bool:
-        """Whether what was rewritten for this view would be rewritten the same now."""
-        return (
-            self.namespace is namespace
-            and not self._is_mixed
-            and self.stored == stored
-            and all(self._decide(name) == answer for name, answer in self._answers.items())
-        )
-
-    def may_change(self, name: str) -> bool:
-        """Whether a read of the global is told."""
-        answer = self._decide(name)
-        if self._answers.setdefault(name, answer) != answer:
-            self._is_mixed = True
-        return answer
-
-    def _decide(self, name: str) -> bool:
-        if name in self.stored:
-            return True
-        if name in self.namespace:
-            return not isinstance(self.namespace[name], _BOUND_ONCE)
-        # Not hasattr, which gives a module without it an __annotations__.
-        return name not in vars(builtins)
-
-
-def stored_globals(code: CodeType) -> set[str]:
-    """Names of the globals that a code object, or code nested in it, stores or deletes."""
-    names: set[str] = set()
-    store, delete = dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]
-    raw = code.co_code[::2]
-    if store in raw or delete in raw:
-        for instruction in decode(code):
-            if instruction.opcode == store or instruction.opcode == delete:
-                names.add(code.co_names[instruction.arg])
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= stored_globals(constant)
-    return names
 
 
 def rewrite(
@@ -128,121 +60,6 @@ def rewrite(
     return result
 
 
-def _cells_stored(code: CodeType) -> set[str]:
-    """Names of the cells that a code object, or code nested in it, stores."""
-    names: set[str] = set()
-    for instruction in decode(code):
-        if opcodes.NAMES[instruction.opcode] in ("STORE_DEREF", "DELETE_DEREF"):
-            names.add(_variable_name(code, instruction.arg))
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= _cells_stored(constant)
-    return names
-
-
-def _variable_name(code: CodeType, index: int) -> str:
-    return _variable_names(code)[index]
-
-
-def _variable_names(code: CodeType) -> tuple[str, ...]:
-    """Names of a frame's slots: locals, then cells that are not locals, then free variables."""
-    locals_ = code.co_varnames
-    cells = tuple(name for name in code.co_cellvars if name not in locals_)
-    return locals_ + cells + code.co_freevars
-
-
-Producer = tuple[int, int, int]
-"""What made a value on the stack: index of the instruction, its opcode, which of its results."""
-
-
-def stack_producers(
-    code: CodeType, instructions: list[Instruction]
-) -> list[tuple[Producer | None, ...] | None]:
-    """For each instruction, which instructions made the values on the stack before it.
-
-    ``None`` for instructions that can't be reached.
-    """
-    index_at = {instruction.start: index for index, instruction in enumerate(instructions)}
-    states: list[tuple[Producer | None, ...] | None] = [None] * (len(instructions) + 1)
-    for entry in decode_exception_table(code.co_exceptiontable):
-        states[index_at[entry.target]] = (None,) * (entry.depth + entry.push_offset + 1)
-    current: tuple[Producer | None, ...] | None = ()
-    for index, instruction in enumerate(instructions):
-        opcode = instruction.opcode
-        known = states[index]
-        if current is None:
-            current = known
-        elif known is None:
-            states[index] = current
-        elif len(known) == len(current):
-            # Where branches join, a value has one producer only if both agree.
-            if known != current:
-                current = states[index] = tuple(
-                    one if one == other else None for one, other in zip(known, current, strict=True)
-                )
-        else:
-            raise CannotRewrite(f"stack depth unclear at offset {instruction.offset}")
-        if current is None:
-            continue
-        if opcode in JUMPS:
-            target = index_at[instruction.jump_target]
-            if target > index:
-                after = _after(current, index, instruction, True)
-                other = states[target]
-                if other is None:
-                    states[target] = after
-                elif len(other) == len(after):
-                    states[target] = tuple(
-                        one if one == two else None for one, two in zip(other, after, strict=True)
-                    )
-        current = (
-            None if opcode in opcodes.ENDS_BLOCK else _after(current, index, instruction, False)
-        )
-    return states[: len(instructions)]
-
-
-_PUSHES_NOTHING = frozenset(
-    op
-    for op, name in enumerate(dis.opname)
-    if name.startswith(("STORE_", "DELETE_", "POP_", "RETURN_", "JUMP", "END_", "COPY_FREE"))
-    or name
-    in (
-        *("LIST_APPEND", "SET_ADD", "MAP_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE"),
-        *("DICT_MERGE", "RAISE_VARARGS", "RERAISE", "NOP", "RESUME", "MAKE_CELL", "KW_NAMES"),
-        *("PRECALL", "SETUP_ANNOTATIONS", "CLEANUP_THROW", "FOR_ITER"),
-    )
-)
-
-
-def _after(
-    stack: tuple[Producer | None, ...], index: int, instruction: Instruction, jump: bool
-) -> tuple[Producer | None, ...]:
-    opcode, arg = instruction.opcode, instruction.arg
-    name = opcodes.NAMES[opcode]
-    effect = opcodes.stack_effect(opcode, arg, jump)
-    me = (index, opcode, 0)
-    if name == "SWAP":
-        values = list(stack)
-        values[-1], values[-arg] = values[-arg], values[-1]
-        return tuple(values)
-    if name == "COPY":
-        return (*stack, stack[-arg])
-    if name == "STORE_FAST_LOAD_FAST":
-        return (*stack[:-1], me)
-    if effect > 0:
-        if opcodes.is_method_load(opcode, arg):
-            return (*stack[:-1], me, (index, opcode, 1))
-        return (*stack, *((index, opcode, number) for number in range(effect)))
-    kept = len(stack) + effect
-    if kept < 0:
-        raise CannotRewrite(f"stack underflow at offset {instruction.offset}")
-    if opcode in _PUSHES_NOTHING or not kept:
-        return stack[:kept]
-    if opcodes.is_method_load(opcode, arg):
-        return (*stack[: kept - 2], me, (index, opcode, 1))
-    return (*stack[: kept - 1], me)
-
-
 class _Rewriting:
     """One code object being rewritten."""
 
@@ -260,18 +77,9 @@ class _Rewriting:
         self.numbers: dict[int, int] = {}
         self.splices: dict[int, Splice] = {}
         self.instructions = decode(code)
-        self.variables = _variable_names(code)
+        self.variables = variable_names(code)
         self.constant_cells = constant_cells
-        self.own_constant_cells = frozenset[str]()
-        if code.co_cellvars:
-            stored = _cells_stored(code)
-            # A parameter that nobody stores keeps the value it came with.
-            arguments = code.co_argcount + code.co_kwonlyargcount
-            arguments += bool(code.co_flags & 4) + bool(code.co_flags & 8)
-            parameters = code.co_varnames[:arguments]
-            self.own_constant_cells = frozenset(
-                name for name in code.co_cellvars if name not in stored and name in parameters
-            )
+        self.own_constant_cells = cells_bound_once(code)
         self.is_function = bool(code.co_flags & CO_OPTIMIZED)
         # Calling it runs its body at once, and other code than its own frame's can call it.
         self.is_entered = (
@@ -360,7 +168,7 @@ class _Rewriting:
     def _enter(self, index: int, instruction: Instruction) -> None:
         self.is_entered = False
         # Not behind it, where it would make the line of the "def" one that is executed.
-        self.put(index + 1, before=self.call(hooks.enter, (), self.place(instruction)))
+        self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
 
     def _break(self, index: int, instruction: Instruction) -> None:
         opcode = instruction.opcode
@@ -449,11 +257,11 @@ class _Rewriting:
     def binary_operation(self, index: int, instruction: Instruction, stack: Any) -> None:
         if self._is_scalar(stack[-1]) or self._is_scalar(stack[-2]):
             return
-        hook = hooks.binary
+        hook = c_code.binary
         if opcodes.NAMES[instruction.opcode] == "BINARY_OP" and opcodes.is_in_place(
             instruction.arg
         ):
-            hook = hooks.binary_in_place
+            hook = c_code.binary_in_place
         self.put(index, before=self.call(hook, (2, 1), self.place(instruction)))
 
     def _is_scalar(self, producer: Producer | None) -> bool:
@@ -499,7 +307,7 @@ class _Rewriting:
             return
         top = len(stack)
         depths = tuple(top - (bottom + 2 + number) for number in range(min(positional, 3)))
-        hook = (hooks.call0, hooks.call1, hooks.call2, hooks.call3)[len(depths)]
+        hook = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)[len(depths)]
         before = self.call(hook, (callable_depth, *depths), self.place(instruction))
         self.put(first, before=before)
 
@@ -548,7 +356,7 @@ class _Rewriting:
         arguments = 1 + (instruction.arg & 1)
         callable_depth = arguments + (2 if opcodes.NULL_FOLLOWS_CALLABLE else 1)
         place = self.place(instruction)
-        before = self.call(hooks.call_star, (callable_depth, arguments), place)
+        before = self.call(c_code.call_star, (callable_depth, arguments), place)
         self.put(index, before=before)
 
 
@@ -576,7 +384,7 @@ def _step_of_loop(self: _Rewriting, index: int, instruction: Instruction, stack:
         and opcodes.NAMES[producer[1]] == "LOAD_FAST"
         and self.variables[self.instructions[producer[0]].arg] == ".0"
     )
-    hook = hooks.step_of_comprehension if implicit else hooks.step
+    hook = c_code.step_of_comprehension if implicit else c_code.step
     self.put(index, before=self.call(hook, (1,), self.place(instruction)))
 
 
@@ -603,19 +411,19 @@ _BY_NAME: Mapping[str, Handler] = {
     "DELETE_SUBSCR": _peeking(hooks.delete_item, 2, 1),
     "BINARY_SLICE": _peeking(hooks.read_slice, 3),
     "STORE_SLICE": _peeking(hooks.write_slice, 3),
-    "CONTAINS_OP": _peeking(hooks.contains, 2, 1),
+    "CONTAINS_OP": _peeking(c_code.contains, 2, 1),
     "COMPARE_OP": _Rewriting.binary_operation,
     "BINARY_OP": _Rewriting.binary_operation,
-    "GET_ITER": _peeking(hooks.iterate, 1),
-    "GET_YIELD_FROM_ITER": _peeking(hooks.iterate, 1),
+    "GET_ITER": _peeking(c_code.iterate, 1),
+    "GET_YIELD_FROM_ITER": _peeking(c_code.iterate, 1),
     "FOR_ITER": _step_of_loop,
-    "SEND": _peeking(hooks.step, 2),
-    "UNPACK_SEQUENCE": _peeking(hooks.consume, 1),
-    "UNPACK_EX": _peeking(hooks.consume, 1),
-    "LIST_EXTEND": _peeking(hooks.consume, 1),
-    "SET_UPDATE": _peeking(hooks.consume, 1),
-    "DICT_UPDATE": _peeking(hooks.consume, 1),
-    "DICT_MERGE": _peeking(hooks.consume, 1),
+    "SEND": _peeking(c_code.step, 2),
+    "UNPACK_SEQUENCE": _peeking(c_code.consume, 1),
+    "UNPACK_EX": _peeking(c_code.consume, 1),
+    "LIST_EXTEND": _peeking(c_code.consume, 1),
+    "SET_UPDATE": _peeking(c_code.consume, 1),
+    "DICT_UPDATE": _peeking(c_code.consume, 1),
+    "DICT_MERGE": _peeking(c_code.consume, 1),
     "GET_LEN": _peeking(hooks.read_whole, 1),
     "MATCH_KEYS": _peeking(hooks.read_whole, 2),
     "FORMAT_VALUE": _Rewriting.format_value,

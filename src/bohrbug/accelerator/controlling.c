@@ -1,0 +1,90 @@
+/* Who controls the calling code, and what runs: asked by locks, sinks and detectors. */
+#include "scheduling.h"
+
+PyObject *
+controlling_execution(void)
+{
+    PyObject *self = slot_get(holder, holder_slots[HOLDER_EXECUTION]);
+    if (self == NULL || self == Py_None || !PyObject_TypeCheck(self, execution_type))
+        return NULL;
+    PyObject *thread = slot_get(holder, holder_slots[HOLDER_THREAD]);
+    if (PyLong_AsUnsignedLong(thread) != PyThread_get_thread_ident() ||
+        EXECUTION(SUSPENDED) != zero) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return self;
+}
+
+PyObject *
+running_task(PyObject *self)
+{
+    return EXECUTION(CURRENT);
+}
+
+int
+is_inside(PyObject *task)
+{
+    return TASK(task, INSIDE) != zero;
+}
+
+int
+note_holding(PyObject *task, PyObject *lock, PyObject *place)
+{
+    return PyDict_SetItem(TASK(task, HOLDING), lock, place);
+}
+
+int
+note_released(PyObject *task, PyObject *lock)
+{
+    PyObject *holding = TASK(task, HOLDING);
+    int contains = PyDict_Contains(holding, lock);
+    return contains > 0 ? PyDict_DelItem(holding, lock) : contains;
+}
+
+bool
+is_of_execution(PyObject *state, PyObject *self)
+{
+    return slot_get(state, state_slots[STATE_SERIAL]) ==
+           slot_get(EXECUTION(RESOURCES), table_slots[TABLE_SERIAL]);
+}
+
+Py_ssize_t
+running_index(PyObject *self)
+{
+    if (PyObject_TypeCheck(self, execution_type))
+        return slot_int(EXECUTION(CURRENT), task_slots[INDEX]);
+    PyObject *task = PyObject_GetAttrString(self, "current");
+    PyObject *index = task == NULL ? NULL : PyObject_GetAttrString(task, "index");
+    Py_ssize_t number = index == NULL ? -1 : PyLong_AsSsize_t(index);
+    Py_XDECREF(task);
+    Py_XDECREF(index);
+    return number;
+}
+
+PyObject *
+calling_place(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "called without a Python frame");
+        return NULL;
+    }
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+    long lasti = PyFrame_GetLasti(frame);
+#if PY_VERSION_HEX < 0x030C0000
+    /* Python 3.11 calls C functions in PRECALL once it is specialised, before that in the CALL
+     * behind it and its cache: one call is one place. */
+    PyObject *instructions = PyCode_GetCode((PyCodeObject *)code);
+    if (instructions != NULL && lasti >= 0 && lasti < PyBytes_GET_SIZE(instructions) &&
+        (unsigned char)PyBytes_AS_STRING(instructions)[lasti] == 166)
+        lasti += 4;
+    Py_XDECREF(instructions);
+    PyErr_Clear();
+#endif
+    PyObject *offset = PyLong_FromLong(lasti);
+    PyObject *place = offset == NULL ? NULL : PyTuple_Pack(2, code, offset);
+    Py_DECREF(code);
+    Py_XDECREF(offset);
+    return place;
+}

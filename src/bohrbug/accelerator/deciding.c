@@ -1,0 +1,230 @@
+/* The decision: the common case of Execution._decide, and of the choice of PriorityDecider. */
+#include "scheduling.h"
+
+static PyObject *text_choose, *text_priority;
+
+/* -- policies --------------------------------------------------------------------- */
+
+static PyTypeObject *priorities_type;
+enum { CHANGES, PRIORITIES };
+static Slot priorities_slots[] = {[CHANGES] = {"_changes", 0}, [PRIORITIES] = {"_priorities", 0}, {0}};
+
+/* PriorityDecider.choose when no priority changes; a borrowed task.
+ * NULL: not so, or an exception is set. */
+static PyObject *
+highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
+{
+    PyObject *changes = slot_get(decider, priorities_slots[CHANGES]);
+    PyObject *priorities = slot_get(decider, priorities_slots[PRIORITIES]);
+    if (PyDict_GET_SIZE(changes) != 0) {
+        PyObject *number = PyLong_FromSsize_t(step);
+        if (number == NULL)
+            return NULL;
+        int changing = PyDict_Contains(changes, number);
+        Py_DECREF(number);
+        if (changing != 0)
+            return NULL;
+    }
+    if (count == 1)
+        return enabled[0];
+    PyObject *best = NULL;
+    double highest = 0.0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *priority = Py_XNewRef(PyDict_GetItemWithError(priorities, TASK(enabled[i], ID)));
+        if (priority == NULL && !PyErr_Occurred())
+            priority = PyObject_CallMethodOneArg(decider, text_priority, enabled[i]);
+        if (priority == NULL)
+            return NULL;
+        double value = PyFloat_AsDouble(priority);
+        Py_DECREF(priority);
+        if (value == -1.0 && PyErr_Occurred())
+            return NULL;
+        if (best == NULL || value > highest) {
+            best = enabled[i];
+            highest = value;
+        }
+    }
+    return best;
+}
+
+PyObject *
+use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *priorities;
+    if (!PyArg_ParseTuple(arguments, "O", &priorities) ||
+        find_slots(priorities, priorities_slots) < 0)
+        return NULL;
+    priorities_type = (PyTypeObject *)Py_NewRef(priorities);
+    text_priority = PyUnicode_InternFromString("_priority");
+    text_choose = PyUnicode_InternFromString("choose");
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* -- choosing --------------------------------------------------------------------- */
+
+/* Fill in the enabled tasks, borrowed, and return their number; 0: a rare case. */
+static Py_ssize_t
+enabled_tasks(PyObject *self, PyObject **enabled)
+{
+    PyObject *alive = EXECUTION(ALIVE);
+    if (PyList_GET_SIZE(alive) > MOST_TASKS || EXECUTION(SUSPENDED) != zero)
+        return 0;
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(alive); i++) {
+        PyObject *task = PyList_GET_ITEM(alive, i);
+        PyObject *ready = TASK(task, READY);
+        if (ready != Py_None) {
+            /* Predicates may run code of the program, such as a queue's own _qsize. */
+            SET_EXECUTION(SUSPENDED, one);
+            Py_INCREF(ready);
+            PyObject *answer = PyObject_CallNoArgs(ready);
+            Py_DECREF(ready);
+            int is_ready = answer == NULL ? -1 : PyObject_IsTrue(answer);
+            Py_XDECREF(answer);
+            SET_EXECUTION(SUSPENDED, zero);
+            if (is_ready < 0)
+                return -1;
+            if (!is_ready) {
+                if (TASK(task, DEADLINE) != Py_None)
+                    return 0;
+                continue;
+            }
+        }
+        enabled[count++] = task;
+    }
+    return count;
+}
+
+static int
+index_of(PyObject *task, PyObject **tasks, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (tasks[i] == task)
+            return (int)i;
+    return -1;
+}
+
+/* Who runs next, borrowed; NULL: a rare case, or an exception is set. */
+static PyObject *
+choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, Py_ssize_t step)
+{
+    Py_ssize_t prefix_length = slot_int(self, execution_slots[PREFIX_LENGTH]);
+    if (prefix_length == -1)
+        return NULL;
+    if (step < prefix_length) {
+        PyObject *wanted = PyTuple_GetItem(EXECUTION(PREFIX), step);
+        if (wanted == NULL)
+            return NULL;
+        for (Py_ssize_t i = 0; i < count; i++)
+            if (TASK(enabled[i], ID) == wanted)
+                return enabled[i];
+        for (Py_ssize_t i = 0; i < count; i++) {
+            int equal = PyObject_RichCompareBool(TASK(enabled[i], ID), wanted, Py_EQ);
+            if (equal != 0)
+                return equal < 0 ? NULL : enabled[i];
+        }
+        return NULL;
+    }
+    if (EXECUTION(NON_PREEMPTIVE) == Py_True) {
+        if (index_of(running, enabled, count) >= 0)
+            return running;
+        Py_ssize_t own = slot_int(running, task_slots[INDEX]);
+        for (Py_ssize_t i = 0; i < count; i++)
+            if (slot_int(enabled[i], task_slots[INDEX]) > own)
+                return enabled[i];
+        return enabled[0];
+    }
+    PyObject *decider = EXECUTION(DECIDER);
+    if (priorities_type != NULL && Py_IS_TYPE(decider, priorities_type)) {
+        PyObject *chosen = highest_priority(decider, enabled, count, step);
+        if (chosen != NULL || PyErr_Occurred())
+            return chosen;
+    }
+    PyObject *tasks = PyList_New(count), *number = PyLong_FromSsize_t(step), *chosen = NULL;
+    if (tasks != NULL && number != NULL) {
+        for (Py_ssize_t i = 0; i < count; i++)
+            PyList_SET_ITEM(tasks, i, Py_NewRef(enabled[i]));
+        PyObject *arguments[] = {decider, running, tasks, nothing, Py_False, number};
+        chosen = PyObject_VectorcallMethod(text_choose, arguments, 6, NULL);
+    }
+    Py_XDECREF(tasks);
+    Py_XDECREF(number);
+    if (chosen != NULL && (!Py_IS_TYPE(chosen, task_type) || index_of(chosen, enabled, count) < 0))
+        PyErr_SetString(PyExc_RuntimeError, "a policy chose something else than an enabled task");
+    Py_XDECREF(chosen); /* it is among the enabled ones, which live on */
+    return PyErr_Occurred() ? NULL : chosen;
+}
+
+/* The ids of the enabled tasks, borrowed from the execution; most often those of the last step. */
+static PyObject *
+ids_of_enabled(PyObject *self, PyObject **enabled, Py_ssize_t count)
+{
+    PyObject *last = EXECUTION(LAST_ENABLED);
+    if (PyList_GET_SIZE(last) == count) {
+        Py_ssize_t same = 0;
+        while (same < count && PyList_GET_ITEM(last, same) == enabled[same])
+            same++;
+        if (same == count)
+            return EXECUTION(LAST_IDS);
+    }
+    PyObject *tasks = PyList_New(count), *ids = PyTuple_New(count);
+    if (tasks != NULL && ids != NULL) {
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyList_SET_ITEM(tasks, i, Py_NewRef(enabled[i]));
+            PyTuple_SET_ITEM(ids, i, Py_NewRef(TASK(enabled[i], ID)));
+        }
+        SET_EXECUTION(LAST_ENABLED, tasks);
+        SET_EXECUTION(LAST_IDS, ids);
+    }
+    Py_XDECREF(tasks);
+    Py_XDECREF(ids);
+    return PyErr_Occurred() ? NULL : EXECUTION(LAST_IDS);
+}
+
+Progress
+decide(PyObject *self, PyObject *running, PyObject **chosen)
+{
+    PyObject *enabled[MOST_TASKS];
+    if (EXECUTION(MINDS_GIL) != Py_False || EXECUTION(YIELDING) != Py_False ||
+        EXECUTION(SPINNING) != Py_False ||
+        slot_get(EXECUTION(FAIRNESS), fairness_slots[FAIRNESS_ACTIVE]) != Py_False)
+        return RARE;
+    PyObject *rows = EXECUTION(ROWS);
+    Py_ssize_t step = PyList_GET_SIZE(rows);
+    Py_ssize_t next_check = slot_int(self, execution_slots[NEXT_CHECK]);
+    Py_ssize_t slice_began = slot_int(self, execution_slots[SLICE_BEGAN]);
+    if (PyErr_Occurred())
+        return FAILED;
+    if (step >= next_check || step - slice_began >= lonely_steps)
+        return RARE;
+    Py_ssize_t count = enabled_tasks(self, enabled);
+    if (count <= 0)
+        return count < 0 ? FAILED : RARE;
+    if (count > 1 && step - slice_began >= time_slice)
+        return RARE;
+    PyObject *choice = choose(self, running, enabled, count, step);
+    if (choice == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    PyObject *ids = ids_of_enabled(self, enabled, count);
+    if (ids == NULL)
+        return FAILED;
+    PyObject *id = TASK(choice, ID);
+    PyObject *row = PyTuple_Pack(6, id, id, TASK(choice, PENDING), ids, nothing, Py_False);
+    if (row == NULL)
+        return FAILED;
+    int result = PyList_Append(rows, row);
+    Py_DECREF(row);
+    if (result < 0)
+        return FAILED;
+    if (choice != running) {
+        PyObject *number = PyLong_FromSsize_t(step);
+        if (number == NULL)
+            return FAILED;
+        SET_EXECUTION(SLICE_BEGAN, number);
+        Py_DECREF(number);
+    }
+    *chosen = choice;
+    return DONE;
+}

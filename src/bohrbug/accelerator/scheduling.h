@@ -1,0 +1,42 @@
+/* What the code in C looks at in an execution and its tasks: the slots of the Python classes. */
+#ifndef BOHRBUG_SCHEDULING_H
+#define BOHRBUG_SCHEDULING_H
+
+#include "accelerator.h"
+
+enum {
+    ABORTING, ALIVE, ATOMIC, CURRENT, DECIDER, DETECTOR, FAIRNESS, IDLE_YIELDS, LAST_ENABLED,
+    LAST_IDS, MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS,
+    SIGNALS, SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
+};
+enum {
+    BLOCKED_SINCE, BREAKABLE, DEADLINE, ENDED, GREENLET, HOLDING, ID, INDEX, INSIDE, LOOKS,
+    PENDING, READY, WAITING, WAITS_FOR,
+};
+enum { STATE_ID, STATE_SERIAL };
+enum { TABLE_SERIAL };
+enum { FAIRNESS_ACTIVE };
+enum { KIND_IS_WRITE, KIND_IS_YIELD };
+enum { HOLDER_EXECUTION, HOLDER_THREAD };
+
+extern Slot execution_slots[], task_slots[], state_slots[], table_slots[], fairness_slots[];
+extern Slot kind_slots[], holder_slots[];
+
+#define EXECUTION(name) slot_get(self, execution_slots[name])
+#define SET_EXECUTION(name, value) slot_set(self, execution_slots[name], value)
+#define TASK(task, name) slot_get(task, task_slots[name])
+#define SET_TASK(task, name, value) slot_set(task, task_slots[name], value)
+
+extern PyTypeObject *execution_type, *task_type;
+/* The one object that says which execution is in control. */
+extern PyObject *holder;
+extern PyObject *zero, *one, *nothing;
+extern Py_ssize_t time_slice, lonely_steps;
+
+/* Tasks alive at the same time up to which a choice is made here. */
+enum { MOST_TASKS = 96 };
+
+/* Execution._decide; on DONE ``chosen`` is borrowed. */
+Progress decide(PyObject *execution, PyObject *running, PyObject **chosen);
+
+#endif

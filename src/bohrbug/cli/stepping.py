@@ -1,0 +1,248 @@
+"""The command ``step``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+from rich.console import Console
+
+from bohrbug.api import target_of
+from bohrbug.cli.capture import OutputKeeper
+from bohrbug.cli.commands import RAW_ARGUMENTS, RawCommand, run_in_pytest
+from bohrbug.cli.exploring import (
+    EXIT_CODES,
+    NOTHING_FOUND,
+    USAGE,
+    explore_options,
+    given_option,
+    given_options,
+    leave,
+    usage_error,
+)
+from bohrbug.cli.native import command as native_command
+from bohrbug.cli.native import is_native, native_options
+from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
+from bohrbug.cli.prompt import Prompt, is_terminal, scripted_commands
+from bohrbug.exploration.findings import accesses_of
+from bohrbug.exploration.native import KIND as NATIVE
+from bohrbug.exploration.native import command_from
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.program_text import current_text
+from bohrbug.exploration.realignment import align
+from bohrbug.exploration.replaying import Replay
+from bohrbug.exploration.reproduction import (
+    DIRECTORY,
+    Reproduction,
+    ReproductionError,
+    read_reproduction,
+    reproduction_of,
+)
+from bohrbug.exploration.result import Failure
+from bohrbug.exploration.stepping.kept import failure_of
+from bohrbug.exploration.stepping.native import SteppedProgram, stepped_program
+from bohrbug.exploration.stepping.session import Session
+from bohrbug.exploration.stepping.threads import SteppedThreads, stepped_threads
+from bohrbug.model.plan import Choice
+from bohrbug.model.trace import Trace
+from bohrbug.report.sources import display_path
+from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.threads.points import PlaceKey
+
+_OPTIONS = ("level", "scope", "timeouts", "interpreter", "max_steps", "hang_seconds")
+"""Of the options of explorations those that say what an execution is."""
+
+
+def _step_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    for name in reversed(_OPTIONS):
+        function = given_option(name)(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is stepped through, and how a file names it.
+
+    Parameters:
+        name: of the test.
+        target: see :class:`Reproduction`.
+        options: of the executions.
+        started: the folder in which the command was given.
+        plan: choices to follow.
+        expected: the failure of the file, if there is one.
+        points: the data accesses that are scheduling points; ``None``: to be found.
+    """
+
+    name: str
+    target: dict[str, Any]
+    options: ExploreOptions
+    started: Path
+    plan: tuple[Choice, ...] = ()
+    expected: Failure | None = None
+    points: tuple[PlaceKey, ...] | None = None
+
+
+@click.command(
+    cls=RawCommand, context_settings={"allow_interspersed_args": False}, epilog=EXIT_CODES
+)
+@_step_options
+@native_options
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def step(
+    program: str,
+    arguments: Sequence[str],
+    check: str | None,
+    same_output: bool,
+    exit_code: int | None,
+    **given: Any,
+) -> None:
+    """Step through one execution, and choose who runs.
+
+    PROGRAM is a script, a function given as module:function, a native program after "--", or a
+    reproduction file, whose plan is followed then until you choose otherwise. At each step with
+    more than one option you see who can run, what each is about to do, and who waits for what.
+    "help" lists the commands. If standard input is no terminal, commands are read from it, one
+    a line; at its end the execution goes on to its end.
+
+    The exit code tells how the execution ended that you were in at last; 3 if it had not ended.
+    """
+    raw = click.get_current_context().meta[RAW_ARGUMENTS]
+    script = None if is_terminal() else scripted_commands()
+    if program.endswith(".json") and Path(program).is_file():
+        if arguments or given_options(given) or check or same_output or exit_code is not None:
+            usage_error("a file says itself what is executed, and how: give it alone")
+        leave(_step_file(Path(program), script))
+    options = explore_options(given)
+    if is_native(program, arguments, raw):
+        native = native_command(program, arguments, check, same_output, exit_code)
+        subject = _Subject(native.name, native.target(), options, Path.cwd())
+        leave(_step_native(subject, script))
+    if check is not None or same_output or exit_code is not None:
+        usage_error("--check, --same-output and --exit-code are for native programs")
+    try:
+        test = program_named(program, arguments)
+    except ProgramError as error:
+        usage_error(str(error))
+    if isinstance(test, Script):
+        test.prepare()
+        subject = _Subject(test.name, test.target(), options, Path.cwd())
+    else:
+        subject = _Subject(program, target_of(test), options, Path.cwd())
+    leave(_step_python(test, subject, script))
+
+
+def _step_file(path: Path, script: TextIO | None) -> int:
+    try:
+        reproduction = read_reproduction(path)
+    except ReproductionError as error:
+        usage_error(str(error))
+    edited = align(reproduction.texts, current_text).changed
+    if edited:
+        names = ", ".join(display_path(name) for name in edited)
+        click.echo(
+            f"{names} was edited since: the plan is followed as far as it fits; to adapt it: "
+            f"bohrbug replay --update {display_path(str(path))}",
+            err=True,
+        )
+    failure = reproduction.failure
+    subject = _Subject(
+        reproduction.test,
+        reproduction.target,
+        reproduction.options,
+        Path.cwd(),
+        failure.plan.prefix,
+        failure,
+        tuple(reproduction.points),
+    )
+    kind = reproduction.target.get("kind")
+    if kind == NATIVE:
+        folder = Path(reproduction.target["directory"])
+        if folder.is_dir():
+            os.chdir(folder)
+        return _step_native(subject, script)
+    if kind == "pytest":
+        return _step_in_pytest(path, reproduction, subject, script)
+    try:
+        test = program_of(reproduction.target)
+    except ProgramError as error:
+        usage_error(str(error))
+    return _step_python(test, subject, script)
+
+
+def _step_native(subject: _Subject, script: TextIO | None) -> int:
+    try:
+        with stepped_program(command_from(subject.target), subject.options) as test:
+            return _prompt(test, subject, script).run()
+    except UnsupportedError as error:
+        usage_error(str(error))
+
+
+def _step_python(test: Callable[[], object], subject: _Subject, script: TextIO | None) -> int:
+    with _stepped(test, subject) as stepped:
+        return _prompt(stepped, subject, script).run()
+
+
+@contextmanager
+def _stepped(test: Callable[[], object], subject: _Subject) -> Iterator[SteppedThreads]:
+    output = OutputKeeper(test)
+    with stepped_threads(
+        output, subject.options, output.so_far, subject.points, subject.expected
+    ) as stepped:
+        yield stepped
+
+
+def _step_in_pytest(
+    path: Path, reproduction: Reproduction, subject: _Subject, script: TextIO | None
+) -> int:
+    # Not needed for anything else.
+    import pytest
+
+    class Stepper:
+        """A pytest plugin that steps through the test in place of replaying it."""
+
+        code: int | None = None
+
+        @pytest.hookimpl(optionalhook=True)
+        def pytest_bohrbug_replaying(
+            self,
+            test: Callable[[], object],
+            uncaptured: Callable[[], AbstractContextManager[object]],
+        ) -> Replay:
+            """A hook of Bohrbug's own pytest plugin."""
+            with uncaptured(), _stepped(test, subject) as stepped:
+                prompt = _prompt(stepped, subject, script)
+                self.code = prompt.run()
+                return Replay(prompt.session.stop.trace, 0, 0, None)
+
+    stepper = Stepper()
+    code = run_in_pytest(path, reproduction, ["-qq", "--no-summary"], stepper)
+    if stepper.code is None:
+        # The test was not run: pytest has said why.
+        return USAGE if code else NOTHING_FOUND
+    return stepper.code
+
+
+def _prompt(
+    test: SteppedThreads | SteppedProgram, subject: _Subject, script: TextIO | None
+) -> Prompt:
+    runtime = test.runtime
+
+    def as_failure(trace: Trace) -> Failure:
+        return failure_of(trace, tuple(runtime.point_keys()), accesses_of(runtime))
+
+    def save(trace: Trace, path: Path | None) -> Path:
+        failure = as_failure(trace)
+        failure.confirmed = 1
+        kept = reproduction_of(failure, subject.target, subject.name, subject.options)
+        if path is None:
+            return kept.write(DIRECTORY)
+        return kept.write_to(subject.started / path)
+
+    session = Session(test, subject.plan)
+    return Prompt(session, Console(), as_failure, save, subject.name, script)

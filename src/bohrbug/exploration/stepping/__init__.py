@@ -1,0 +1,1 @@
+"""Stepping through an execution: somebody makes the decisions, one by one."""

@@ -1,0 +1,212 @@
+"""Stepping through Python tests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from bohrbug.exploration.interrupts import Interrupts
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.replaying import executed
+from bohrbug.exploration.result import Failure
+from bohrbug.exploration.stepping.session import Stop
+from bohrbug.exploration.subject import ThreadExplainer, holders_of, threads_subject
+from bohrbug.model.decision import Decision, Readiness, Standing
+from bohrbug.model.outcome import Held, Outcome
+from bohrbug.model.plan import Ask, Choice, Plan, UniformRandom
+from bohrbug.model.site import site_of
+from bohrbug.monitors.outcomes import resource_of
+from bohrbug.runtime.policies import Asked
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.points import PlaceKey
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import Level
+from bohrbug.runtime.threads.stacks import stack_of
+from bohrbug.runtime.threads.task import Task
+
+FIRST_EXECUTIONS = 40
+"""Executions in which the data accesses are looked for that are to be scheduling points."""
+
+QUIET_EXECUTIONS = 10
+"""These come to their end as soon as so many in a row have found nothing new."""
+
+
+class _Asking(ThreadExplainer):
+    """Keeps the decision that an execution was ended at.
+
+    Parameters:
+        printed: what the running execution has printed so far.
+    """
+
+    def __init__(self, printed: Callable[[], str]) -> None:
+        self._printed = printed
+        self.decision: Decision | None = None
+        self.printed = ""
+
+    def forget(self) -> None:
+        """Another execution begins."""
+        self.decision = None
+        self.printed = ""
+
+    def asked(self, execution: Execution, asked: Asked) -> Outcome:
+        """See :class:`bohrbug.runtime.threads.execution.Explainer`."""
+        self.decision = decision_of(execution, asked)
+        self.printed = self._printed()
+        return super().asked(execution, asked)
+
+
+def decision_of(execution: Execution, asked: Asked) -> Decision:
+    """The decision that an execution has come to, as data."""
+    running = asked.running.id if asked.running is not None else execution.current.id
+    readiness = {task.id: Readiness.ENABLED for task in asked.enabled}
+    readiness |= {task.id: Readiness.TIMED for task in asked.timed}
+    options: tuple[Choice, ...] = tuple(readiness)
+    if asked.arity:
+        options = tuple(range(asked.arity))
+    return Decision(
+        execution.steps,
+        running,
+        options,
+        asked.default,
+        tuple(
+            _standing(execution, task, readiness.get(task.id), asked.arity > 0)
+            for task in execution.alive
+        ),
+        asked.yielded,
+        asked.arity,
+    )
+
+
+def _standing(
+    execution: Execution, task: Task, readiness: Readiness | None, is_data: bool
+) -> Standing:
+    is_ready = task.ready is None or task.ready()
+    if readiness is None:
+        readiness = Readiness.YIELDED if is_ready else Readiness.BLOCKED
+        if is_data and is_ready:
+            readiness = Readiness.ENABLED
+    in_choice = is_data and task is execution.current
+    return Standing(
+        task.id,
+        readiness,
+        None if in_choice else task.pending,
+        stack_of(task, execution.current),
+        tuple(Held(resource_of(held), site_of(place)) for held, place in task.holding.items()),
+        () if is_ready else holders_of(execution, task),
+    )
+
+
+class SteppedThreads:
+    """A Python test to step through; see :class:`bohrbug.exploration.stepping.session.Stepped`.
+
+    Parameters:
+        runtime: executes plans.
+        explainer: its explainer.
+        printed: what the last execution has printed.
+        expected: the failure of the file, if there is one: of a data race that was reported as a
+            failure the executions don't tell by themselves.
+    """
+
+    def __init__(
+        self,
+        runtime: ThreadsRuntime,
+        explainer: _Asking,
+        printed: Callable[[], str],
+        expected: Failure | None,
+    ) -> None:
+        self.runtime = runtime
+        self._explainer = explainer
+        self._printed = printed
+        self._expected = expected
+
+    def ask(self, prefix: Sequence[Choice], passed: int = 0) -> Stop:
+        """See :class:`Stepped`."""
+        self._explainer.forget()
+        with Interrupts(self._interrupt):
+            trace = self.runtime.execute(Plan(tuple(prefix), Ask(passed)), learn=False).trace
+        decision = self._explainer.decision
+        if decision is not None:
+            return Stop(trace, decision, self._explainer.printed)
+        if self._expected is not None:
+            return self.finish(trace.choices)
+        return Stop(trace, None, self._printed())
+
+    def finish(self, prefix: Sequence[Choice]) -> Stop:
+        """See :class:`Stepped`."""
+        plan = Plan(tuple(prefix))
+        with Interrupts(self._interrupt):
+            if self._expected is not None:
+                trace = executed(self.runtime, self._expected, plan)
+            else:
+                trace = self.runtime.execute(plan, learn=False).trace
+        return Stop(trace, None, self._printed())
+
+    def _interrupt(self) -> None:
+        execution = self.runtime.execution
+        if execution is not None:
+            execution.interrupt()
+
+
+@contextmanager
+def stepped_threads(
+    test: Callable[[], object],
+    options: ExploreOptions,
+    printed: Callable[[], str] = str,
+    points: Iterable[PlaceKey] | None = None,
+    expected: Failure | None = None,
+) -> Iterator[SteppedThreads]:
+    """A Python test to step through, within which Bohrbug is in control.
+
+    Parameters:
+        test: the test.
+        options: of them count which say what an execution is.
+        printed: what the running, or else the last, execution has printed.
+        points: the data accesses that are scheduling points; those that are found to race in
+            a few executions made for this, if ``None``.
+        expected: the failure of the file that is followed.
+    """
+    state = random.getstate()
+    explainer = _Asking(printed)
+
+    def seeded() -> None:
+        random.seed(0)
+        test()
+
+    runtime = threads_subject(
+        seeded, options.settings(), Level(options.level), Scope(options.scope), None, explainer
+    )
+    try:
+        with runtime:
+            if points is None:
+                _find_points(runtime)
+            else:
+                _take_points(runtime, list(points))
+            yield SteppedThreads(runtime, explainer, printed, expected)
+    finally:
+        random.setstate(state)
+
+
+def _find_points(runtime: ThreadsRuntime) -> None:
+    """Executions, at random from the second on, until they show nothing new."""
+    if runtime.level is Level.SYNC:
+        return
+    quiet = 0
+    for number in range(FIRST_EXECUTIONS):
+        plan = Plan((), UniformRandom(number)) if number > 1 else Plan()
+        runtime.execute(plan)
+        quiet = 0 if runtime.has_learned else quiet + 1
+        if quiet == QUIET_EXECUTIONS:
+            break
+    runtime.take_new_points()
+
+
+def _take_points(runtime: ThreadsRuntime, points: list[PlaceKey]) -> None:
+    """Those of a file and no others, as when it is replayed."""
+    if not points:
+        return
+    runtime.want_points(points)
+    for _ in range(2):
+        runtime.execute(Plan())
+    runtime.keep_only_wanted_points()

@@ -1,0 +1,154 @@
+"""A native program under gdb, stopped where its plan takes control from a task."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.standstill import NUDGE
+
+_ARGUMENTS = {"x86_64": ("$edi", "$rsi"), "aarch64": ("$w0", "$x1")}
+"""The registers of the first two arguments of a function, as many bits as they have."""
+
+_FRAMES = 24
+"""Frames of the shim, at most, that lie between its breakpoint and the program."""
+
+_OLDEST = 12
+"""The first version of gdb that knows the commands used here."""
+
+_VERSION = re.compile(r"\b(\d+)\.\d+")
+
+_FILTER = """\
+import gdb
+
+
+class BohrbugFilter:
+    name = "bohrbug"
+    priority = 100
+    enabled = True
+
+    def filter(self, frames):
+        for frame in frames:
+            if gdb.solib_name(frame.inferior_frame().pc()) != {shim!r}:
+                yield frame
+
+
+gdb.frame_filters["bohrbug"] = BohrbugFilter()
+"""
+"""Takes the frames of the shim out of stacks, in a gdb that has Python."""
+
+
+def gdb_path() -> str:
+    """The path of gdb.
+
+    Raises:
+        UnsupportedError: there is none, it is too old, or this is another kind of machine.
+    """
+    path = shutil.which("gdb")
+    if path is None:
+        raise UnsupportedError("--gdb needs gdb: install it (Debian: apt install gdb)")
+    if platform.machine() not in _ARGUMENTS:
+        raise UnsupportedError(f"--gdb is not available on {platform.machine()}")
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    version = _VERSION.search(said.partition("\n")[0])
+    if version is None or int(version[1]) < _OLDEST:
+        raise UnsupportedError(f"--gdb needs gdb {_OLDEST} or newer; {path} is {said[:60].strip()}")
+    return path
+
+
+def gdb_script(environment: Mapping[str, str], stops: Sequence[tuple[int, str]], end: str) -> str:
+    """Commands for gdb that start the program and stop it where something is to be seen.
+
+    Parameters:
+        environment: variables of the program.
+        stops: numbers of steps before which control is taken from a task, each with what to say.
+        end: what to say where the execution is ended from within, as in a deadlock.
+    """
+    step, site = _ARGUMENTS[platform.machine()]
+    lines = [
+        "set confirm off",
+        "set breakpoint pending on",
+        # The shell would be the first process of the execution.
+        "set startup-with-shell off",
+        "set print thread-events off",
+        "set print inferior-events off",
+        # Child processes belong to the execution.
+        "set detach-on-fork off",
+        "set schedule-multiple on",
+        "set follow-fork-mode parent",
+        "set disable-randomization on",
+        f"handle SIG{NUDGE} nostop noprint pass",
+        "unset environment LINES",
+        "unset environment COLUMNS",
+        *(f"set environment {name} {value}" for name, value in environment.items()),
+        # The frame that goes on from where the program called.
+        "define bohrbug-program-frame",
+        "  set $bohrbug_frames = 0",
+        f"  while $pc != $bohrbug_site && $bohrbug_frames < {_FRAMES}",
+        "    up-silently",
+        "    set $bohrbug_frames = $bohrbug_frames + 1",
+        "  end",
+        "  frame",
+        "end",
+        # That the shim is not loaded yet is no news.
+        "set logging file /dev/null",
+        "set logging redirect on",
+        "set logging enabled on",
+    ]
+    for number, words in stops:
+        lines += [
+            f"break bohrbug_hands_over if {step} == {number}",
+            "commands",
+            "silent",
+            f"set $bohrbug_site = {site}",
+            *_echo(words),
+            "bohrbug-program-frame",
+            "end",
+        ]
+    lines += ["break bohrbug_ends", "commands", "silent", *_echo(end), "end"]
+    lines += ["set logging enabled off", "run"]
+    return "\n".join(lines) + "\n"
+
+
+def _echo(words: str) -> Iterable[str]:
+    escaped = words.replace("\\", "\\\\").replace("\n", "\\n")
+    # Blanks at the beginning are gdb's own unless they are escaped.
+    return [f"echo \\n{escaped}\\n"]
+
+
+def run_gdb(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    shim: Path,
+    stops: Sequence[tuple[int, str]],
+    end: str,
+) -> None:
+    """Start gdb with a program; returns when its user has left it.
+
+    Parameters:
+        command: the program, with its path, and its arguments.
+        shim: the library that it preloads.
+        environment, stops, end: see :func:`gdb_script`.
+
+    Raises:
+        UnsupportedError: there is no gdb.
+    """
+    gdb = gdb_path()
+    with tempfile.TemporaryDirectory(prefix="bohrbug-") as folder:
+        frames, commands = Path(folder) / "frames.py", Path(folder) / "commands"
+        frames.write_text(_FILTER.format(shim=str(shim)), encoding="utf-8")
+        commands.write_text(gdb_script(environment, stops, end), encoding="utf-8")
+        # Ctrl-C is for gdb, which stops the program then.
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            scripts = ["-x", str(frames), "-x", str(commands)]
+            subprocess.run([gdb, "-q", *scripts, "--args", *command], check=False)
+        finally:
+            signal.signal(signal.SIGINT, before)

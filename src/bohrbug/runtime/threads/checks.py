@@ -1,0 +1,94 @@
+"""What is checked before a step, though seldom due: the user's interrupt, a limit, an invariant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.runtime.threads.pace import EXTENSIONS, LONELY_STEPS
+from bohrbug.runtime.threads.task import Task
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+
+class Checks:
+    """The checks of one execution; ``execution.next_check`` is the step at which one is due.
+
+    Parameters:
+        execution: the execution.
+        max_steps: steps after which it is taken for a livelock.
+        invariant: called before every step from the second task on; what it
+            raises, or a false result, decides the outcome.
+    """
+
+    __slots__ = ("_execution", "_extensions", "_invariant", "_step_limit")
+
+    def __init__(
+        self, execution: Execution, max_steps: int, invariant: Callable[[], object] | None
+    ) -> None:
+        self._execution = execution
+        self._step_limit = max_steps
+        self._extensions = 0
+        self._invariant = invariant
+        execution.next_check = max_steps if invariant is None else 0
+
+    def limit_steps(self, steps: int) -> None:
+        """There may be no more steps than this."""
+        execution = self._execution
+        self._step_limit = min(self._step_limit, steps)
+        execution.next_check = min(execution.next_check, self._step_limit)
+
+    def only_limit_steps(self, steps: int) -> None:
+        """There may be as many steps as this, and nothing else is checked any more."""
+        self._invariant = None
+        self._step_limit = self._execution.next_check = steps
+
+    def make(self, step: int, sleeping: list[Task]) -> bool:
+        """Check what is due; false ends the execution.
+
+        Parameters:
+            step: the number of the step that comes next.
+            sleeping: the tasks whose timeouts are to come.
+        """
+        execution = self._execution
+        if execution.interrupted:
+            execution.ending.abort(Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user"))
+            return False
+        if step >= self._step_limit:
+            if execution.ending.aftermath or not sleeping or self._extensions == EXTENSIONS:
+                execution.ending.exceed_steps()
+                return not execution.aborting
+            # What never ends may be waiting for a task that only time can wake.
+            self._extensions += 1
+            execution.time_is_up = True
+            self._step_limit = step + LONELY_STEPS
+        if self._invariant is not None:
+            execution.next_check = step + 1
+            if len(execution.all_tasks) > 1:
+                self._check_invariant(self._invariant)
+                return not execution.aborting
+        else:
+            execution.next_check = self._step_limit
+        return True
+
+    def _check_invariant(self, invariant: Callable[[], object]) -> None:
+        execution = self._execution
+        exception: str | None = None
+        message = f"invariant {getattr(invariant, '__qualname__', repr(invariant))} is false"
+        holds: object = None
+        execution.suspended += 1
+        try:
+            holds = invariant()
+        except Exception as error:  # noqa: BLE001  (an outcome, whatever it is)
+            exception = type(error).__name__
+            message = f"invariant raised {exception}: {error}"
+        finally:
+            execution.suspended -= 1
+        if exception is None and (holds is None or holds):
+            return
+        outcome = Outcome(
+            OutcomeKind.INVARIANT, message, task=execution.current.id, exception=exception
+        )
+        execution.ending.decide(outcome, evict_root=True)

@@ -1,0 +1,192 @@
+"""How an execution ends: with the test, with a failure that decides its outcome, or at once.
+
+Once the outcome is decided, what is left still goes on to its end, outside of the trace (see
+:mod:`~bohrbug.runtime.threads.aftermath`). What does not end by itself is unwound.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bohrbug.model.operation import END, EXIT, JOIN, ROOT
+from bohrbug.model.outcome import Outcome
+from bohrbug.runtime.policies import Asked
+from bohrbug.runtime.threads import aftermath
+from bohrbug.runtime.threads.lifecycle import unwind
+from bohrbug.runtime.threads.monitoring import Explainer
+from bohrbug.runtime.threads.task import Task, TaskKilled
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+
+class Ending:
+    """The end of one execution.
+
+    Parameters:
+        execution: the execution.
+        explainer: builds outcomes.
+        hooks: called when the test has ended and threads are still alive.
+
+    Attributes:
+        root_is_exiting: the test has ended, but not all threads that it started have.
+        aftermath: set once the outcome is decided, until all that is left has ended or
+            is unwound.
+    """
+
+    __slots__ = ("_execution", "_explainer", "_hooks", "aftermath", "root_is_exiting")
+
+    def __init__(
+        self,
+        execution: Execution,
+        explainer: Explainer,
+        hooks: tuple[Callable[[Execution], object], ...],
+    ) -> None:
+        self._execution = execution
+        self._explainer = explainer
+        self._hooks = hooks
+        self.root_is_exiting = False
+        self.aftermath: aftermath.Aftermath | None = None
+
+    # -- with the test -----------------------------------------------------------
+
+    def finish(self) -> None:
+        """The test has returned: let the other tasks end, as the interpreter would at its exit."""
+        execution = self._execution
+        root = execution.root
+        if [task for task in execution.alive if not task.daemon and task is not root]:
+            self.root_is_exiting = True
+            execution.checks.limit_steps(execution.steps + execution.settings.leak_steps)
+            for hook in self._hooks:
+                hook(execution)
+            self.wait_for_the_rest(self._only_daemons_left)
+        elif [task for task in execution.all_tasks if task.daemon]:
+            # Daemon threads may get further before the test ends, or not.
+            execution.perform(
+                END, execution.resources.state_named(ROOT, "thread 0", "Thread"), None
+            )
+        root.ended = True
+
+    def wait_for_the_rest(self, ready: Callable[[], bool]) -> None:
+        """After the end of the test: run the other tasks until ``ready`` holds."""
+        execution = self._execution
+        state = execution.resources.state_named(EXIT, "the end of the other threads", "exit")
+        frame = sys._getframe(0)
+        execution.perform(JOIN, state, (frame.f_code, frame.f_lasti), ready)
+
+    def _only_daemons_left(self) -> bool:
+        root = self._execution.root
+        # Asked at every step; a loop takes less time than all() with a generator.
+        for task in self._execution.alive:  # noqa: SIM110
+            if not task.daemon and task is not root:
+                return False
+        return True
+
+    # -- with a failure ----------------------------------------------------------
+
+    def fail_with_exception(self, task: Task, error: BaseException) -> None:
+        """An exception left a task."""
+        execution = self._execution
+        if not execution.aborting and self.aftermath is None:
+            self.decide(self._explainer.exception(execution, task, error))
+
+    def ask(self, asked: Asked) -> None:
+        """A decision that somebody else is to make, once this execution is over."""
+        execution = self._execution
+        if execution.aborting or self.aftermath is not None:
+            return
+        execution.suspended += 1
+        try:
+            outcome = self._explainer.asked(execution, asked)
+        finally:
+            execution.suspended -= 1
+        self.decide(outcome)
+
+    def exceed_steps(self) -> None:
+        """The step limit is reached."""
+        if self.aftermath is not None:
+            self.abort(None)
+        else:
+            self.decide(self._explainer.step_limit(self._execution), evict_root=True)
+
+    def give_up(self) -> None:
+        """No task can go on, and nothing outside is worth waiting for."""
+        after = self.aftermath
+        if after is None:
+            self.decide(self._explainer.stuck(self._execution), evict_root=True)
+        elif after.root_is_evicted or self.root_is_exiting:
+            self.abort(None)
+        else:
+            after.evict_root()
+
+    def decide(self, outcome: Outcome, evict_root: bool = False) -> None:
+        """The execution has this outcome; what is left goes on to its end, outside of the trace.
+
+        Parameters:
+            outcome: the failure.
+            evict_root: the test itself would not come to its teardown.
+        """
+        execution = self._execution
+        if execution.aborting or self.aftermath is not None:
+            return
+        if self.root_is_exiting:
+            # The test has had its teardown.
+            self.abort(outcome)
+            return
+        execution.trace.outcome = outcome
+        self._note_pending()
+        self.aftermath = after = aftermath.Aftermath(execution)
+        execution.leave_plan()
+        execution.checks.only_limit_steps(execution.steps + aftermath.STEPS)
+        if evict_root:
+            after.evict_root()
+
+    def abort(self, outcome: Outcome | None) -> None:
+        """Unwind all tasks now; the running one must return to the root.
+
+        Parameters:
+            outcome: of the execution, unless one was decided before.
+        """
+        execution = self._execution
+        if not execution.aborting:
+            if self.aftermath is None:
+                assert outcome is not None
+                execution.trace.outcome = outcome
+            execution.aborting = True
+
+    # -- what is left --------------------------------------------------------------
+
+    def let_the_rest_end(self) -> None:
+        """After a failure: the other tasks go on to their end, as far as they come."""
+        self.root_is_exiting = True
+        if not self._execution.aborting and not self._only_daemons_left():
+            with suppress(TaskKilled):
+                self.wait_for_the_rest(self._only_daemons_left)
+
+    def unwind_tasks(self) -> None:
+        """End every task that is still suspended."""
+        execution = self._execution
+        execution.aborting = True
+        root = execution.root
+        execution.current = root
+        if self.aftermath is None and (len(execution.alive) > 1 or not root.ended):
+            self._note_pending()
+        for task in list(execution.alive):
+            if task is not root:
+                unwind(execution, task)
+        execution.current = root
+        execution.alive = [root]
+        for task in execution.all_tasks:
+            for lock in list(task.holding):
+                lock._reset()
+
+    def _note_pending(self) -> None:
+        execution = self._execution
+        execution.trace.final_pending = {
+            task.id: task.pending
+            for task in execution.alive
+            if not task.ended and task.pending is not None and task.waiting
+        }

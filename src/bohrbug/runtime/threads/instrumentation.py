@@ -1,0 +1,122 @@
+"""Which functions of the test are rewritten, and which of these tell their accesses now."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from types import CodeType
+
+from bohrbug.model.site import site_of
+from bohrbug.runtime.threads.rewrite import c_code
+from bohrbug.runtime.threads.rewrite.functions import Rewriter
+from bohrbug.runtime.threads.rewrite.place import Place
+from bohrbug.runtime.threads.rewrite.scope import Scope
+
+_OWN_FOLDER = __file__.rpartition("bohrbug")[0] + "bohrbug"
+
+
+@contextmanager
+def all_in_sight() -> Generator[None]:
+    """Within it the collector, which the rewriter asks for functions, finds frozen ones, too."""
+    gc.collect()
+    gc.unfreeze()
+    try:
+        yield
+    finally:
+        gc.freeze()
+
+
+class Instrumentation:
+    """The rewritten functions of one test.
+
+    Parameters:
+        scope: which functions are rewritten.
+        breakers: they also tell where a build with the GIL could switch threads.
+
+    Attributes:
+        codes: original code objects of the functions that the test was found to run.
+        has_grown: functions were rewritten since somebody last set it to false.
+        all_tell: no rewritten function has its original code back for the time being.
+    """
+
+    def __init__(self, scope: Scope, breakers: bool) -> None:
+        self._rewriter = Rewriter(scope, breakers)
+        self.codes: list[CodeType] = []
+        self.has_grown = False
+        self.all_tell = True
+
+    def rewrite(self, codes: Iterable[CodeType]) -> bool:
+        """Rewrite the functions with these code objects; whether any of them were new."""
+        known = {id(code) for code in self.codes}
+        originals = [self._rewriter.original(code) for code in codes]
+        # Our own functions, hooks among them, are never in scope; looking for them takes time.
+        fresh = [
+            code
+            for code in originals
+            if id(code) not in known and not code.co_filename.startswith(_OWN_FOLDER)
+        ]
+        self.codes.extend(fresh)
+        if not fresh:
+            return False
+        with all_in_sight():
+            self._rewriter.keep(None)
+            self.all_tell = True
+            self.has_grown = self._rewriter.install(fresh) > 0
+        return True
+
+    def let_tell(self, wanted: Callable[[CodeType], bool] | None) -> None:
+        """Let functions tell their accesses, or give them their original code for the time being.
+
+        Parameters:
+            wanted: whether a function with this original code tells its accesses, asked
+                only if all do so now; ``None``: all do.
+        """
+        if wanted is None:
+            if not self.all_tell:
+                self._rewriter.keep(None)
+                self.all_tell = True
+        elif self.all_tell:
+            self._rewriter.keep(wanted)
+            self.all_tell = False
+
+    def let_all_tell_again(self) -> None:
+        """Which functions are wanted has changed: :meth:`let_tell` has to ask again."""
+        self._rewriter.keep(None)
+        self.all_tell = True
+
+    def restore(self) -> None:
+        """Give all functions their original code back."""
+        self._rewriter.restore()
+
+    @contextmanager
+    def with_breakers(self) -> Generator[Instrumentation]:
+        """Within it the same functions are rewritten so that they tell breakers, too."""
+        with all_in_sight():
+            self.restore()
+            other = Instrumentation(self._rewriter.scope, breakers=True)
+            try:
+                other.codes = self.codes
+                other._rewriter.install(self.codes)
+                yield other
+            finally:
+                other.restore()
+                self._rewriter.install(self.codes)
+                self.all_tell = True
+
+    # -- what is rewritten ---------------------------------------------------------
+
+    def places(self) -> list[Place]:
+        """All data accesses of the functions that are rewritten so far."""
+        return [*self._rewriter.places(), *c_code.CALLABLE_PLACES.values()]
+
+    def sources(self) -> list[str]:
+        """The files of the functions that are rewritten."""
+        return self._rewriter.sources()
+
+    def skipped(self) -> tuple[tuple[str, str], ...]:
+        """Functions whose data accesses could not be made visible, each with the reason."""
+        return tuple(
+            (str(site_of((code, 0)) or code.co_qualname), reason)
+            for code, reason in self._rewriter.skipped.items()
+        )

@@ -1,0 +1,172 @@
+"""A task from its spawn to its end."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bohrbug.model.operation import BEGIN, END, Operation
+from bohrbug.runtime.threads.task import Task, TaskKilled
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+_MOST_TRIES = 100
+"""How often a task may catch what unwinds it, and wait again."""
+
+_new_operation = tuple.__new__
+
+
+def spawn(
+    execution: Execution,
+    function: Callable[[], object],
+    place: Any,
+    name: str,
+    target: str,
+    daemon: bool,
+    ident: int,
+) -> Task:
+    """The running task creates another; it runs only when it is chosen (or by :func:`run_prelude`).
+
+    Parameters:
+        execution: the execution.
+        function: what the task does.
+        place: of the call that spawns it.
+        name: of the thread.
+        target: what it runs, for people.
+        daemon: the test does not wait for it.
+        ident: what ``threading.get_ident()`` returns in it.
+    """
+    parent = execution.current
+    parent.children += 1
+    task = Task(f"{parent.id}.{parent.children}", len(execution.all_tasks), ident)
+    task.name = name
+    task.target = target
+    task.daemon = daemon
+    task.spawned = place
+    task.state = state = execution.resources.thread(task.id)
+    task.pending = _new_operation(Operation, (BEGIN, state.id, place))
+    carrier = execution.pool.get()
+    carrier.task = task
+    carrier.next_greenlet = execution.greenlet_after
+    carrier.gr_context = None
+    task.carrier = carrier
+    task.greenlet = carrier
+
+    def body() -> None:
+        task.entered = True
+        try:
+            if task.prelude_of is None:
+                _begin(execution, task)
+            if not execution.aborting:
+                function()
+        except TaskKilled:
+            pass
+        except SystemExit:
+            pass
+        except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
+            execution.outside.end_child(error)
+            execution.ending.fail_with_exception(task, error)
+        if execution.outside.in_child:
+            execution.outside.end_child(None)
+        _end(execution, task)
+
+    task.function = body
+    execution.all_tasks.append(task)
+    rows = execution.rows
+    if rows and rows[-1][2][1] != state.id:
+        # Within another operation, such as handing a job to an executor.
+        execution.trace.effects.append((len(rows) - 1, parent.id, state.id, True))
+    detector = execution.detector
+    if detector is not None:
+        detector.spawn(parent.index, task.index)
+        detector.synchronise(parent.index, state, True)
+    if not execution.aborting:
+        execution.alive.append(task)
+    sink = execution.sink
+    if sink is not None:
+        # What the root did before happens before everything that other tasks do.
+        sink.enabled = True
+    return task
+
+
+def run_prelude(execution: Execution, task: Task) -> None:
+    """Run a fresh task at once up to :func:`end_prelude`, without a scheduling point.
+
+    ``Thread.start`` returns only after the new thread has told that it runs;
+    nothing in between is visible to the program.
+    """
+    parent = execution.current
+    if execution.aborting:
+        return
+    task.prelude_of = parent
+    execution.switch(parent, task)
+
+
+def end_prelude(execution: Execution, task: Task) -> None:
+    """Back to the task that started this one; go on here when chosen."""
+    parent = task.prelude_of
+    assert parent is not None
+    execution.switch(task, parent)
+    task.prelude_of = None
+    if execution.aborting:
+        raise TaskKilled
+    _begin(execution, task)
+
+
+def _begin(execution: Execution, task: Task) -> None:
+    """The first operation of a task, which was chosen for it."""
+    task.begun = True
+    task.breakable = True
+    detector = execution.detector
+    if detector is not None:
+        detector.synchronise(task.index, task.state, True)
+    if execution.aborting:
+        raise TaskKilled
+
+
+def _end(execution: Execution, task: Task) -> None:
+    """The last operation of a task."""
+    if not execution.aborting:
+        # Not contextlib.suppress, which takes longer than all the rest here.
+        try:  # noqa: SIM105
+            execution.perform(END, task.state, task.spawned)
+        except TaskKilled:
+            pass
+    for hook in task.on_end:
+        hook()
+    task.on_end.clear()
+    # Values of threading.local die with their thread, and it may die itself.
+    task.local_values.clear()
+    if task.thread is not None:
+        task.thread = weakref.ref(task.thread)
+    task.ended = True
+    alive = execution.alive
+    if task in alive:
+        alive.remove(task)
+
+
+def unwind(execution: Execution, task: Task) -> None:
+    """End a suspended task, from the root, by an exception that passes through its frames."""
+    carrier = task.carrier
+    if carrier is None:
+        return
+    for _ in range(_MOST_TRIES):
+        if task.ended:
+            return
+        if not task.entered:
+            # It never began: nothing to unwind, and its carrier is as good as new.
+            for hook in task.on_end:
+                hook()
+            task.ended = True
+            task.function = None
+            carrier.task = None
+            execution.pool.put(carrier)
+            return
+        execution.throw(task, TaskKilled)
+    if not task.ended:
+        execution.trace.uncontrolled.note(
+            f"task {task.id} ({task.name}) could not be stopped at the end of an execution"
+        )
+        task.ended = True

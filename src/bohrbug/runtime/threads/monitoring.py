@@ -1,0 +1,81 @@
+"""What the runtime needs of those who watch executions: monitors and a watchdog, above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bohrbug.model.outcome import Outcome
+from bohrbug.runtime.threads.data.places import PlaceSet
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.policies import Asked
+    from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.task import Task
+
+
+class Explainer(Protocol):
+    """Turns what ends an execution into an outcome."""
+
+    def stuck(self, execution: Execution) -> Outcome:
+        """No task can go on."""
+        ...
+
+    def step_limit(self, execution: Execution) -> Outcome:
+        """The execution does not end."""
+        ...
+
+    def exception(self, execution: Execution, task: Task, error: BaseException) -> Outcome:
+        """An exception left a task."""
+        ...
+
+    def asked(self, execution: Execution, asked: Asked) -> Outcome:
+        """The plan leaves a decision to somebody else."""
+        ...
+
+
+class Detector(Protocol):
+    """What is told of synchronisation."""
+
+    def spawn(self, parent_index: int, child_index: int) -> None:
+        """A task was created."""
+
+    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
+        """A task did an operation on a synchronisation resource."""
+
+
+class AccessDetector(Protocol):
+    """What is told of accesses to data.
+
+    ``epochs`` and ``tags`` have an entry for each task; they are read directly
+    because a call for every access of the tested program would cost too much.
+    """
+
+    epochs: list[int]
+    tags: list[int]
+
+    def read(self, shadow: Any, task_index: int, place: Any) -> object:
+        """A task reads a variable."""
+
+    def write(self, shadow: Any, task_index: int, place: Any) -> object:
+        """A task writes a variable."""
+
+
+class RaceDetector(Detector, AccessDetector, Protocol):
+    """What watches for data races: told of both, and asked at the end."""
+
+    racy_places: PlaceSet
+    shared_places: PlaceSet
+
+    def races(self, task_id: Callable[[int], str]) -> list[Any]:
+        """The races found, for people."""
+
+
+class Watchdog(Protocol):
+    """Ends executions that make no progress."""
+
+    def watch(self, execution: Execution) -> None:
+        """An execution begins."""
+
+    def release(self) -> None:
+        """It has ended."""

@@ -1,0 +1,45 @@
+"""How long loops that wait may go on: limits in steps, looks and yields.
+
+A task that spins never says so. After so many equal looks, or steps in a row, it is taken to yield;
+after so many yields by which nobody came any further, virtual time passes.
+"""
+
+from __future__ import annotations
+
+from bohrbug.model.operation import (
+    CLEAR,
+    END,
+    NOTIFY,
+    PUT,
+    RELEASE,
+    RESOLVE,
+    SET,
+    SHUTDOWN,
+    SPAWN,
+    TASK_DONE,
+    WRITE,
+)
+
+SPIN_READS = 50
+"""Equal looks, without a change made in between, after which a task is taken to yield."""
+
+TIME_SLICE = 2_000
+"""Steps that a task does in a row before it is taken to yield, as any real scheduler would."""
+
+IDLE_YIELDS = 20
+"""Yields per enabled task, without progress by anyone, after which virtual time passes.
+
+A loop that waits for something which a sleeping task will do can't be left to
+itself: in real life time passes while it spins.
+"""
+
+LONELY_STEPS = 10 * TIME_SLICE
+"""Steps that a task does in a row, while all others sleep, after which virtual time passes."""
+
+EXTENSIONS = 3
+"""How often time passes, rather than that a livelock is declared, while tasks sleep."""
+
+PROGRESS = frozenset(
+    {RELEASE, SET, CLEAR, NOTIFY, PUT, TASK_DONE, RESOLVE, SHUTDOWN, WRITE, END, SPAWN}
+)
+"""Kinds of operations by which a task shows that it does not only wait."""

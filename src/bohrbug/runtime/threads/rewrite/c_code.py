@@ -1,0 +1,427 @@
+"""What code in C accesses, told just before it runs: operators, iteration and calls.
+
+Such code is not rewritten. What is known of it is in a table (:mod:`.builtins_table`); what it
+does to objects that it was not given, such as the container under an iterator, is asked of the
+garbage collector. Most values are of types that need nothing told: that is looked at before whether
+there is a sink.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import weakref
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite import halfway, hooks
+from bohrbug.runtime.threads.rewrite.attributes import (
+    SKIP,
+    look_up,
+    raw_read_kind,
+    raw_write_kind,
+    read_kinds,
+    write_kinds,
+)
+from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, remember_dict
+from bohrbug.runtime.threads.rewrite.place import Place
+
+# A test may put something else in the place of the builtin.
+_length = len
+
+_CONTAINER = table.CONTAINER
+_SCALARS = frozenset({int, float, str, bool, bytes, complex})
+
+# --- Hooks of operators --------------------------------------------------------------------------
+
+
+def contains(key: Any, owner: Any, place: Place) -> None:
+    """``key in owner`` is about to be computed."""
+    family = table.CONTAINS[type(owner)]
+    if family is None:
+        if type(owner) in table.ITERATORS and hooks.active:
+            _step(owner, place, 0)
+    elif hooks.active:
+        if family is table.SEQUENCE or family is table.OTHER:
+            hooks.tell_whole(owner, False, place)
+        else:
+            hooks.tell_item(owner, key, False, place)
+
+
+def binary(left: Any, right: Any, place: Place) -> None:
+    """A comparison or a binary operator is about to be computed."""
+    if type(left) is type(right) and type(left) in _SCALARS:
+        return
+    if _CONTAINER[type(left)] and hooks.active:
+        hooks.tell_whole(left, False, place)
+    if _CONTAINER[type(right)] and hooks.active:
+        hooks.tell_whole(right, False, place)
+
+
+def binary_in_place(left: Any, right: Any, place: Place) -> None:
+    """``left += right`` or its like is about to be computed; it may change ``left``."""
+    if type(left) is type(right) and type(left) in _SCALARS:
+        return
+    if (type(right) in table.ITERATORS or _CONTAINER[type(right)]) and hooks.active:
+        _consume(right, place)
+    if _CONTAINER[type(left)] and hooks.active:
+        hooks.tell_whole(left, True, place)
+
+
+# --- Hooks of iteration --------------------------------------------------------------------------
+
+
+# References to an iterator that nobody but the loop holds: the stack of the looping frame, the
+# parameter of the hook, the argument of getrefcount.
+_UNSHARED = 3
+
+
+def iterate(owner: Any, place: Place) -> None:
+    """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
+    if type(owner) is not list and _CONTAINER[type(owner)] and hooks.active:
+        hooks.tell_whole(owner, False, place)
+
+
+def consume(owner: Any, place: Place) -> None:
+    """All items of ``owner`` are about to be read in one go."""
+    if hooks.active:
+        _consume(owner, place)
+
+
+def _consume(owner: Any, place: Place) -> None:
+    if _CONTAINER[type(owner)]:
+        hooks.tell_whole(owner, False, place)
+    elif type(owner) in table.ITERATORS:
+        _step(owner, place, 0)
+
+
+def step(iterator: Any, place: Place) -> None:
+    """The next item of ``iterator`` is about to be asked for."""
+    if type(iterator) in table.ITERATORS and hooks.active:
+        _step_into(iterator, place, 0)
+        if sys.getrefcount(iterator) > _UNSHARED:
+            hooks.whole(iterator, True, place)
+
+
+def step_of_comprehension(iterator: Any, place: Place) -> None:
+    """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
+    if type(iterator) in table.ITERATORS and hooks.active:
+        _step_into(iterator, place, 0)
+        if sys.getrefcount(iterator) > _UNSHARED + 1:
+            hooks.whole(iterator, True, place)
+
+
+def _step(iterator: Any, place: Place, depth: int) -> None:
+    _step_into(iterator, place, depth)
+    hooks.whole(iterator, True, place)
+
+
+def _step_into(iterator: Any, place: Place, depth: int) -> None:
+    """What lies under an iterator that C code advances: containers and further iterators."""
+    role = table.ITERATORS[type(iterator)]
+    if role is table.OVER_NOTHING:
+        return
+    for referent in gc.get_referents(iterator):
+        class_ = type(referent)
+        if role is table.OVER_CONTAINER:
+            if _CONTAINER[class_]:
+                hooks.tell_whole(referent, False, place)
+        elif class_ in table.ITERATORS and depth < 4:
+            _step_into(referent, place, depth + 1)
+            # The iterator below it, the list of referents, the loop and the call hold it.
+            if sys.getrefcount(referent) > 4:
+                hooks.whole(referent, True, place)
+        elif class_ is tuple and depth < 4:
+            # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
+            for inner in gc.get_referents(referent):
+                if type(inner) in table.ITERATORS:
+                    _step_into(inner, place, depth + 1)
+                    if sys.getrefcount(inner) > 4:
+                        hooks.whole(inner, True, place)
+        elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
+            _call(referent, (), place)
+
+
+# --- Hooks of calls ------------------------------------------------------------------------------
+
+_CALLABLE_TYPES = table.CALLABLE_TYPES
+_FUNCTIONS = table.FUNCTIONS
+_METHODS = table.METHODS
+_PLAIN_WRITE = table.PLAIN_WRITE
+
+
+def call0(callable_: Any, place: Place) -> None:
+    """``callable_()`` is about to be called."""
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (), place)
+
+
+def call1(callable_: Any, first: Any, place: Place) -> None:
+    """``callable_`` is about to be called with one positional argument."""
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (first,), place)
+
+
+def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
+    """``callable_`` is about to be called with two positional arguments."""
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (first, second), place)
+
+
+def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
+    """``callable_`` is about to be called with three positional arguments or more."""
+    class_ = type(callable_)
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        return
+    if class_ in _CALLABLE_TYPES and hooks.active:
+        _call(callable_, (first, second, third), place)
+
+
+def call_star(callable_: Any, arguments: Any, place: Place) -> None:
+    """``callable_(*arguments)`` is about to be called."""
+    if hooks.active:
+        if type(arguments) is not tuple:
+            _consume(arguments, place)
+        if type(callable_) in _CALLABLE_TYPES:
+            _call(callable_, tuple(arguments) if type(arguments) in (tuple, list) else (), place)
+
+
+def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """A call of something that may be implemented in C."""
+    class_ = type(callable_)
+    if class_ is MethodType:
+        inner = callable_.__func__
+        if type(inner) is not FunctionType and type(inner) in _CALLABLE_TYPES:
+            _call(inner, (callable_.__self__, *arguments), place)
+    elif class_ is BuiltinFunctionType:
+        owner = callable_.__self__
+        if type(owner) is ModuleType:
+            effect = _FUNCTIONS.get(callable_)
+            if effect is not None:
+                _apply(effect, None, arguments, place)
+        else:
+            _method(owner, callable_.__name__, arguments, place)
+    elif class_ is type:
+        if callable_ in table.CONSTRUCTORS:
+            for argument in arguments[table.CONSTRUCTORS[callable_] :]:
+                _consume(argument, place)
+    elif class_ is table.MethodWrapper:
+        _method(callable_.__self__, callable_.__name__, arguments, place)
+    elif class_ is table.MethodDescriptor or class_ is table.WrapperDescriptor:
+        if arguments:
+            _method(arguments[0], callable_.__name__, arguments[1:], place)
+    elif class_ is functools.partial:
+        inner = callable_.func
+        if type(inner) in _CALLABLE_TYPES:
+            _call(inner, callable_.args + arguments, place)
+    elif class_ is table.LruCacheWrapper:
+        hooks.whole(callable_, True, place)
+        _expect_computation(callable_)
+    elif arguments:
+        _getter(callable_, arguments[0], place)
+
+
+def _expect_computation(cache: Any) -> None:
+    """The function of an ``lru_cache`` will be entered, unless its result is known."""
+    function = cache.__dict__.get("__wrapped__")
+    if type(function) is FunctionType:
+        # Weak: when the result is known, this stays for a while.
+        reference = weakref.ref(cache)
+
+        def tell(place: Place) -> None:
+            owner = reference()
+            if owner is not None:
+                hooks.whole(owner, True, place)
+
+        halfway.expected = (function.__code__, tell)
+
+
+def _getter(callable_: Any, target: Any, place: Place) -> None:
+    """``attrgetter``, ``itemgetter`` and ``methodcaller`` objects."""
+    _, details = callable_.__reduce__()[:2]
+    if type(callable_) is table.AttrGetter:
+        for path in details:
+            if "." not in path:
+                hooks.read_attribute(target, path, read_kinds(path), place)
+    elif type(callable_) is table.ItemGetter:
+        for key in details:
+            hooks.read_item(target, key, place)
+    elif type(details[0]) is str:
+        method = look_up(type(target), details[0])
+        if type(method) in (table.MethodDescriptor, table.WrapperDescriptor):
+            _method(target, details[0], tuple(details[1:]), place)
+
+
+def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:
+    effect = _METHODS[type(owner)].get(name)
+    if effect is not None:
+        if effect is _PLAIN_WRITE and not KNOWN_DICTS:
+            hooks.whole(owner, True, place)
+        else:
+            _apply(effect, owner, arguments, place)
+    elif name in table.OBJECT_METHODS and arguments and type(arguments[0]) is str:
+        attribute = arguments[0]
+        is_write = name != "__getattribute__"
+        kind = (raw_write_kind if is_write else raw_read_kind)(type(owner), attribute)
+        if kind is not SKIP:
+            hooks.tell_attribute(owner, attribute, kind, is_write, place)
+
+
+def _apply(effect: table.Effect, owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Tell what a call does."""
+    if effect.takes_owner_from_arguments:
+        if not arguments:
+            return
+        owner = arguments[0]
+        arguments = arguments[1:]
+    for index in effect.consumes:
+        if index < _length(arguments):
+            _consume(arguments[index], place)
+    _ACTIONS[effect.action](owner, arguments, place)
+
+
+def _nothing(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Only arguments are read."""
+
+
+def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.read_whole(owner, place)
+
+
+def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if _CONTAINER[type(owner)]:
+        hooks.tell_whole(owner, True, place)
+    else:
+        hooks.whole(owner, True, place)
+
+
+def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.read_item(owner, arguments[0], place)
+
+
+def _read_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    # Unlike a subscript it stores nothing in a defaultdict.
+    if arguments:
+        hooks.tell_item(owner, arguments[0], False, place)
+    else:
+        hooks.tell_whole(owner, False, place)
+
+
+def _write_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.tell_item(owner, arguments[0], True, place)
+    else:
+        hooks.tell_whole(owner, True, place)
+
+
+def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        contains(arguments[0], owner, place)
+
+
+def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if type(owner) in table.ITERATORS:
+        _step(owner, place, 0)
+
+
+def _iterate(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    iterate(owner, place)
+
+
+def _consume_owner(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _consume(owner, place)
+
+
+def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and type(arguments[0]) is str:
+        hooks.read_attribute(owner, arguments[0], read_kinds(arguments[0]), place)
+
+
+def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and type(arguments[0]) is str:
+        hooks.write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
+
+
+def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    remember_dict(owner)
+
+
+def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.write_item(owner, arguments[0], place)
+
+
+def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.delete_item(owner, arguments[0], place)
+
+
+def _binary(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    binary(owner, arguments[0] if arguments else None, place)
+
+
+def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    binary_in_place(owner, arguments[0] if arguments else None, place)
+
+
+_ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    table.NOTHING: _nothing,
+    table.READ: _read,
+    table.WRITE: _write,
+    table.READ_ITEM: _read_item,
+    table.READ_KEY: _read_key,
+    table.WRITE_KEY: _write_key,
+    table.CONTAINS_ITEM: _contains,
+    table.STEP: _next,
+    table.ITERATE: _iterate,
+    table.CONSUME: _consume_owner,
+    table.GET_ATTRIBUTE: _get_attribute,
+    table.SET_ATTRIBUTE: _set_attribute,
+    table.VARS: _vars,
+    table.SET_ITEM: _set_item,
+    table.DELETE_ITEM: _delete_item,
+    table.BINARY: _binary,
+    table.BINARY_IN_PLACE: _binary_in_place,
+}
+
+
+CALLABLE_PLACES: dict[str, Place] = {}
+"""The place of each C function that was passed on as a callable, by its name."""
+
+
+def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
+    """A callable that tells its accesses when something else than rewritten code calls it.
+
+    For thread targets and functions submitted to executors, such as ``items.append``. What is
+    written in Python is returned as it is: its own code is rewritten.
+    """
+    if type(callable_) not in _CALLABLE_TYPES or issubclass(type(callable_), type):
+        return callable_
+    if type(callable_) is MethodType and type(callable_.__func__) is FunctionType:
+        return callable_
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if hooks.active:
+            _call(callable_, arguments, place)
+        return callable_(*arguments, **keywords)
+
+    name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
+    known = CALLABLE_PLACES.get(name)
+    if known is None:
+        code = run.__code__.replace(co_name=name, co_qualname=name)
+        known = CALLABLE_PLACES[name] = Place((code, 0))
+    place = known
+    return run

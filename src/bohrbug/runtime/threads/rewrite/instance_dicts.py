@@ -1,0 +1,45 @@
+"""Whose ``__dict__`` the program got hold of, so that its items are known as attributes."""
+
+from __future__ import annotations
+
+import weakref
+from types import ModuleType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite.attributes import instance_dict
+
+# A test may put something else in the place of the builtin.
+_length = len
+
+KNOWN_DICTS: dict[int, weakref.ref[Any]] = {}
+"""The owners of dicts, by ``id(dict)``; most programs never have one."""
+
+_MOST = 4096
+
+
+def remember_dict(owner: Any) -> None:
+    """Note whose ``__dict__`` it is that the program is about to get hold of."""
+    if issubclass(type(owner), (type, ModuleType)):
+        return
+    namespace = instance_dict(owner)
+    if namespace is None:
+        return
+    try:
+        reference = weakref.ref(owner)
+    except TypeError:
+        return
+    if _length(KNOWN_DICTS) >= _MOST:
+        del KNOWN_DICTS[next(iter(KNOWN_DICTS))]
+    KNOWN_DICTS[id(namespace)] = reference
+
+
+def owner_of_dict(namespace: dict[Any, Any]) -> Any:
+    """The object whose ``__dict__`` this is, or ``None``."""
+    reference = KNOWN_DICTS.get(id(namespace))
+    if reference is None:
+        return None
+    owner = reference()
+    if owner is not None and instance_dict(owner) is namespace:
+        return owner
+    del KNOWN_DICTS[id(namespace)]
+    return None

@@ -1,0 +1,76 @@
+"""Which globals of a module may change, so that reads of them have to be told."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.codec import decode
+
+_BOUND_ONCE = (FunctionType, BuiltinFunctionType, type, ModuleType)
+
+
+class GlobalsView:
+    """What is known of a module's globals when code of the module is rewritten.
+
+    Reads of globals bound to functions, classes, modules or builtins are not told unless some
+    function of the module stores that global: such names are bound once, on import.
+
+    Parameters:
+        namespace: ``__globals__`` of the functions.
+        stored: names that functions of the module store or delete.
+    """
+
+    def __init__(self, namespace: dict[str, Any], stored: frozenset[str]) -> None:
+        self.holder = hooks.Globals(namespace)
+        self.namespace = namespace
+        self.stored = stored
+        # By identity of the original: it, and what it became. Code objects that are equal need
+        # not be the same function.
+        self.made: dict[int, tuple[CodeType, CodeType]] = {}
+        self.skipped: dict[CodeType, str] = {}
+        # The answers that what was rewritten depends on.
+        self._answers: dict[str, bool] = {}
+        self._is_mixed = False
+
+    def holds(self, namespace: dict[str, Any], stored: frozenset[str]) -> bool:
+        """Whether what was rewritten for this view would be rewritten the same now."""
+        return (
+            self.namespace is namespace
+            and not self._is_mixed
+            and self.stored == stored
+            and all(self._decide(name) == answer for name, answer in self._answers.items())
+        )
+
+    def may_change(self, name: str) -> bool:
+        """Whether a read of the global is told."""
+        answer = self._decide(name)
+        if self._answers.setdefault(name, answer) != answer:
+            self._is_mixed = True
+        return answer
+
+    def _decide(self, name: str) -> bool:
+        if name in self.stored:
+            return True
+        if name in self.namespace:
+            return not isinstance(self.namespace[name], _BOUND_ONCE)
+        # Not hasattr, which gives a module without it an __annotations__.
+        return name not in vars(builtins)
+
+
+def stored_globals(code: CodeType) -> set[str]:
+    """Names of the globals that a code object, or code nested in it, stores or deletes."""
+    names: set[str] = set()
+    store, delete = dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]
+    raw = code.co_code[::2]
+    if store in raw or delete in raw:
+        for instruction in decode(code):
+            if instruction.opcode == store or instruction.opcode == delete:
+                names.add(code.co_names[instruction.arg])
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= stored_globals(constant)
+    return names

@@ -1,0 +1,63 @@
+"""Which executions are looked at more closely, as looking takes time."""
+
+from __future__ import annotations
+
+import marshal
+import zlib
+
+from bohrbug.model.plan import NonPreemptive, Plan
+
+WATCHED_AT_FIRST = 40
+"""Executions, since the last new racy place, in which all accesses are watched for races."""
+
+WATCHED_LATER = 8
+"""After these, in one of so many; in which ones, the plan decides: see :func:`sample`."""
+
+DISCOVERIES = frozenset({1, 2, 10})
+"""Numbers of the executions in which functions that run are looked for."""
+
+DISCOVERED_LATER = 512
+"""After these, in one of so many; in which ones, the plan decides."""
+
+
+def sample(plan: Plan) -> int:
+    """A number by which plans are sampled, the same in every process.
+
+    What a sample of the executions shows must not depend on the order in which they are
+    made, nor on how they are divided among processes: so the plan itself decides.
+    """
+    # Version 0 of the format depends on nothing but the values.
+    data = marshal.dumps(plan.prefix, 0)
+    if not isinstance(plan.policy, NonPreemptive):
+        data += repr(plan.policy).encode()
+    return zlib.crc32(data)
+
+
+class Sampling:
+    """Counts the executions of an exploration, and says what to look for in the next one.
+
+    Attributes:
+        executions: how many there were.
+        quiet: how many since the last new racy place.
+    """
+
+    __slots__ = ("executions", "quiet")
+
+    def __init__(self) -> None:
+        self.executions = 0
+        self.quiet = 0
+
+    def count(self) -> None:
+        """One more execution begins."""
+        self.executions += 1
+        self.quiet += 1
+
+    def next(self, plan: Plan) -> tuple[bool, bool]:
+        """One more execution begins: whether to look for functions that run, and for races."""
+        self.executions += 1
+        self.quiet += 1
+        number = sample(plan)
+        discovers = self.executions in DISCOVERIES or number % DISCOVERED_LATER == 0
+        # CHESS, section 3.5: races are looked for "on the first few runs".
+        watches = self.quiet <= WATCHED_AT_FIRST or number % WATCHED_LATER == 0
+        return discovers, watches

@@ -1,0 +1,88 @@
+"""``bohrbug replay --gdb``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bohrbug.runtime.posix import gdb
+from bohrbug.runtime.posix.build import UnsupportedError
+
+from .test_command_line import bohrbug
+
+Build = Callable[..., Path]
+
+
+def saved(program: Path, folder: Path, script: str) -> str:
+    """A reproduction file, made by stepping."""
+    result = bohrbug(folder, "step", "--", str(program), stdin=f"{script}save made.json\n")
+    assert "wrote" in result.stdout, result.stdout + result.stderr
+    return "made.json"
+
+
+def test_the_script_stops_at_each_preemption_and_at_the_end() -> None:
+    script = gdb.gdb_script(
+        {"LD_PRELOAD": "/the/shim.so"}, [(3, "back\\slash"), (7, "second")], "it ends"
+    )
+    lines = script.splitlines()
+    assert "set environment LD_PRELOAD /the/shim.so" in lines
+    assert [line.split()[-1] for line in lines if "bohrbug_hands_over if" in line] == ["3", "7"]
+    assert "echo \\nback\\\\slash\\n" in lines
+    assert "echo \\nit ends\\n" in lines
+    assert lines[-1] == "run"
+    assert lines.count("commands") == 3
+
+
+def test_a_missing_gdb_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnsupportedError, match="install it"):
+        gdb.gdb_path()
+
+
+def test_an_old_gdb_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = tmp_path / "gdb"
+    old.write_text("#!/bin/sh\necho GNU gdb '(Debian 10.1-1.7)' 10.1.90\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    with pytest.raises(UnsupportedError, match="gdb 12 or newer"):
+        gdb.gdb_path()
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="needs gdb")
+def test_gdb_stops_where_a_task_is_preempted(native_build: Build, tmp_path: Path) -> None:
+    file = saved(native_build("lock_order.c"), tmp_path, "next 2\n0.1\n0.1\n0.2\n0.2\n")
+    commands = "backtrace\ncontinue\ncontinue\nthread apply all backtrace\ncontinue\nquit\n"
+    result = bohrbug(tmp_path, "replay", "--gdb", file, stdin=commands)
+    assert result.returncode == 0, result.stderr
+    out = result.stdout
+    assert "Step 3: task 0 (main) is preempted here" in out
+    assert "Step 5: task 0.1 (forwards) is preempted here, before its acquire of mutex" in out
+    assert "then task 0.2 (backwards) begins." in out
+    assert "pthread_mutex_lock(&right);" in out
+    assert "The execution is ended here: Deadlock: 2 tasks wait for each other" in out
+    # In the stacks of all threads, without the shim.
+    assert "backwards (unused=" in out.partition("is ended here")[2]
+    assert "exited normally" in out
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="needs gdb")
+def test_gdb_follows_child_processes(native_build: Build, tmp_path: Path) -> None:
+    program = str(native_build("shared_mutexes.c"))
+    found = bohrbug(tmp_path, "run", "-q", "--", program)
+    assert found.returncode == 1, found.stdout
+    (file,) = (tmp_path / ".bohrbug").glob("*.json")
+    result = bohrbug(tmp_path, "replay", "--gdb", str(file), stdin="continue\n" * 5 + "quit\n")
+    assert result.returncode == 0, result.stderr
+    assert "is preempted here, before its acquire of mutex" in result.stdout
+    assert "The execution is ended here: Deadlock" in result.stdout
+
+
+def test_gdb_is_for_native_programs(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("print('hello')\n")
+    bohrbug(tmp_path, "step", "script.py", stdin="save made.json\n")
+    result = bohrbug(tmp_path, "replay", "--gdb", "made.json")
+    assert result.returncode == 2
+    assert "for Python tests there is --pdb" in result.stderr
