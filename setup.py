@@ -10,6 +10,7 @@ from setuptools import Extension, setup
 
 ACCELERATOR = Path("src", "bohrbug", "accelerator")
 SHIM = Path("src", "bohrbug", "runtime", "posix", "shim")
+HOOKS = Path("src", "bohrbug", "runtime", "posix", "hooks")
 
 
 def extensions() -> list[Extension]:
@@ -34,9 +35,9 @@ def extensions() -> list[Extension]:
 
 
 def shim() -> list[Extension]:
-    """The library that native programs preload: no extension of Python, but built in the same way.
+    """The libraries that native programs load: no extensions of Python, but built in the same way.
 
-    Its flags are those of ``bohrbug.runtime.posix.build``.
+    Their flags are those of ``bohrbug.runtime.posix.build``.
     """
     if not sys.platform.startswith("linux"):
         return []
@@ -56,7 +57,25 @@ def shim() -> list[Extension]:
             ],
             libraries=["dl", "pthread"],
             optional=True,
-        )
+        ),
+        Extension(
+            "bohrbug.runtime.posix._hooks",
+            sorted(path.as_posix() for path in HOOKS.glob("*.c")),
+            depends=sorted(path.as_posix() for path in (*SHIM.glob("*.h"), *HOOKS.glob("*.h"))),
+            define_macros=[("_GNU_SOURCE", None)],
+            undef_macros=["_FORTIFY_SOURCE"],
+            extra_compile_args=[
+                "-std=gnu11",
+                "-fvisibility=hidden",
+                "-fexceptions",
+                "-fno-builtin",
+                "-Wall",
+                "-Wextra",
+            ],
+            extra_link_args=["-Wl,-soname,libtsan.so.2"],
+            libraries=["dl", "pthread"],
+            optional=True,
+        ),
     ]
 
 

@@ -52,6 +52,7 @@ def race_to_json(race: Race) -> dict[str, Any]:
         "label": race.label,
         "count": race.count,
         "pattern": race.pattern.value,
+        "triangular": race.is_triangular,
         "places": [None if site is None else f"{site.filename}:{site.line}" for site in sites],
     }
 

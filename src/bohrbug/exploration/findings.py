@@ -10,6 +10,7 @@ from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.minimisation.causes import Budget, find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
+from bohrbug.exploration.native_races import described
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import PointText, texts_of_points
 from bohrbug.exploration.result import Failure, Interpreter, Result
@@ -18,6 +19,7 @@ from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.race_classes import pattern_of
+from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
@@ -131,13 +133,18 @@ class Findings:
         fresh = {key: race for race in trace.races if (key := race_key(race)) not in self.races}
         if not fresh:
             return trace.races
-        described = list(fresh.values())
+        news = list(fresh.values())
         runtime = self._runtime
+        is_native = isinstance(runtime, NativeRuntime)
         if self._witnessed < WITNESSED and not self._is_interrupted():
             self._witnessed += 1
             if isinstance(runtime, ThreadsRuntime):
-                described = with_both_stacks(runtime, trace, described)
-        told = {race_key(race): replace(race, pattern=pattern_of(race)) for race in described}
+                news = with_both_stacks(runtime, trace, news)
+            elif isinstance(runtime, NativeRuntime):
+                news = described(runtime, trace, news)
+        if not is_native:
+            news = [replace(race, pattern=pattern_of(race)) for race in news]
+        told = {race_key(race): race for race in news}
         return [told.get(race_key(race), race) for race in trace.races]
 
     def count_race(self, key: RaceKey, count: int) -> None:

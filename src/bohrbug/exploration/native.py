@@ -14,7 +14,7 @@ from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.native_strategies import native_strategy
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
-from bohrbug.exploration.replaying import Replay, difference_between
+from bohrbug.exploration.replaying import Replay, difference_between, executed
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
@@ -96,6 +96,7 @@ def settings_of(options: ExploreOptions) -> NativeSettings:
         max_steps=options.max_steps,
         after_release=options.level != "sync",
         hang_seconds=options.hang_seconds,
+        level=options.level,
     )
 
 
@@ -110,7 +111,7 @@ def native_explorer(
 
     Parameters:
         command: the program and what is expected of it.
-        options: of the exploration; ``scope``, ``interpreter``, ``races`` and ``invariant``
+        options: of the exploration; ``scope``, ``interpreter`` and ``invariant``
             mean nothing here.
         progress: told how it goes.
         on_printed: given what each execution printed.
@@ -156,11 +157,12 @@ def replay_native(
     runtime = command.runtime(reproduction.options, on_printed)
     reproduced = 0
     difference = None
+    runtime.want_points(reproduction.points)
     with runtime:
         if needs_first_execution(command):
             runtime.execute(Plan())
         for _ in range(times):
-            trace = runtime.execute(expected.plan, learn=False).trace
+            trace = executed(runtime, expected, expected.plan)
             same = trace.outcome.signature() == expected.outcome.signature()
             if same and trace.divergence is None:
                 reproduced += 1

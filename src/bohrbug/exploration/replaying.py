@@ -27,6 +27,7 @@ from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Aligned, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.points import PlaceKey, place_key
@@ -357,7 +358,7 @@ class _Watched(ThreadExplainer):
         return super().exception(execution, task, error)
 
 
-def executed(runtime: ThreadsRuntime, expected: Failure, plan: Plan) -> Trace:
+def executed(runtime: Runtime, expected: Failure, plan: Plan) -> Trace:
     """One replay; a data race that was reported as a failure has to be looked for."""
     race = expected.outcome.race
     if race is None:

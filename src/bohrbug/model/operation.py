@@ -104,6 +104,12 @@ EXTERNAL = _kind("external")
 READ = _kind("read", is_write=False, is_data=True)
 WRITE = _kind("write", is_data=True)
 
+LOAD = _kind("load", is_write=False)
+"""An atomic one; so are the next two."""
+STORE = _kind("store")
+UPDATE = _kind("update")
+"""Reading, changing and writing back at once."""
+
 CHOOSE = _kind("choose", is_write=False)
 """A data choice: :func:`bohrbug.choose` picks one of ``n`` values."""
 

@@ -123,6 +123,12 @@ class RacePattern(str, Enum):
     """Two calls of a built-in container, each of which happens at once."""
     PUBLICATION = "unsynchronised publication"
     """One writes, the other reads without waiting for it."""
+    REFERENCE_COUNT = "reference count"
+    """A number that goes up and down: when it is wrong, something is freed too early or never."""
+    FREED = "freed memory"
+    """One frees what the other uses."""
+    DIFFERENT_BITS = "different bits"
+    """A read looks at other bits of a word than the write changes."""
     UNCLASSIFIED = "unclassified"
 
     @property
@@ -132,7 +138,11 @@ class RacePattern(str, Enum):
         As in DataCollider (Erickson et al., OSDI 2010): no race is hidden, some are de-emphasised;
         but not double-checked locking, nor idempotent writes, which often led to a bug.
         """
-        return self in (RacePattern.LOSSY_COUNTER, RacePattern.ATOMIC_CONTAINER_CALL)
+        return self in (
+            RacePattern.LOSSY_COUNTER,
+            RacePattern.ATOMIC_CONTAINER_CALL,
+            RacePattern.DIFFERENT_BITS,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +156,9 @@ class Race:
         second: the later one.
         count: how often the two places raced.
         pattern: what it looks like.
+        is_triangular: whether an earlier store of its reader may still wait in a buffer of an x86
+            processor (Owens, ECOOP 2010); ``None`` where that is not known.
+        allocated: where memory of the heap was allocated, if that was seen.
     """
 
     resource: ResourceId
@@ -154,6 +167,8 @@ class Race:
     second: Access
     count: int = 1
     pattern: RacePattern = RacePattern.UNCLASSIFIED
+    is_triangular: bool | None = None
+    allocated: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)

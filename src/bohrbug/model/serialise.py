@@ -126,6 +126,8 @@ class _Writer:
             "second": self.access(race.second),
             "count": race.count,
             "pattern": race.pattern.value,
+            "triangular": race.is_triangular,
+            "allocated": self.site(race.allocated),
         }
 
     def blocked(self, blocked: BlockedTask) -> Json:
@@ -245,6 +247,8 @@ class _Reader:
             second=self.access(field_of(data, "second", where), f"{where} second"),
             count=a_count(field_of(data, "count", where), where),
             pattern=_pattern(data.get("pattern", RacePattern.UNCLASSIFIED.value)),
+            is_triangular=optional(data.get("triangular"), f"{where} triangular", a_bool),
+            allocated=self.site(data.get("allocated"), f"{where} allocated"),
         )
 
     def blocked(self, value: Json, where: str) -> BlockedTask:

@@ -57,6 +57,9 @@ _WORDS: dict[str, tuple[str, str]] = {
     "external": ("waits outside our control for", "wait outside our control for"),
     "read": ("reads", "read of"),
     "write": ("writes", "write of"),
+    "load": ("loads", "load of"),
+    "store": ("stores into", "store into"),
+    "update": ("updates", "update of"),
     "choose": ("chooses a value", "choice of a value"),
 }
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}

@@ -39,12 +39,27 @@ _LOOKS_LIKE = {
         "Looks like two calls that the container does at once, so that it stays whole; which comes"
         " first is left open."
     ),
+    RacePattern.REFERENCE_COUNT: (
+        "Looks like a reference count, which goes up and down: when one change is lost, what it"
+        " counts is freed too early or never."
+    ),
+    RacePattern.FREED: ("One frees the memory that the other still uses, or is about to use."),
+    RacePattern.DIFFERENT_BITS: (
+        "The read seems to look at other bits of the word than the write changes. That does no harm"
+        " as long as nothing else writes the word."
+    ),
     RacePattern.PUBLICATION: (
         "One writes and the other reads without waiting for it: it may see the old value or the"
         " new one."
     ),
 }
 
+
+_TRIANGULAR = (
+    "On x86 it is triangular: a store before the read may still be on its way when the read is"
+    " made, so orders are possible that no interleaving shows."
+)
+_NOT_TRIANGULAR = "On x86 it is not triangular: interleavings show all that can come of it."
 
 _ID = re.compile(r"(before|[\d.]+):\d+")
 """What a resource is called that the execution knows nothing of."""
@@ -114,6 +129,12 @@ def draw_race(
         explained.add(race.pattern)
     if looks:
         paper.paragraph(paper.prose(looks), 4)
+    if race.is_triangular is not None:
+        paper.paragraph(paper.prose(_TRIANGULAR if race.is_triangular else _NOT_TRIANGULAR), 4)
+    if race.allocated is not None:
+        paper.paragraph(
+            paper.prose(f"The memory was allocated at {names.place(race.allocated)}."), 4
+        )
     _draw_access(paper, race.first, names, "one")
     _draw_access(paper, race.second, names, "the other")
     common = {held.resource for held in race.first.holding} & {

@@ -387,6 +387,9 @@ class Auto:
             for member in [reachable] if reachable is not None else self._unreachable.in_order(0):
                 piece = self._hand_out_of(member, most)
                 if piece is not None:
+                    if reachable is None:
+                        self._unreachable.in_order(most)
+                        member.credit -= most
                     return piece
         for member in (*self._rotation.in_order(0), *self._systematic):
             piece = self._hand_out_of(member, most)
@@ -411,7 +414,8 @@ class Auto:
         # What is earned is added when it is known how many executions were made.
         if member in self._systematic:
             self._owed -= most
-        member.credit -= most
+        else:
+            member.credit -= most
         return self._piece_to_json(_Piece(self._members.index(member), most), state)
 
     def _piece_to_json(self, piece: _Piece, state: State | None = None) -> State:
@@ -490,12 +494,12 @@ class Auto:
         self._executions += made
         if made:
             self._member = member
-        member.credit += unused
-        rotation = self._rotation if member in self._randomised else self._unreachable
-        rotation.in_order(made)
         if member in self._systematic:
-            member.executions += made
             self._owed += unused
+            member.executions += made
+        else:
+            member.credit += unused
+            self._rotation.in_order(made)
         for known_by, pairs in state["seen"]:
             is_new = self._novelty.add_pairs([pair_from_json(pair) for pair in pairs])
             if known_by is not None:

@@ -16,6 +16,7 @@ from bohrbug.search.dpor_parts import (
     Lore,
     Node,
     Part,
+    Waiting,
     hanging_from_json,
     hanging_to_json,
     insertion_from_json,
@@ -24,13 +25,15 @@ from bohrbug.search.dpor_parts import (
     part_to_json,
     segment_from_json,
     segment_to_json,
+    still_asleep,
 )
+from bohrbug.search.dpor_trunk import ReductionTrunk
 from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, is_weak_initial
 from bohrbug.search.races_of_trace import RaceFinder, Reversal
-from bohrbug.search.trunk import Hanging, Place, Segment, Trunk
-from bohrbug.search.wakeup_tree import Branch, insert
+from bohrbug.search.trunk import Hanging, Place
+from bohrbug.search.wakeup_tree import Branch
 
 WAITING_LIMIT = 5_000_000
 """Events in all wakeup trees together, at some 100 bytes each."""
@@ -111,15 +114,13 @@ class OptimalReduction:
         self._clear_path()
         self._plan = Plan()
         self._is_fresh = True
-        self._waiting = 0
-        self._held = 0
-        self._dropped = 0
+        self._waiting = Waiting(self._waiting_limit)
         self._redundant = 0
         # The part of the tree that was done, and executions, when it was looked at last.
         self._share = 0.0
         self._share_at = 0
         # The nodes above all that is with other processes; only the first process has it.
-        self._trunk: Trunk[Node, Lore] | None = Trunk()
+        self._trunk: ReductionTrunk | None = ReductionTrunk(self._waiting)
         self._piece = self._trunk.new_name()
         self._trunk.attach(self._piece, None)
 
@@ -169,19 +170,11 @@ class OptimalReduction:
                     node.finish(self._races.recorded.event(index))
                 while node.branches:
                     branch = node.branches.pop(0)
-                    if self._is_new(node, branch):
+                    if self._waiting.is_new(node, branch):
                         return self._plan_along(index, node, branch)
                 nodes.pop()
             if not self._take_from_trunk():
                 return None
-
-    def _is_new(self, node: Node, branch: Branch) -> bool:
-        """Whether nobody has begun with the first event of a branch; if so, it is forgotten."""
-        first = branch.events[0]
-        if all(first.choice != done.choice for done in node.done):
-            return True
-        self._forget(branch)
-        return False
 
     def _plan_along(self, index: int, node: Node, branch: Branch) -> Plan:
         """The plan that takes the first leaf of a branch of a node."""
@@ -196,8 +189,7 @@ class OptimalReduction:
             if others:
                 self._on_the_way.append((index + len(way), others))
             branch = first
-        self._waiting -= 1
-        self._held -= branch.weight
+        self._waiting.add(branch, -1)
         self._wanted = way.pop().choice if branch.uncertain else None
         self._start = index
         asleep: Asleep = (*self._asleep[index], *node.done)
@@ -229,11 +221,6 @@ class OptimalReduction:
             sleepers.append(Sleeper(choice, *names))
         return tuple(sleepers)
 
-    def _forget(self, branch: Branch) -> None:
-        for leaf in branch.leaves():
-            self._waiting -= 1
-            self._held -= leaf.weight
-
     # -- taking in a trace -----------------------------------------------------------
 
     def observe(self, trace: Trace) -> None:
@@ -251,7 +238,7 @@ class OptimalReduction:
                 # The branch is given up: what is on its way is not known to exist.
                 for _, branches in self._on_the_way:
                     for branch in branches:
-                        self._forget(branch)
+                        self._waiting.forget(branch)
                 self._note_begun(start, start)
                 return
         if self._is_cold:
@@ -316,7 +303,7 @@ class OptimalReduction:
         for reversal in node.reversals:
             sequence = self._new_sequence(reversal, sleeping)
             if sequence is not None:
-                self._insert(node, sequence, reversal.uncertain)
+                self._waiting.insert(node, sequence, reversal.uncertain)
         node.reversals = []
 
     def _new_sequence(self, reversal: Reversal, sleeping: Sequence[Event]) -> list[Event] | None:
@@ -328,13 +315,6 @@ class OptimalReduction:
             sequence = reversal.necessary_sequence()
         return self._races.widened(reversal, sequence)
 
-    def _insert(self, node: Node, sequence: list[Event], uncertain: bool) -> None:
-        if self._held + len(sequence) > self._waiting_limit:
-            self._dropped += 1
-        elif insert(node.branches, sequence, uncertain):
-            self._waiting += 1
-            self._held += len(sequence)
-
     # -- what to say -----------------------------------------------------------------
 
     @property
@@ -345,7 +325,7 @@ class OptimalReduction:
     @property
     def exhausted(self) -> bool:
         """Whether nothing is left to explore, here or elsewhere."""
-        if self._dropped or self.next_plan() is not None:
+        if self._waiting.dropped or self.next_plan() is not None:
             return False
         return self._trunk is None or not self._trunk.pieces
 
@@ -364,7 +344,7 @@ class OptimalReduction:
         if trunk is not None and (trunk.segments or trunk.pieces.keys() - {self._piece}):
             root = next((name for name, each in trunk.segments.items() if each.above is None), None)
             if root is not None:
-                self._share = self._share_of_segment(trunk, root)
+                self._share = trunk.share_behind(root)
                 self._share_at = self._tally.executions
             # Else all is with another process, and what was known last has to do.
             return size_from_share(self._share_at, self._share, "executions")
@@ -387,28 +367,6 @@ class OptimalReduction:
         self._share, self._share_at = share_of_tree(levels), self._tally.executions
         return size_from_share(self._share_at, self._share, "executions")
 
-    def _share_of_segment(self, trunk: Trunk[Node, Lore], name: str) -> float:
-        """How much of what is behind a segment is done; of pieces elsewhere nothing is known."""
-        segment = trunk.segments[name]
-        below: dict[int, list[str | None]] = {}
-        for other, each in trunk.segments.items():
-            if each.above is not None and each.above.segment == name:
-                below.setdefault(each.above.depth, []).append(other)
-        for hanging in trunk.pieces.values():
-            if hanging is not None and hanging.place.segment == name:
-                below.setdefault(hanging.place.depth, []).append(None)
-        share, weight = 0.0, 1.0
-        for depth in range(segment.first, segment.last + 1):
-            node = segment.nodes.get(depth)
-            behind = below.get(depth, [])
-            if node is not None:
-                branches = len(node.done) + len(node.branches) + (node.held_by is not None)
-                weight /= max(branches, 1)
-                begun = len(behind) + (depth < segment.last) - (node.held_by is not None)
-                share += weight * max(len(node.done) - begun, 0)
-            share += sum(weight * self._share_of_segment(trunk, each) for each in behind if each)
-        return min(share, 1.0)
-
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         executions = counted(self._tally.executions, "execution")
@@ -419,13 +377,13 @@ class OptimalReduction:
         text = self._tally.sentence(what, self._limit)
         if self._redundant:
             text += f"; {self._redundant:,} of them repeated another"
-        if self._dropped:
-            text += f"; {self._dropped:,} branches were dropped to save memory"
+        if self._waiting.dropped:
+            text += f"; {self._waiting.dropped:,} branches were dropped to save memory"
         return text
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        return f"partial-order reduction, {self._waiting:,} waiting"
+        return f"partial-order reduction, {self._waiting.leaves:,} waiting"
 
     # -- dividing: what belongs to others ------------------------------------------------
 
@@ -443,7 +401,7 @@ class OptimalReduction:
         insertion = Insertion(depth, sequence, reversal.uncertain)
         if self._trunk is not None:
             assert self._hanging is not None
-            self._insert_from(self._trunk, self._hanging, insertion)
+            self._trunk.insert_from(self._hanging, insertion)
             return
         # Whether one covers another depends on what the owner has; only the same is the same.
         known = (depth, reversal.uncertain, tuple(sequence))
@@ -460,136 +418,9 @@ class OptimalReduction:
         if len(began) == self._base - start:
             self._hanging = Hanging(self._hanging.place, began[-1].choice)
         if self._trunk is not None:
-            self._unlock(self._trunk, self._piece, began)
+            self._trunk.unlock(self._piece, began)
         else:
             self._began = began
-
-    # -- dividing: nodes of the trunk ----------------------------------------------------
-
-    @staticmethod
-    def _trunk_node(trunk: Trunk[Node, Lore], place: Place) -> Node:
-        segment = trunk.segments[place.segment]
-        node = segment.nodes.get(place.depth)
-        if node is None:
-            event = segment.lore.events[place.depth]
-            node = segment.nodes[place.depth] = Node([event])
-        return node
-
-    def _insert_from(
-        self, trunk: Trunk[Node, Lore], hanging: Hanging, insertion: Insertion
-    ) -> None:
-        """Insert what a piece has found at a node above it."""
-        place, choice = trunk.owner(hanging, insertion.depth)
-        insertion.began = _begun_with(self._trunk_node(trunk, place), choice)
-        self._insert_at(trunk, place, insertion)
-
-    def _insert_at(self, trunk: Trunk[Node, Lore], place: Place, insertion: Insertion) -> None:
-        node = self._trunk_node(trunk, place)
-        if node.held_by is not None:
-            node.late.append(insertion)
-            return
-        segment = trunk.segments[place.segment]
-        sequence = insertion.sequence
-        earlier = (*segment.lore.asleep.get(place.depth, ()), *node.done[: insertion.began])
-        if any(is_weak_initial(event, sequence) is not None for event in earlier):
-            return
-        for event in node.done[insertion.began :]:
-            index = is_weak_initial(event, sequence)
-            if index is None:
-                continue
-            rest = sequence[:index] + sequence[index + 1 :]
-            behind = trunk.behind(place, event.choice)
-            # Where nobody sleeps, all is explored anyway.
-            if rest and behind is not None:
-                below = trunk.segments[behind.segment]
-                if below.stays and below.lore.asleep.get(behind.depth):
-                    into = Insertion(behind.depth, rest, insertion.uncertain)
-                    self._insert_at(trunk, behind, into)
-            return
-        self._insert(node, sequence, insertion.uncertain)
-        if node.waiting:
-            trunk.wake(segment)
-
-    def _hold(self, trunk: Trunk[Node, Lore], piece: str, place: Place) -> Part | None:
-        """Hand out the first leaf of a node; the nodes on the way to it stay in the trunk."""
-        segment = trunk.segments[place.segment]
-        node = segment.nodes[place.depth]
-        branch = node.branches.pop(0)
-        if not self._is_new(node, branch):
-            return None
-        node.held, node.held_by = branch, piece
-        way, nodes = [*branch.events], {}
-        leaf = branch
-        while leaf.branches:
-            leaf, *others = leaf.branches
-            if others:
-                # Nothing is begun there before what leads there is known.
-                on_way = nodes[place.depth + len(way)] = Node([], others)
-                on_way.held_by = piece
-            way += leaf.events
-        choices = [*trunk.choices_to(place)]
-        hanging = Hanging(place, way[-1].choice)
-        if len(way) > 1:
-            name = trunk.new_name()
-            choices_on_way = [event.choice for event in way[:-1]]
-            trunk.add(name, Segment(place, choices_on_way, nodes, Lore()))
-            hanging = Hanging(Place(name, place.depth + len(way) - 1), way[-1].choice)
-        alone = Branch(way, leaf.uncertain, leaf.weight)
-        lore = Lore()
-        if place.depth in segment.lore.asleep:
-            lore.asleep[place.depth] = segment.lore.asleep[place.depth]
-        open_node = Node(list(node.done), [alone])
-        return Part(piece, hanging, choices, {place.depth: open_node}, lore)
-
-    def _unlock(self, trunk: Trunk[Node, Lore], piece: str, began: Sequence[Event] | None) -> None:
-        """The first events of a branch that was handed out are known: others may be begun.
-
-        Parameters:
-            trunk: the trunk.
-            piece: the name of the piece.
-            began: the events; none if the branch is given up; ``None`` if it was not begun.
-        """
-        hanging = trunk.pieces.get(piece)
-        if hanging is None:
-            return
-        way = trunk.segments[hanging.place.segment]
-        place = hanging.place
-        node = way.nodes.get(place.depth)
-        has_way = node is None or node.held is None or node.held_by != piece
-        if has_way:
-            if way.above is None:
-                return
-            place = way.above
-            node = trunk.segments[place.segment].nodes.get(place.depth)
-        if node is None or node.held is None or node.held_by != piece:
-            return
-        branch, node.held, node.held_by = node.held, None, None
-        if not began:
-            if has_way:
-                if began is not None:
-                    self._count(way.nodes, -1)
-                way.nodes = {}
-            if began is None:
-                node.branches.insert(0, branch)
-        else:
-            asleep = trunk.segments[place.segment].lore.asleep.get(place.depth, ())
-            sleeping = still_asleep((*asleep, *node.done), began[0])
-            node.finish(began[0])
-            if has_way:
-                for depth, event in enumerate(began[1:], place.depth + 1):
-                    way.lore.events[depth] = event
-                    if sleeping:
-                        way.lore.asleep[depth] = sleeping
-                        way.stays = True
-                    if depth in way.nodes:
-                        way.nodes[depth].held_by = None
-                        way.nodes[depth].finish(event)
-                    sleeping = still_asleep(sleeping, event)
-            if len(began) == hanging.place.depth - place.depth + 1:
-                trunk.pieces[piece] = Hanging(hanging.place, began[-1].choice)
-        late, node.late = node.late, []
-        for insertion in late:
-            self._insert_at(trunk, place, insertion)
 
     # -- dividing: paths and parts -------------------------------------------------------
 
@@ -599,8 +430,7 @@ class OptimalReduction:
             return
         index, node, branch = self._taken
         node.branches.insert(0, branch)
-        self._waiting += 1
-        self._held += next(branch.leaves()).weight
+        self._waiting.add(next(branch.leaves()), 1)
         while len(self._nodes) <= index:
             self._nodes.append(None)
         self._nodes[index] = node
@@ -671,14 +501,6 @@ class OptimalReduction:
         self._guards = part.guards
         self._splits = part.splits
 
-    def _count(self, nodes: dict[int, Node], sign: int) -> None:
-        """Count the leaves of nodes that come or go."""
-        for node in nodes.values():
-            for branch in node.branches:
-                for leaf in branch.leaves():
-                    self._waiting += sign
-                    self._held += sign * leaf.weight
-
     # -- dividing: the trunk -------------------------------------------------------------
 
     def _take_from_trunk(self) -> bool:
@@ -687,71 +509,21 @@ class OptimalReduction:
         if trunk is None:
             return False
         trunk.detach(self._piece)
-        part = self._next_part(trunk, guarded=False)
+        part = trunk.next_part(guarded=False)
         if part is None:
             self._clear_path()
             return False
         self._load(part)
         return True
 
-    def _next_part(self, trunk: Trunk[Node, Lore], guarded: bool = True) -> Part | None:
-        """A part of the trunk that nobody has: a segment as a whole, or a leaf of a node."""
-        while (name := trunk.best()) is not None:
-            segment = trunk.segments[name]
-            depth = segment.shallowest
-            assert depth is not None
-            piece = trunk.new_name()
-            part: Part | None
-            if segment.users or segment.stays:
-                part = self._hold(trunk, piece, Place(name, depth))
-                if part is None:
-                    trunk.let_go(name)
-                    continue
-            else:
-                top = max(depth for depth, node in segment.nodes.items() if node.branches)
-                choices = trunk.choices_to(Place(name, top))
-                nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
-                above = segment.above
-                hanging = None if above is None else Hanging(above, segment.choices[0])
-                trunk.remove(name)
-                part = Part(piece, hanging, choices, nodes, segment.lore)
-            trunk.attach(piece, part.hanging)
-            if guarded and part.hanging is not None:
-                part.guards = self._guards_above(trunk, part.hanging)
-            return part
-        return None
-
-    @staticmethod
-    def _guards_above(trunk: Trunk[Node, Lore], hanging: Hanging) -> dict[int, Asleep]:
-        guards: dict[int, Asleep] = {}
-        for place, choice in trunk.way_to(hanging):
-            segment = trunk.segments[place.segment]
-            node = segment.nodes.get(place.depth)
-            asleep = segment.lore.asleep.get(place.depth, ())
-            if node is not None:
-                guards[place.depth] = (*asleep, *node.done[: _begun_with(node, choice)])
-            elif asleep:
-                guards[place.depth] = asleep
-        return guards
-
-    def _stash(self, trunk: Trunk[Node, Lore]) -> None:
+    def _stash(self, trunk: ReductionTrunk) -> None:
         """Make what is left of the path a part of the trunk."""
         part = self._part()
         if part is not None:
-            self._return(trunk, part, None)
+            trunk.give_back(part, None)
         else:
             trunk.detach(self._piece)
         self._clear_path()
-
-    def _return(self, trunk: Trunk[Node, Lore], part: Part, began: Sequence[Event] | None) -> None:
-        """A part comes back, with the first events of its branch if those have become known."""
-        if part.name not in trunk.pieces:
-            return
-        self._unlock(trunk, part.name, began)
-        segment = part.segment()
-        if segment.shallowest is not None:
-            trunk.add(trunk.new_name(), segment)
-        trunk.detach(part.name)
 
     # -- dividing: between processes -----------------------------------------------------
 
@@ -764,7 +536,7 @@ class OptimalReduction:
             **self._head(),
             "fresh": self._is_fresh,
             "tally": self._tally.to_json(),
-            "dropped": self._dropped,
+            "dropped": self._waiting.dropped,
             "redundant": self._redundant,
             "piece": self._piece,
             "hanging": hanging_to_json(self._hanging),
@@ -797,7 +569,7 @@ class OptimalReduction:
         state = checked_state(state, self.name)
         self.restart()
         self._tally = Tally.from_json(state["tally"])
-        self._dropped, self._redundant = state["dropped"], state["redundant"]
+        self._waiting.dropped, self._redundant = state["dropped"], state["redundant"]
         if state["fresh"]:
             return
         reader = EventReader(self._races, state["footprints"])
@@ -806,7 +578,7 @@ class OptimalReduction:
         if state["part"] is not None:
             part = part_from_json(reader, state["part"])
             self._load(part)
-            self._count(part.nodes, 1)
+            self._waiting.count(part.nodes, 1)
         else:
             self._clear_path()
             self._piece, self._hanging = state["piece"], hanging_from_json(state["hanging"])
@@ -815,13 +587,13 @@ class OptimalReduction:
         self._insertions = [insertion_from_json(reader, each) for each in state["insertions"]]
         self._began = None if state["began"] is None else reader.events(state["began"])
 
-    def _read_trunk(self, reader: EventReader, data: dict[str, Any]) -> Trunk[Node, Lore]:
-        trunk: Trunk[Node, Lore] = Trunk(data["named"])
+    def _read_trunk(self, reader: EventReader, data: dict[str, Any]) -> ReductionTrunk:
+        trunk = ReductionTrunk(self._waiting, data["named"])
         segments = [(name, segment_from_json(reader, row)) for name, row in data["segments"]]
         # Those nearer to the root first, for what hangs at another needs that one.
         for name, segment in sorted(segments, key=lambda each: each[1].first):
             trunk.add(name, segment)
-            self._count(segment.nodes, 1)
+            self._waiting.count(segment.nodes, 1)
         for name, hanging in data["pieces"]:
             trunk.attach(name, hanging_from_json(hanging))
         return trunk
@@ -833,10 +605,10 @@ class OptimalReduction:
             return None
         if self._piece in trunk.pieces:
             self._stash(trunk)
-        part = self._next_part(trunk)
+        part = trunk.next_part()
         if part is None:
             return None
-        self._count(part.nodes, -1)
+        self._waiting.count(part.nodes, -1)
         writer = EventWriter(self._races)
         return {
             **self._head(),
@@ -886,7 +658,7 @@ class OptimalReduction:
             return None
         last = opened[0]
         part = self._part_between(self._base, last)
-        self._count(part.nodes, -1)
+        self._waiting.count(part.nodes, -1)
         name = f"{self._piece}.{self._splits}"
         self._splits += 1
         for depth in range(self._base, last + 1):
@@ -911,51 +683,30 @@ class OptimalReduction:
             # It was given up.
             return
         if began is not None:
-            self._unlock(trunk, piece, began)
+            trunk.unlock(piece, began)
         for row in state["insertions"]:
             hanging = trunk.pieces[piece]
             assert hanging is not None
-            self._insert_from(trunk, hanging, insertion_from_json(reader, row))
+            trunk.insert_from(hanging, insertion_from_json(reader, row))
         if "news_of" in state:
             if state["segment"] is not None:
                 name, choice, row = state["segment"]
                 segment = segment_from_json(reader, row)
-                self._count(segment.nodes, 1)
+                self._waiting.count(segment.nodes, 1)
                 trunk.add(name, segment)
                 trunk.detach(piece)
                 trunk.attach(piece, Hanging(Place(name, segment.last), choice))
             return
         self._tally.add(Tally.from_json(state["tally"]))
-        self._dropped += state["dropped"]
+        self._waiting.dropped += state["dropped"]
         self._redundant += state["redundant"]
         if state["part"] is None:
             trunk.detach(piece)
         else:
             part = part_from_json(reader, state["part"])
-            self._count(part.nodes, 1)
-            self._return(trunk, part, began)
+            self._waiting.count(part.nodes, 1)
+            trunk.give_back(part, began)
 
     def position(self) -> None:
         """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
         return
-
-
-def _begun_with(node: Node, choice: Choice) -> int:
-    """How many branches of a node had begun when that one began which goes on with a choice."""
-    for number, event in enumerate(node.done, 1):
-        if event.choice == choice:
-            return number
-    return len(node.done)
-
-
-def still_asleep(asleep: Asleep, event: Event) -> Asleep:
-    """Who of the sleeping is not woken by an event."""
-    task, _, (reads, writes) = event
-    both = reads | writes
-    return tuple(
-        [
-            other
-            for other in asleep
-            if other[0] != task and not (writes & (other[2][0] | other[2][1]) or both & other[2][1])
-        ]
-    )

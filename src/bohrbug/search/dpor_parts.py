@@ -10,7 +10,7 @@ from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Event
 from bohrbug.search.races_of_trace import Reversal
 from bohrbug.search.trunk import Hanging, Place, Segment
-from bohrbug.search.wakeup_tree import Branch
+from bohrbug.search.wakeup_tree import Branch, insert
 
 Asleep = tuple[Event, ...]
 
@@ -68,6 +68,53 @@ class Insertion:
     sequence: list[Event]
     uncertain: bool
     began: int = 0
+
+
+class Waiting:
+    """The leaves of all wakeup trees of a process, and how many events are held for them.
+
+    Parameters:
+        limit: of the events; what is beyond it is dropped.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.leaves = 0
+        self.held = 0
+        self.dropped = 0
+
+    def insert(self, node: Node, sequence: list[Event], uncertain: bool) -> None:
+        """Insert a sequence into the wakeup tree of a node."""
+        if self.held + len(sequence) > self._limit:
+            self.dropped += 1
+        elif insert(node.branches, sequence, uncertain):
+            self.leaves += 1
+            self.held += len(sequence)
+
+    def add(self, leaf: Branch, sign: int) -> None:
+        """Count a leaf that comes, 1, or goes, -1."""
+        self.leaves += sign
+        self.held += sign * leaf.weight
+
+    def forget(self, branch: Branch) -> None:
+        """A branch is not to be explored any more."""
+        for leaf in branch.leaves():
+            self.add(leaf, -1)
+
+    def is_new(self, node: Node, branch: Branch) -> bool:
+        """Whether nobody has begun with the first event of a branch; else it is forgotten."""
+        first = branch.events[0]
+        if all(first.choice != done.choice for done in node.done):
+            return True
+        self.forget(branch)
+        return False
+
+    def count(self, nodes: dict[int, Node], sign: int) -> None:
+        """Count the leaves of nodes that come, 1, or go, -1."""
+        for node in nodes.values():
+            for branch in node.branches:
+                for leaf in branch.leaves():
+                    self.add(leaf, sign)
 
 
 @dataclass(slots=True)
@@ -251,4 +298,17 @@ def segment_from_json(reader: EventReader, data: list[Any]) -> Segment[Node, Lor
         _lore_from_json(reader, lore),
         stays,
         is_idle=is_idle,
+    )
+
+
+def still_asleep(asleep: Asleep, event: Event) -> Asleep:
+    """Who of the sleeping is not woken by an event."""
+    task, _, (reads, writes) = event
+    both = reads | writes
+    return tuple(
+        [
+            other
+            for other in asleep
+            if other[0] != task and not (writes & (other[2][0] | other[2][1]) or both & other[2][1])
+        ]
     )

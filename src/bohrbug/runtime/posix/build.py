@@ -1,4 +1,4 @@
-"""The shim as a shared library: the one that was built with the package, or one built now."""
+"""The shim and the hooks as shared libraries: those built with the package, or built now."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / "shim"
+HOOKS = Path(__file__).parent / "hooks"
 FLAGS = (
     "-std=gnu11",
     "-D_GNU_SOURCE",
@@ -26,29 +28,111 @@ FLAGS = (
     "-Wextra",
 )
 LIBRARIES = ("-ldl", "-lpthread")
+# The hooks stand in for functions whose calls the compiler would else put into their own bodies.
+HOOKS_FLAGS = (*FLAGS, "-fno-builtin", "-Wl,-soname,libtsan.so.2")
 
 
 class UnsupportedError(RuntimeError):
     """Native programs can't be explored here; the message says what is missing."""
 
 
-def sources() -> list[Path]:
-    """The C files of the shim."""
-    return sorted(SOURCES.glob("*.c"))
+def sources(folder: Path = SOURCES) -> list[Path]:
+    """The C files of the shim, or of the hooks."""
+    return sorted(folder.glob("*.c"))
 
 
-def _built_with_the_package() -> Path | None:
-    changed = max((path.stat().st_mtime for path in _all_files()), default=0.0)
-    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-        candidate = Path(__file__).parent / f"_shim{suffix}"
-        # In a checkout the sources may have been changed since.
-        if candidate.is_file() and candidate.stat().st_mtime >= changed:
-            return candidate
-    return None
+@dataclass(frozen=True, slots=True)
+class Library:
+    """One of the two libraries.
+
+    Parameters:
+        name: of the module that the package's build makes of it, without the underscore.
+        what: as messages call it.
+        folder: of its sources.
+        flags: for the compiler.
+    """
+
+    name: str
+    what: str
+    folder: Path
+    flags: tuple[str, ...]
+
+    def files(self) -> list[Path]:
+        """Everything that it is made of; the hooks use headers of the shim."""
+        folders = dict.fromkeys((self.folder, SOURCES))
+        headers = [header for folder in folders for header in sorted(folder.glob("*.h"))]
+        return [*sources(self.folder), *headers]
+
+    def built_with_the_package(self) -> Path | None:
+        """The one that was built when the package was installed, if it still fits."""
+        changed = max((path.stat().st_mtime for path in self.files()), default=0.0)
+        for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+            candidate = Path(__file__).parent / f"_{self.name}{suffix}"
+            # In a checkout the sources may have been changed since.
+            if candidate.is_file() and candidate.stat().st_mtime >= changed:
+                return candidate
+        return None
+
+    def path(self) -> Path:
+        """Where it is, built if need be.
+
+        Raises:
+            UnsupportedError: there is no C compiler, or it fails.
+        """
+        built = self.built_with_the_package()
+        if built is not None:
+            return built
+        if not sources(self.folder):
+            raise UnsupportedError(
+                f"{self.what} for native programs was not built when Bohrbug was installed: "
+                "install gcc or clang (Debian: apt install gcc libc6-dev), and install Bohrbug "
+                "again"
+            )
+        digest = hashlib.sha256(repr(self.flags).encode())
+        for path in self.files():
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+        folder = _cache_folder()
+        target = folder / f"{self.name}-{digest.hexdigest()[:16]}.so"
+        if not target.is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            self.compile(target)
+        return target
+
+    def compile(self, target: Path, extra: tuple[str, ...] = ()) -> None:
+        """Compile it.
+
+        Parameters:
+            target: the library to write; it appears only when it is complete.
+            extra: further flags for the compiler.
+
+        Raises:
+            UnsupportedError: there is no C compiler, or it fails.
+        """
+        cc = compiler()
+        if cc is None:
+            raise UnsupportedError(
+                "native programs need a C compiler once, to build the shim: install gcc or clang "
+                "(Debian: apt install gcc libc6-dev), or set CC"
+            )
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            partial = Path(folder) / target.name
+            files = map(str, sources(self.folder))
+            result = subprocess.run(
+                [cc, *self.flags, *extra, "-o", str(partial), *files, *LIBRARIES],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if result.returncode:
+                raise UnsupportedError(
+                    f"{cc} could not compile {self.what}:\n{result.stderr.strip()}"
+                )
+            partial.replace(target)
 
 
-def _all_files() -> list[Path]:
-    return [*sources(), *sorted(SOURCES.glob("*.h"))]
+SHIM = Library("shim", "the shim", SOURCES, FLAGS)
+HOOKS_LIBRARY = Library("hooks", "the library of hooks", HOOKS, HOOKS_FLAGS)
 
 
 def _cache_folder() -> Path:
@@ -78,50 +162,21 @@ def shim() -> Path:
         raise UnsupportedError(
             f"native programs can be explored on Linux only, and this is {sys.platform}"
         )
-    built = _built_with_the_package()
-    if built is not None:
-        return built
-    if not sources():
-        raise UnsupportedError(
-            "the shim for native programs was not built when Bohrbug was installed: install gcc or "
-            "clang (Debian: apt install gcc libc6-dev), and install Bohrbug again"
-        )
-    digest = hashlib.sha256(repr(FLAGS).encode())
-    for path in _all_files():
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    folder = _cache_folder()
-    target = folder / f"shim-{digest.hexdigest()[:16]}.so"
-    if not target.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        compile_shim(target)
-    return target
+    return SHIM.path()
+
+
+@cache
+def hooks() -> Path | None:
+    """The path of the library that takes the place of the thread sanitizer's; as :func:`shim`.
+
+    ``None`` if it can't be built, which concerns few programs.
+    """
+    try:
+        return HOOKS_LIBRARY.path()
+    except UnsupportedError:
+        return None
 
 
 def compile_shim(target: Path, extra: tuple[str, ...] = ()) -> None:
-    """Compile the shim.
-
-    Parameters:
-        target: the library to write; it appears only when it is complete.
-        extra: further flags for the compiler.
-
-    Raises:
-        UnsupportedError: there is no C compiler, or it fails.
-    """
-    cc = compiler()
-    if cc is None:
-        raise UnsupportedError(
-            "native programs need a C compiler once, to build the shim: install gcc or clang "
-            "(Debian: apt install gcc libc6-dev), or set CC"
-        )
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        partial = Path(folder) / target.name
-        result = subprocess.run(
-            [cc, *FLAGS, *extra, "-o", str(partial), *map(str, sources()), *LIBRARIES],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if result.returncode:
-            raise UnsupportedError(f"{cc} could not compile the shim:\n{result.stderr.strip()}")
-        partial.replace(target)
+    """Compile the shim; see :meth:`Library.compile`."""
+    SHIM.compile(target, extra)

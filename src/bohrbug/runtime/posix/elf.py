@@ -77,6 +77,17 @@ def is_elf(path: Path) -> bool:
         return False
 
 
+def defines(path: Path, name: str) -> bool:
+    """Whether an ELF file defines a function or a variable itself."""
+    try:
+        data = path.read_bytes()
+        if name.encode() + b"\0" not in data or data[:6] != b"\x7fELF\x02\x01":
+            return False
+        return any(symbol.name == name for _, symbol in _symbols(data))
+    except (OSError, struct.error, IndexError, ValueError):
+        return False
+
+
 def interpreter_of(path: Path) -> str | None:
     """The dynamic loader that an ELF program asks for; ``None`` if it is linked statically."""
     try:

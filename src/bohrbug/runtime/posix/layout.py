@@ -19,15 +19,20 @@ from bohrbug.model.operation import (
     GET,
     INSPECT,
     JOIN,
+    LOAD,
     NOTIFY,
     PUT,
+    READ,
     RELEASE,
     SET,
     SLEEP,
     SPAWN,
+    STORE,
     TRY_ACQUIRE,
+    UPDATE,
     WAIT,
     WAKE,
+    WRITE,
     YIELD,
 )
 
@@ -66,6 +71,11 @@ KINDS = (
     CONTINUE,
     PUT,
     GET,
+    READ,
+    WRITE,
+    LOAD,
+    STORE,
+    UPDATE,
     CALL,
 )
 """``enum kind``."""
@@ -85,6 +95,8 @@ TYPES = (
     "file lock",
     "descriptor",
     "children",
+    "variable",
+    "atomic",
     FUNCTION,
 )
 """``enum type``, in the words of reports."""
@@ -259,6 +271,7 @@ TABLES = (
     "steps",
     "pool",
     "stacks",
+    "accesses",
 )
 """``struct tables``."""
 

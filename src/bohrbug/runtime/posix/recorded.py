@@ -62,6 +62,7 @@ class Reading:
         names: the tasks that the plan names, see :meth:`Segment.prepare`.
         symbols: the modules seen so far.
         shim: path of the shim, whose frames are left out of stacks.
+        hooks: path of the folder with the library of hooks, or "".
         known: what earlier executions have shown, or this one.
     """
 
@@ -72,10 +73,12 @@ class Reading:
         symbols: Symbols,
         shim: str,
         known: Dependences,
+        hooks: str = "",
     ) -> None:
         header = segment.header
         self._names = names
         self._shim = shim
+        self._hooks = hooks
         self.ending: int = header.ending
         self._known = known
         # The last step on record was not done if it is to be asked for.
@@ -155,6 +158,11 @@ class Reading:
         place = self.place(address, process)
         return place.resolve() if place is not None else None
 
+    def locate(self, address: int, process: int) -> tuple[Module, int] | None:
+        """The module that an address in a process lies in, and its offset there."""
+        mapping = self._mappings.get(process)
+        return mapping.locate(address) if mapping is not None else None
+
     def _places_of_stack(self, index: int, process: int) -> list[Place]:
         if index >= len(self._stacks):
             return []
@@ -176,7 +184,7 @@ class Reading:
             places = places[places.index(begin) :]
         elif begin is not None and not places:
             places = [begin]
-        places = [place for place in places if place.module.path != self._shim]
+        places = [place for place in places if not self._is_ours(place.module)]
         for place in places:
             place.module.place(place.offset)
         sites = [place.resolve() for place in places]
@@ -184,6 +192,10 @@ class Reading:
             if any(is_telling(site) for site in sites):
                 sites = [site for site in sites if is_telling(site)]
         return tuple(Frame(site) for site in reversed(sites))
+
+    def _is_ours(self, module: Module) -> bool:
+        path = module.path
+        return path == self._shim or bool(self._hooks and path.startswith(self._hooks))
 
     # -- resources -------------------------------------------------------------------
 
@@ -221,7 +233,7 @@ class Reading:
             mapping = self._mappings.get(record.process)
             located = mapping.locate(record.address) if mapping is not None else None
             # Variables of the shim stand for something that has no address of its own.
-            is_ours = located is not None and located[0].path == self._shim
+            is_ours = located is not None and self._is_ours(located[0])
             self._located[number] = None if is_ours else located
         return self._located[number]
 
@@ -309,7 +321,7 @@ class Reading:
         if stack >= len(self._stacks):
             return place
         for candidate in self._places_of_stack(stack, process):
-            if candidate.module.path == self._shim:
+            if self._is_ours(candidate.module):
                 continue
             found = candidate.resolve()
             if found.line and not is_system_file(found.filename):
@@ -531,9 +543,13 @@ def _is_own(site: Site) -> bool:
 class NativeTrace(Trace):
     """A trace of which each column is made when somebody asks for it: most searches need few."""
 
-    __slots__ = ("_reading",)
+    __slots__ = ("_reading", "forked", "seen")
 
     _reading: Reading
+    forked: bool
+    """Whether the program was forked from one that waited before its main function."""
+    seen: Any
+    """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
 
     def __len__(self) -> int:
         return self._reading.steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -15,8 +15,19 @@ from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build
+from bohrbug.runtime.posix.accesses import (
+    MOST_OF_A_PLACE,
+    HooksFolder,
+    PointKey,
+    Points,
+    SeenAccess,
+    SeenRace,
+    Witnessed,
+    seen_in,
+    witnessed_in,
+)
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.posix.elf import interpreter_of, is_elf
+from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
 from bohrbug.runtime.posix.launching import (
     Ended,
     Input,
@@ -44,6 +55,8 @@ class NativeSettings:
         epoch: what the real-time clock says at the beginning of every execution, in seconds.
         fork_server: executions are forked from one program that waits before its main function,
             where that makes no difference; failures are confirmed by programs started anew.
+        level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
+            ``racy`` or ``all``, as in the options.
     """
 
     late_timeouts: bool = False
@@ -53,6 +66,7 @@ class NativeSettings:
     one_cpu: bool = True
     epoch: int = 1_700_000_000
     fork_server: bool = True
+    level: str = "racy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,11 @@ def command_of(words: Sequence[str]) -> list[str]:
             f"{program} is linked statically, and only programs that use the C library as a shared "
             "library can be controlled (Go programs, too, make their system calls themselves)"
         )
+    if is_elf(file) and defines(file, "__tsan_init"):
+        raise UnsupportedError(
+            f"{program} has the runtime of the thread sanitizer linked into itself, which Bohrbug "
+            "has to stand in for: link it with clang -fsanitize=thread -shared-libsan, or use gcc"
+        )
     if file.stat().st_mode & 0o6000 and os.getuid() != 0:
         raise UnsupportedError(
             f"{program} is setuid or setgid, and the loader ignores LD_PRELOAD for it"
@@ -125,6 +144,8 @@ class NativeRuntime:
         self.settings = settings
         self.explainer = explainer
         self.shim = build.shim()
+        self.points = Points(settings.level)
+        self._hooks: HooksFolder | None = None
         self.printed = Printed(b"", b"")
         self.printed_by_failure: Printed | None = None
         self._on_printed = on_printed
@@ -154,9 +175,10 @@ class NativeRuntime:
     def _open(self) -> None:
         self._asked = False
         self._segment = Segment(self._most_steps)
+        self._hooks = HooksFolder(build.hooks())
         self._launcher = Launcher(
             self.command,
-            self._environment,
+            self._hooks.environment(self._environment),
             self.shim,
             self.settings.hang_seconds,
             lambda: self._interrupted,
@@ -168,7 +190,9 @@ class NativeRuntime:
             self._segment.close()
         if self._launcher is not None:
             self._launcher.close()
-        self._segment = self._launcher = None
+        if self._hooks is not None:
+            self._hooks.close()
+        self._segment = self._launcher = self._hooks = None
         self._input.close()
 
     def settle(self, number: int) -> None:
@@ -211,9 +235,11 @@ class NativeRuntime:
         Parameters:
             plan: the plan.
             learn: false for a replay, which gets stacks at once.
-            watch, discover: mean nothing here: accesses to memory are not seen.
+            watch, discover: mean nothing here: accesses to memory are always seen, or never.
         """
         self.has_learned = False
+        if learn:
+            self.points.take_fresh()
         trace, reading = self._run(plan, with_stacks=not learn)
         if learn and self._may_serve and not self._asked:
             self._start_server()
@@ -222,13 +248,38 @@ class NativeRuntime:
             if again.outcome.kind is trace.outcome.kind and again.divergence is None:
                 again.plan = plan
                 trace, reading = again, more
-        new_points = int(self.has_learned)
+        new_points = int(self.has_learned) + (self.points.learn(trace.seen) if learn else 0)
         # The first one shows what is expected of the others.
-        self.has_learned = self.has_learned or not self._executions
+        self.has_learned = self.has_learned or not self._executions or self.points.has_fresh
         self._executions += 1
         return Executed(trace, new_points, len(reading.tasks), nudged=reading.nudges > 0)
 
-    def _run(self, plan: Plan, *, with_stacks: bool) -> tuple[NativeTrace, Reading]:
+    def witness(self, trace: NativeTrace, races: Sequence[SeenRace]) -> list[Witnessed | None]:
+        """Execute once more, and look at both accesses of races.
+
+        Parameters:
+            trace: the execution in which they were seen; nothing was learnt from later ones.
+            races: some of its races.
+
+        Returns:
+            The first and the second access of each race, one after the other; ``None`` for what
+            did not come again.
+        """
+        wanted = [access for race in races for access in (race.first, race.second)]
+        # In the same way as before, so that the heap lies where it lay.
+        again = Plan(tuple(trace.choices))
+        _, reading = self._run(again, with_stacks=True, wanted=wanted, forked=trace.forked)
+        assert self._segment is not None
+        return witnessed_in(self._segment, reading, len(wanted))
+
+    def _run(
+        self,
+        plan: Plan,
+        *,
+        with_stacks: bool,
+        wanted: Sequence[SeenAccess] = (),
+        forked: bool | None = None,
+    ) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
@@ -236,11 +287,14 @@ class NativeRuntime:
         self._interrupted = False
         started = time.perf_counter()
         names = self._prepare(segment, plan, with_stacks)
-        ended = launcher.run_forked(segment) if launcher.serves and not with_stacks else None
+        self.points.prepare(segment, wanted)
+        fork = launcher.serves and (not with_stacks if forked is None else forked)
+        ended = launcher.run_forked(segment) if fork else None
+        was_forked = ended is not None
         if ended is None:
             if segment.header.started:
                 # The fork server broke down in the middle of it.
-                return self._run(plan, with_stacks=with_stacks)
+                return self._run(plan, with_stacks=with_stacks, wanted=wanted, forked=forked)
             ended = launcher.run(segment)
             self._may_serve = settings.fork_server and _is_same_at_main(segment)
         if not segment.header.started and not ended.interrupted:
@@ -250,8 +304,25 @@ class NativeRuntime:
                 + launcher.stderr.read().decode("utf-8", "replace").strip()
             )
         self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
+        assert self._hooks is not None
+        other = self._hooks.other_runtime(segment)
+        if other is not None:
+            raise UnsupportedError(
+                f"the program has loaded the runtime of the thread sanitizer itself ({other}), "
+                "which Bohrbug has to stand in for: it has a path built into it, or an "
+                "environment of its own, or our library was not built (install gcc)"
+            )
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
+        trace.forked = was_forked
+        trace.seen = seen_in(segment, reading)
+        trace.races = [seen.race for seen in trace.seen.races]
+        if trace.seen.gave_up:
+            trace.uncontrolled.note("accesses to memory, more than there is room to remember")
+        if trace.seen.tired:
+            trace.uncontrolled.note(
+                f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
+            )
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
         if trace.outcome.is_failure:
             self.printed_by_failure = self.printed
@@ -287,25 +358,30 @@ class NativeRuntime:
             start: given what the environment of the program has to have beyond that of this
                 process; returns when all is over.
         """
+        hooks = HooksFolder(build.hooks())
         with Segment(self.settings.max_steps) as segment:
             self._prepare(segment, plan, with_stacks=False)
-            wanted = environment_for(segment, self.shim, self._environment)
+            self.points.prepare(segment)
+            wanted = environment_for(segment, self.shim, hooks.environment(self._environment))
             more = {name: wanted[name] for name in wanted if wanted[name] != os.environ.get(name)}
             try:
                 start(more)
             finally:
                 if segment.header.processes:
                     kill_all(segment.processes[0].pid, segment)
+                hooks.close()
 
     def _read(self, segment: Segment, names: tuple[TaskId, ...], learn: bool) -> Reading:
-        reading = Reading(segment, names, self._symbols, str(self.shim), self._known)
+        assert self._hooks is not None
+        ours = (str(self.shim), self._hooks.path)
+        reading = Reading(segment, names, self._symbols, ours[0], self._known, ours[1])
         known = self._known | reading.dependences()
         if known == self._known or not learn:
             return reading
         # From now on steps depend on each other that did not before: searches begin again.
         self._known = known
         self.has_learned = True
-        return Reading(segment, names, self._symbols, str(self.shim), known)
+        return Reading(segment, names, self._symbols, ours[0], known, ours[1])
 
     def _start_server(self) -> None:
         """Fork executions from now on, if it is the same as starting the program anew."""
@@ -330,10 +406,17 @@ class NativeRuntime:
 
     # -- what is of use to the threads runtime -------------------------------------------------
 
-    unseen = "in native programs accesses to memory are not in the graph"
+    unseen = "in native programs accesses to memory are not all in the graph"
     """What the happens-before graph does not have."""
-    is_settling = False
-    """All scheduling points are known from the beginning."""
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether the last execution has shown accesses that will be scheduling points."""
+        return self.points.has_fresh
+
+    def want_points(self, keys: Iterable[PointKey]) -> None:
+        """Make these accesses scheduling points."""
+        self.points.want(keys)
 
     def look_closer(self) -> bool:
         """There is nothing that could be watched more closely."""
@@ -343,12 +426,13 @@ class NativeRuntime:
         """No function is chosen for its accesses to be made visible."""
         return ()
 
-    def point_keys(self) -> tuple[()]:
-        """No accesses to memory are scheduling points."""
-        return ()
+    def point_keys(self) -> tuple[PointKey, ...]:
+        """The accesses to memory that are scheduling points."""
+        return self.points.keys()
 
     def take_new_points(self) -> None:
-        """There are none."""
+        """Let accesses that the last execution has shown be scheduling points now, not later."""
+        self.points.take_fresh()
 
     def name_older_objects(self, origin: str) -> None:
         """No object is older than an execution."""

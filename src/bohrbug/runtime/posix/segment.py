@@ -24,7 +24,8 @@ from bohrbug.model.plan import (
     UniformRandom,
     WeightedRandom,
 )
-from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix import accesses_layout, layout
+from bohrbug.runtime.posix.accesses_layout import AccessesRecord
 from bohrbug.runtime.posix.points import keys_of
 
 MOST_RESOURCES = 1 << 16
@@ -79,6 +80,7 @@ class Segment:
             "segments": steps * ctypes.sizeof(layout.SegmentRecord),
             "points": MOST_POINTS * ctypes.sizeof(layout.PointRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
+            "accesses": ctypes.sizeof(AccessesRecord),
         }
         self._most_pool = 64 * steps
         counts["steps"] = steps * _STEP_SIZE
@@ -96,6 +98,7 @@ class Segment:
         os.ftruncate(self._file, total)
         self._memory = mmap.mmap(self._file, total)
         self.header = layout.Header.from_buffer(self._memory)
+        self.accesses = AccessesRecord.from_buffer(self._memory, self._offsets["accesses"])
         self._address = ctypes.addressof(self.header)
         self._empty = self._empty_header()
 
@@ -106,7 +109,7 @@ class Segment:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            del self.header
+            del self.header, self.accesses
             # Views of the memory may be in use somewhere; it goes with the last of them.
 
     def __enter__(self) -> Self:
@@ -197,7 +200,24 @@ class Segment:
         ):
             if count:
                 ctypes.memset(self._address + self._offsets[name], 0, count * size)
+        self._clear_accesses(tasks)
         ctypes.memmove(self._address, self._empty, len(self._empty))
+
+    def _clear_accesses(self, tasks: int) -> None:
+        """The part of the segment that is about accesses; the clocks themselves are made zero."""
+        record = self.accesses
+        if record.takes_part:
+            resources = min(self.header.resources, accesses_layout.MOST_RESOURCE_CLOCKS)
+            for column, count in (
+                (record.order, tasks),
+                (record.task_clock, tasks),
+                (record.resource_clock, resources),
+                (record.witness, min(record.witnesses, accesses_layout.MOST_WITNESSES)),
+            ):
+                if count:
+                    size = ctypes.sizeof(column) // len(column)
+                    ctypes.memset(ctypes.addressof(column), 0, count * size)
+        ctypes.memset(ctypes.addressof(record), 0, AccessesRecord.order.offset)
 
     def _write_plan(self, plan: Plan) -> tuple[TaskId, ...]:
         header = self.header

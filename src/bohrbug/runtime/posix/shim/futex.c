@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 
+#include "accesses.h"
 #include "clock.h"
 #include "random_bytes.h"
 #include "real.h"
@@ -24,6 +25,8 @@ static long fail(int error) {
 static long wait_for(uint32_t *word, int operation, uint32_t value, uint64_t deadline,
                      uint64_t site) {
     uint32_t number = resource_index(resource_of(word, operation, site));
+    /* It looks at the value, which atomic operations change. */
+    if (hooks) current->also = resource_index(resource_at(word, ATOMIC, false, site, NULL));
     perform(WAIT, number, site);
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) return fail(EAGAIN);
     current->woken = 0;

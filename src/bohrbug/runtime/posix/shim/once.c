@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "order.h"
 #include "real.h"
 #include "schedule.h"
 
@@ -20,8 +21,11 @@ static void end_of_once(struct running *running) {
 }
 
 static int once(pthread_once_t *control, void (*function)(void), uint64_t site) {
-    if (__atomic_load_n((int *)control, __ATOMIC_ACQUIRE) == DONE)
+    if (__atomic_load_n((int *)control, __ATOMIC_ACQUIRE) == DONE) {
+        if (accesses_watched())
+            order_learn(resource_index(resource_at(control, ONCE, false, site, NULL)));
         return REAL(pthread_once)(control, function);
+    }
     struct resource *resource = resource_at(control, ONCE, false, site, NULL);
     perform_when(ACQUIRE, resource_index(resource), site,
                  (struct waiting){UNHELD, 0, NO_DEADLINE, false, false});

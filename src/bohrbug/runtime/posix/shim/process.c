@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accesses.h"
 #include "ending.h"
 #include "real.h"
 #include "schedule.h"
@@ -160,6 +161,7 @@ pid_t process_fork(uint64_t site) {
     this_process = index;
     become(child);
     resources_adopt(copies);
+    accesses_forked();
     wait_for_turn(child);
     modules_record();
     return 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ending.h"
+#include "order.h"
 #include "task.h"
 
 /* From address to index, by open addressing; of this process only. */
@@ -134,14 +135,17 @@ static struct resource *enter(struct slot *slot, uint64_t address, struct resour
 
 struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
                              bool *is_new) {
-    uint64_t key = (uint64_t)(uintptr_t)address;
+    uint64_t place = (uint64_t)(uintptr_t)address, key = place;
+    /* A word can be an atomic and a futex at once. */
+    if (type == ATOMIC) key |= (uint64_t)1 << 62;
+    if (type == VARIABLE) key |= (uint64_t)1 << 61;
     struct slot *slot = slot_of(key);
     if (is_new) *is_new = false;
     if (slot->used && slot->index != NONE) {
         struct resource *resource = &RESOURCES[slot->index];
         if (resource->type == type) return resource;
     }
-    return enter(slot, key, make(key, type, shared, site, false, is_new));
+    return enter(slot, key, make(place, type, shared, site, false, is_new));
 }
 
 struct resource *resource_named(uint64_t space, uint64_t place, enum type type, uint64_t site) {
@@ -200,5 +204,6 @@ void resource_take(struct resource *resource, uint64_t site) {
 
 void resource_release(struct resource *resource) {
     resource->owner.task = NONE;
+    if (order_is_kept()) order_publish(resource_index(resource));
     segment->changes++;
 }

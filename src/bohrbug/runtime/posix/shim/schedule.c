@@ -15,6 +15,7 @@
 #include "fairness.h"
 #include "killing.h"
 #include "operation.h"
+#include "order.h"
 #include "policy.h"
 #include "process.h"
 #include "signals.h"
@@ -233,6 +234,7 @@ void wait_for_turn(struct task *task) {
     }
     __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
     wait_for_the_dying();
+    if (order_is_kept()) order_turn();
     if (masked) all_signals(SIG_SETMASK, &before);
 }
 
@@ -275,6 +277,7 @@ enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
                            const struct waiting *waiting) {
     struct task *task = current;
     bool yielded = is_yield(kind);
+    if (hooks && *hooks->settling) hooks->settle();
     if (is_change(kind)) segment->changes++;
     if (task->seen_changes != segment->changes) {
         task->seen_changes = segment->changes;
@@ -298,6 +301,7 @@ enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
     task->cancellable = 0;
     task->timed_out = 0;
     task->also = NONE;
+    if (order_is_kept()) order_performed(kind, resource, fired);
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 

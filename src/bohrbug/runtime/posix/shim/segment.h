@@ -37,13 +37,15 @@ enum kind {
     SLEEP, YIELD, EXTERNAL,
     INSPECT, SET, CONTINUE,
     PUT, GET,
+    READ, WRITE,            /* of memory */
+    LOAD, STORE, UPDATE,    /* atomic */
     CALL,
 };
 
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN, FUNCTION,
+    CHILDREN, VARIABLE, ATOMIC, FUNCTION,
 };
 
 /* When a waiting task is enabled. */
@@ -172,7 +174,7 @@ struct module {
 /* Offsets from the start of the segment. */
 struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, points, below;
-    uint64_t steps, pool, stacks;
+    uint64_t steps, pool, stacks, accesses;
 };
 
 /* One step: what its task did, and what could have been done instead. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "accesses.h"
 #include "real.h"
 #include "clock.h"
 #include "killing.h"
@@ -14,6 +15,7 @@ static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
     if (!controlled() || busy || segment->running != index_of(current)) return;
+    if (hooks && *hooks->working) return;
     int error = errno;
     GUARD;
     uint64_t site = 0;

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "accesses.h"
 #include "affinity.h"
 #include "ending.h"
 #include "policy.h"
@@ -63,6 +64,7 @@ void begin(void) {
         return;
     }
     modules_record();
+    accesses_begin();
     segment->started = 1;
 }
 

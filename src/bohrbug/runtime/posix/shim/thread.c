@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "accesses.h"
 #include "clock.h"
 #include "mutex.h"
 #include "real.h"
@@ -38,6 +39,7 @@ static void *begin_thread(void *task) {
     busy = 1;
     thread_watch_end();
     wait_for_turn(current);
+    accesses_thread();
     current->begun = 1;
     busy = 0;
     void *(*routine)(void *) = (void *(*)(void *))(uintptr_t)current->routine;

@@ -1,0 +1,325 @@
+"""Accesses of a native program to memory: what is asked of the hooks, and what they have seen."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
+from bohrbug.model.outcome import Access, Frame, Held, Race
+from bohrbug.runtime.posix import accesses_layout, layout
+from bohrbug.runtime.posix.accesses_layout import WATCH_NOTHING, WATCH_RACES, WATCH_SHARED
+from bohrbug.runtime.posix.recorded import Reading
+from bohrbug.runtime.posix.segment import Segment
+from bohrbug.runtime.posix.symbols import Place, module_name
+
+PointKey = tuple[str, str, int, int]
+"""A place as plain data: the path of its module, "", 0, and the offset in the module's file."""
+
+MOST_OF_A_PLACE = 1_000
+"""Times that a place can be a scheduling point in one execution."""
+
+SONAMES = (
+    "libtsan.so.2",
+    "libtsan.so.0",
+    "libclang_rt.tsan-x86_64.so",
+    "libclang_rt.tsan-aarch64.so",
+    "libclang_rt.tsan.so",
+)
+"""What programs call the runtime of the thread sanitizer: gcc 12 and newer, gcc before, clang."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witnessed:
+    """What an execution that repeats another one has shown of an access.
+
+    Parameters:
+        stack: innermost frame last.
+        holding: the locks that the task held.
+        before: the value there, as a number; ``None`` if it has more than eight bytes.
+        after: the value that was written.
+        size: of the access, in bytes.
+        may_be_buffered: a store to other memory preceded it, with no fence in between.
+        allocated: where the memory was allocated, if it is of the heap and that was seen.
+    """
+
+    stack: tuple[Frame, ...]
+    holding: tuple[Held, ...]
+    before: int | None
+    after: int | None
+    size: int
+    may_be_buffered: bool
+    allocated: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAccess:
+    """One side of a race, as the hooks know it.
+
+    Parameters:
+        epoch: which moment of which task, see ``shim/accesses.h``.
+        place: address of the code.
+        kind: index into the kinds of operations.
+        address: the first byte that both sides access.
+    """
+
+    epoch: int
+    place: int
+    kind: int
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRace:
+    """A race with what it takes to see it again.
+
+    Parameters:
+        race: in the words of the model; without stacks.
+        first, second: its two accesses.
+    """
+
+    race: Race
+    first: SeenAccess
+    second: SeenAccess
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the hooks have seen in an execution.
+
+    Parameters:
+        takes_part: a process with hooks took part.
+        races: one for each pair of places.
+        places: those whose accesses raced or, if that was asked for, conflicted.
+        gave_up: there was no room to go on with it.
+        tired: places that were no scheduling points any more, having been too often.
+    """
+
+    takes_part: bool = False
+    races: tuple[SeenRace, ...] = ()
+    places: tuple[Place, ...] = ()
+    gave_up: bool = False
+    tired: int = 0
+
+
+class Points:
+    """The places whose accesses are scheduling points.
+
+    Parameters:
+        level: ``sync``, ``racy`` or ``all``, as in the options.
+    """
+
+    def __init__(self, level: str) -> None:
+        self._watch = {"sync": WATCH_NOTHING, "all": WATCH_SHARED}.get(level, WATCH_RACES)
+        self._known: dict[tuple[str, int], None] = {}
+        self._fresh: list[tuple[str, int]] = []
+
+    def prepare(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:
+        """Tell the hooks what to do.
+
+        Parameters:
+            segment: of the next execution.
+            wanted: accesses to be looked at closely.
+        """
+        record = segment.accesses
+        record.watch = self._watch
+        record.most_of_a_place = MOST_OF_A_PLACE
+        modules: dict[str, int] = {}
+        points = 0
+        for path, offset in self._known:
+            if path not in modules and len(modules) == accesses_layout.MOST_POINT_MODULES:
+                continue
+            if points == accesses_layout.MOST_POINTS:
+                break
+            record.point[points].module = modules.setdefault(path, len(modules))
+            record.point[points].offset = offset
+            points += 1
+        for path, number in modules.items():
+            record.module[number].path = path.encode("utf-8", "surrogateescape")[:239]
+        record.points = points
+        record.point_modules = len(modules)
+        for number, access in enumerate(wanted[: accesses_layout.MOST_WITNESSES]):
+            witness = record.witness[number]
+            witness.place, witness.address = access.place, access.address
+            witness.epoch, witness.kind = access.epoch, access.kind
+        record.witnesses = min(len(wanted), accesses_layout.MOST_WITNESSES)
+
+    def learn(self, seen: Seen) -> int:
+        """Take note of places that are to be points from the next execution on; how many are new.
+
+        The execution that has shown them can only be replayed without them.
+        """
+        places = ((place.module.path, place.offset) for place in seen.places)
+        self._fresh = [key for key in dict.fromkeys(places) if key not in self._known]
+        return len(self._fresh)
+
+    def take_fresh(self) -> None:
+        """From now on what the last execution has shown counts."""
+        self._known.update(dict.fromkeys(self._fresh))
+        self._fresh = []
+
+    @property
+    def has_fresh(self) -> bool:
+        """Whether the last execution has shown new ones."""
+        return bool(self._fresh)
+
+    def want(self, keys: Iterable[PointKey]) -> None:
+        """Make these places points."""
+        self._known.update(((path, offset), None) for path, _, _, offset in keys)
+
+    def keys(self) -> tuple[PointKey, ...]:
+        """All points, for a reproduction file."""
+        return tuple(sorted((path, "", 0, offset) for path, offset in self._known))
+
+
+class HooksFolder:
+    """A folder in which programs find our library under the names of the sanitizer's runtime.
+
+    Parameters:
+        library: with the hooks; ``None`` if it could not be built, and programs that need it
+            can't be explored.
+    """
+
+    def __init__(self, library: Path | None) -> None:
+        # Not one that removes itself: forked processes leave it to the one that made it.
+        self.path = tempfile.mkdtemp(prefix="bohrbug-hooks-")
+        for name in SONAMES if library is not None else ():
+            Path(self.path, name).symlink_to(str(library))
+
+    def close(self) -> None:
+        """Remove it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def other_runtime(self, segment: Segment) -> str | None:
+        """The path of the sanitizer's own runtime, if a process has loaded that all the same."""
+        for module in segment.modules:
+            path = Path(module.path.decode("utf-8", "surrogateescape"))
+            if path.name in SONAMES and str(path.parent) != self.path:
+                return str(path)
+        return None
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """An environment in which the loader looks into this folder first."""
+        others = base.get("LD_LIBRARY_PATH", "")
+        path = f"{self.path}:{others}" if others else self.path
+        return {**base, "LD_LIBRARY_PATH": path}
+
+
+# -- reading -----------------------------------------------------------------------------
+
+
+def seen_in(segment: Segment, reading: Reading) -> Seen:
+    """What the hooks have written down of an execution.
+
+    Parameters:
+        segment: in which it ran.
+        reading: the rest of it.
+    """
+    record = segment.accesses
+    if not record.takes_part:
+        return Seen()
+    races = []
+    places: dict[Place, None] = {}
+    for number in range(record.races):
+        raw = record.race[number]
+        pair = (
+            reading.place(raw.first_place, raw.process),
+            reading.place(raw.second_place, raw.process),
+        )
+        if pair[0] is None or pair[1] is None:
+            continue
+        places.update(dict.fromkeys(filter(None, pair)))
+        races.append(_race(raw, reading))
+    if record.watch == WATCH_SHARED:
+        for raw in record.shared_place[: record.shared_places]:
+            place = reading.place(raw.place, raw.process)
+            if place is not None:
+                places[place] = None
+    return Seen(True, tuple(races), tuple(places), bool(record.gave_up), int(record.tired_places))
+
+
+def _race(raw: Any, reading: Reading) -> SeenRace:
+    first = SeenAccess(raw.first_epoch, raw.first_place, raw.first_kind, raw.address)
+    second = SeenAccess(raw.second_epoch, raw.second_place, raw.second_kind, raw.address)
+    resource, label = _variable(raw, reading)
+    race = Race(
+        resource,
+        label,
+        _side(first, resource, raw.process, reading),
+        _side(second, resource, raw.process, reading),
+        raw.count,
+    )
+    return SeenRace(race, first, second)
+
+
+def _side(access: SeenAccess, resource: ResourceId, process: int, reading: Reading) -> Access:
+    kind = layout.KINDS[access.kind]
+    return Access(
+        _task_of(access.epoch, reading),
+        Operation(kind, resource, reading.site(access.place, process)),
+    )
+
+
+def _task_of(epoch: int, reading: Reading) -> TaskId:
+    return reading.ids[epoch >> accesses_layout.COUNT_BITS]
+
+
+def _variable(raw: Any, reading: Reading) -> tuple[ResourceId, str]:
+    """The id of what was accessed, and how reports call it."""
+    located = reading.locate(raw.address, raw.process)
+    if located is not None:
+        module, offset = located
+        id = f"0:{module_name(module.path)}+{offset:x}"
+        return id, module.variable(offset) or f"{module_name(module.path)}+{offset:#x}"
+    site = reading.site(raw.second_place, raw.process)
+    return f"0:{raw.address:x}", f"memory used at {_brief(site)}"
+
+
+def _brief(site: Site | None) -> str:
+    if site is None:
+        return "an unknown place"
+    return f"{Path(site.filename).name}:{site.line}" if site.line else site.function
+
+
+def witnessed_in(segment: Segment, reading: Reading, number: int) -> list[Witnessed | None]:
+    """What was seen of the accesses that :meth:`Points.prepare` was given.
+
+    Parameters:
+        segment: in which the execution ran.
+        reading: the rest of it.
+        number: how many accesses there were.
+    """
+    record = segment.accesses
+    found = [
+        _witnessed(raw, reading) if raw.seen else None
+        for raw in record.witness[: min(number, accesses_layout.MOST_WITNESSES)]
+    ]
+    return found + [None] * (number - len(found))
+
+
+def _witnessed(raw: Any, reading: Reading) -> Witnessed:
+    process = reading.tasks[raw.epoch >> accesses_layout.COUNT_BITS].process
+    has_values = raw.size <= 8
+    return Witnessed(
+        reading.stack(raw.stack, process, raw.place),
+        tuple(
+            Held(reading.resource_id(lock.task), reading.site(lock.site, process))
+            for lock in raw.lock[: raw.locks]
+        ),
+        raw.before if has_values else None,
+        raw.after if has_values and raw.has_after else None,
+        raw.size,
+        bool(raw.may_be_buffered),
+        reading.site(raw.allocated_at, process) if raw.allocated_at else None,
+    )
+
+
+def with_witness(access: Access, witnessed: Witnessed | None) -> Access:
+    """One side of a race with the stack and the locks that were seen."""
+    if witnessed is None:
+        return access
+    return replace(access, stack=witnessed.stack, holding=witnessed.holding)

@@ -1,0 +1,169 @@
+/* Atomic operations of programs that were compiled for the thread sanitizer.
+ *
+ * Each is done as it is, and is a scheduling point before.  Loads see the newest value: one thread
+ * runs at a time, so what weaker memory orders allow beyond that does not come about.
+ */
+#include "shadow.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define PLACE ((uint64_t)(uintptr_t)__builtin_return_address(0))
+
+typedef uint8_t a8;
+typedef uint16_t a16;
+typedef uint32_t a32;
+typedef uint64_t a64;
+typedef unsigned __int128 a128;
+
+/* Compilers set further bits in it. */
+static int plain(int order) { return order & 7; }
+
+static bool acquires(int order) {
+    order = plain(order);
+    return order == __ATOMIC_ACQUIRE || order == __ATOMIC_CONSUME || order == __ATOMIC_ACQ_REL ||
+           order == __ATOMIC_SEQ_CST;
+}
+
+static bool releases(int order) {
+    order = plain(order);
+    return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
+}
+
+/* What the shim is to know of the operation; NONE where it is not controlled. */
+static uint32_t before(enum kind kind, const volatile void *address, size_t size, uint64_t place) {
+    if (!control || control->task() == NONE) return NONE;
+    uint32_t resource = control->atomic(kind, (const void *)(uintptr_t)address, place);
+    if (now.epoch) record((uint64_t)(uintptr_t)address, size, kind, place);
+    return resource;
+}
+
+static void after_load(uint32_t resource, int order, uint64_t place) {
+    if (resource == NONE) return;
+    control->looked_in_vain(place);
+    control->atomic_load(resource, acquires(order));
+}
+
+static void after_store(uint32_t resource, int order) {
+    if (resource == NONE) return;
+    control->changed();
+    control->atomic_store(resource, releases(order), false);
+}
+
+static void after_update(uint32_t resource, int order, bool changed, uint64_t place) {
+    if (resource == NONE) return;
+    if (changed) control->changed();
+    else control->looked_in_vain(place);
+    control->atomic_load(resource, acquires(order));
+    control->atomic_store(resource, releases(order), true);
+}
+
+#if defined(__x86_64__)
+#define WIDE __attribute__((target("cx16")))
+WIDE static bool exchange_if_128(volatile a128 *address, a128 *expected, a128 wanted) {
+    a128 seen = __sync_val_compare_and_swap(address, *expected, wanted);
+    if (seen == *expected) return true;
+    *expected = seen;
+    return false;
+}
+#else
+/* Not atomic against threads outside of control. */
+static bool exchange_if_128(volatile a128 *address, a128 *expected, a128 wanted) {
+    if (*address == *expected) {
+        *address = wanted;
+        return true;
+    }
+    *expected = *address;
+    return false;
+}
+#endif
+
+#define NARROW(bits) \
+    static bool exchange_if_##bits(volatile a##bits *address, a##bits *expected, a##bits wanted) { \
+        return __atomic_compare_exchange_n(address, expected, wanted, false, __ATOMIC_SEQ_CST, \
+                                           __ATOMIC_SEQ_CST); \
+    } \
+    static a##bits load_##bits(const volatile a##bits *address) { \
+        return __atomic_load_n(address, __ATOMIC_SEQ_CST); \
+    } \
+    static void store_##bits(volatile a##bits *address, a##bits value) { \
+        __atomic_store_n(address, value, __ATOMIC_SEQ_CST); \
+    }
+NARROW(8)
+NARROW(16)
+NARROW(32)
+NARROW(64)
+
+static a128 load_128(const volatile a128 *address) {
+    a128 value = 0;
+    exchange_if_128((volatile a128 *)(uintptr_t)address, &value, 0);
+    return value;
+}
+static void store_128(volatile a128 *address, a128 value) {
+    a128 seen = *address;
+    while (!exchange_if_128(address, &seen, value)) continue;
+}
+
+#define UPDATES(bits, name, expression) \
+    EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *address, a##bits value, \
+                                                int order) { \
+        uint32_t resource = before(UPDATE, address, sizeof value, PLACE); \
+        a##bits seen = *address, wanted; \
+        do wanted = (a##bits)(expression); \
+        while (!exchange_if_##bits(address, &seen, wanted)); \
+        after_update(resource, order, seen != wanted, PLACE); \
+        return seen; \
+    }
+
+#define EXCHANGES_IF(bits, name) \
+    EXPORT int __tsan_atomic##bits##_compare_exchange_##name( \
+        volatile a##bits *address, a##bits *expected, a##bits value, int order, int otherwise) { \
+        uint32_t resource = before(UPDATE, address, sizeof value, PLACE); \
+        a##bits before_it = *expected; \
+        bool done = exchange_if_##bits(address, expected, value); \
+        if (done) after_update(resource, order, before_it != value, PLACE); \
+        else after_load(resource, otherwise, PLACE); \
+        return done; \
+    }
+
+#define ATOMIC(bits) \
+    EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *address, int order) { \
+        uint32_t resource = before(LOAD, address, sizeof *address, PLACE); \
+        a##bits value = load_##bits(address); \
+        after_load(resource, order, PLACE); \
+        return value; \
+    } \
+    EXPORT void __tsan_atomic##bits##_store(volatile a##bits *address, a##bits value, int order) { \
+        uint32_t resource = before(STORE, address, sizeof value, PLACE); \
+        store_##bits(address, value); \
+        after_store(resource, order); \
+    } \
+    UPDATES(bits, exchange, value) \
+    UPDATES(bits, fetch_add, seen + value) \
+    UPDATES(bits, fetch_sub, seen - value) \
+    UPDATES(bits, fetch_and, seen & value) \
+    UPDATES(bits, fetch_or, seen | value) \
+    UPDATES(bits, fetch_xor, seen ^ value) \
+    UPDATES(bits, fetch_nand, ~(seen & value)) \
+    EXCHANGES_IF(bits, strong) \
+    EXCHANGES_IF(bits, weak) \
+    EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val( \
+        volatile a##bits *address, a##bits expected, a##bits value, int order, int otherwise) { \
+        uint32_t resource = before(UPDATE, address, sizeof value, PLACE); \
+        a##bits seen = expected; \
+        if (exchange_if_##bits(address, &seen, value)) \
+            after_update(resource, order, expected != value, PLACE); \
+        else after_load(resource, otherwise, PLACE); \
+        return seen; \
+    }
+ATOMIC(8)
+ATOMIC(16)
+ATOMIC(32)
+ATOMIC(64)
+ATOMIC(128)
+
+EXPORT void __tsan_atomic_thread_fence(int order) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (control && control->task() != NONE) control->fence(acquires(order), releases(order));
+}
+
+/* Between a thread and its own signal handlers, which run in the order of the program. */
+EXPORT void __tsan_atomic_signal_fence(int order) { (void)order; }

@@ -1,0 +1,158 @@
+/* The heap and blocks of memory: functions of the C library that stand for accesses.
+ *
+ * Memory that is allocated is new, whoever had it before: the allocator's own locks, which order
+ * the two, can't be seen.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "shadow.h"
+#include "watching.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define PLACE ((uint64_t)(uintptr_t)__builtin_return_address(0))
+/* Of a block that is freed so many bytes count as written. */
+#define MOST_FREED 1024
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *block);
+
+static void *allocated(void *block, uint64_t site) {
+    if (!block || !(now.epoch || witnesses_wanted)) return block;
+    size_t size = malloc_usable_size(block);
+    if (now.epoch) shadow_clear((uint64_t)(uintptr_t)block, size);
+    block_allocated((uint64_t)(uintptr_t)block, size, site);
+    return block;
+}
+
+static void freed(void *block, uint64_t place) {
+    if (!block || !now.epoch || control->task() == NONE) return;
+    size_t size = malloc_usable_size(block);
+    record((uint64_t)(uintptr_t)block, size < MOST_FREED ? size : MOST_FREED, WRITE, place);
+}
+
+EXPORT void *malloc(size_t size) { return allocated(__libc_malloc(size), PLACE); }
+EXPORT void *calloc(size_t count, size_t size) {
+    return allocated(__libc_calloc(count, size), PLACE);
+}
+EXPORT void *realloc(void *block, size_t size) {
+    freed(block, PLACE);
+    return allocated(__libc_realloc(block, size), PLACE);
+}
+EXPORT void *reallocarray(void *block, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    freed(block, PLACE);
+    return allocated(__libc_realloc(block, bytes), PLACE);
+}
+EXPORT void free(void *block) {
+    freed(block, PLACE);
+    __libc_free(block);
+}
+EXPORT void *memalign(size_t alignment, size_t size) {
+    return allocated(__libc_memalign(alignment, size), PLACE);
+}
+EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+    return allocated(__libc_memalign(alignment, size), PLACE);
+}
+EXPORT void *valloc(size_t size) { return allocated(__libc_memalign(4096, size), PLACE); }
+EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
+    if (alignment % sizeof(void *) || !alignment || alignment & (alignment - 1)) return EINVAL;
+    void *memory = allocated(__libc_memalign(alignment, size), PLACE);
+    if (!memory) return ENOMEM;
+    *block = memory;
+    return 0;
+}
+
+/* -- of C++: so that what is told of is in the program, and not in its library ------------------ */
+
+static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+#define NEW(name) \
+    EXPORT void *name(size_t size) { \
+        static void *(*real)(size_t); \
+        if (!real) real = (void *(*)(size_t))next(#name); \
+        return allocated(real(size), PLACE); \
+    }
+NEW(_Znwm)
+NEW(_Znam)
+
+#define DELETE(name, ...) \
+    EXPORT void name(__VA_ARGS__) { \
+        freed(block, PLACE); \
+        __libc_free(block); \
+    }
+DELETE(_ZdlPv, void *block)
+DELETE(_ZdaPv, void *block)
+DELETE(_ZdlPvm, void *block, size_t size __attribute__((unused)))
+DELETE(_ZdaPvm, void *block, size_t size __attribute__((unused)))
+
+/* -- mappings --------------------------------------------------------------------------------- */
+
+EXPORT void *mmap(void *wanted, size_t size, int rights, int flags, int fd, off_t offset) {
+    static void *(*real)(void *, size_t, int, int, int, off_t);
+    if (!real) real = (void *(*)(void *, size_t, int, int, int, off_t))next("mmap");
+    void *memory = real(wanted, size, rights, flags, fd, offset);
+    if (memory != MAP_FAILED && now.epoch) shadow_clear((uint64_t)(uintptr_t)memory, size);
+    return memory;
+}
+EXPORT void *mmap64(void *wanted, size_t size, int rights, int flags, int fd, off64_t offset) {
+    return mmap(wanted, size, rights, flags, fd, (off_t)offset);
+}
+
+/* -- blocks of bytes ---------------------------------------------------------------------------- */
+
+static void range(const void *address, size_t size, enum kind kind, const void *caller) {
+    if (now.epoch && size && is_instrumented(caller))
+        access_slowly((uint64_t)(uintptr_t)address, size, kind, (uint64_t)(uintptr_t)caller);
+}
+
+#define REAL_OF(name) \
+    static __typeof__(&name) real; \
+    if (__builtin_expect(!real, 0)) real = (__typeof__(&name))next(#name)
+
+EXPORT void *memcpy(void *restrict target, const void *restrict source, size_t size) {
+    REAL_OF(memcpy);
+    range(source, size, READ, __builtin_return_address(0));
+    range(target, size, WRITE, __builtin_return_address(0));
+    return real(target, source, size);
+}
+EXPORT void *memmove(void *target, const void *source, size_t size) {
+    REAL_OF(memmove);
+    range(source, size, READ, __builtin_return_address(0));
+    range(target, size, WRITE, __builtin_return_address(0));
+    return real(target, source, size);
+}
+EXPORT void *memset(void *target, int value, size_t size) {
+    REAL_OF(memset);
+    range(target, size, WRITE, __builtin_return_address(0));
+    return real(target, value, size);
+}
+
+/* Of clang 15 and newer. */
+EXPORT void *__tsan_memcpy(void *target, const void *source, size_t size) {
+    REAL_OF(memcpy);
+    range(source, size, READ, __builtin_return_address(0));
+    range(target, size, WRITE, __builtin_return_address(0));
+    return real(target, source, size);
+}
+EXPORT void *__tsan_memmove(void *target, const void *source, size_t size) {
+    REAL_OF(memmove);
+    range(source, size, READ, __builtin_return_address(0));
+    range(target, size, WRITE, __builtin_return_address(0));
+    return real(target, source, size);
+}
+EXPORT void *__tsan_memset(void *target, int value, size_t size) {
+    REAL_OF(memset);
+    range(target, size, WRITE, __builtin_return_address(0));
+    return real(target, value, size);
+}

@@ -1,0 +1,258 @@
+#include "watching.h"
+
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "races.h"
+#include "shadow.h"
+
+#define POINT_SLOTS (2u * MOST_POINTS)
+#define MOST_INSTRUMENTED 256
+#define MOST_BLOCKS (1u << 20)
+
+struct accesses *accesses;
+bool watch_shared;
+uint32_t witnesses_wanted;
+uint32_t settling;
+
+/* -- points ----------------------------------------------------------------------------- */
+
+static struct slot {
+    uint64_t place;
+    uint32_t times;
+} point_slots[POINT_SLOTS];
+
+static struct slot *slot_of(uint64_t place) {
+    size_t i = (size_t)(place * 0x9E3779B97F4A7C15ULL >> 40) % POINT_SLOTS;
+    while (point_slots[i].place && point_slots[i].place != place) i = (i + 1) % POINT_SLOTS;
+    return &point_slots[i];
+}
+
+bool is_point(uint64_t place) {
+    struct slot *slot = slot_of(place);
+    if (!slot->place) return false;
+    if (++slot->times <= accesses->most_of_a_place) return true;
+    if (slot->times == accesses->most_of_a_place + 1) accesses->tired_places++;
+    return false;
+}
+
+static int add_points(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size;
+    (void)unused;
+    char path[240] = "";
+    if (info->dlpi_name && *info->dlpi_name) {
+        strncpy(path, info->dlpi_name, sizeof path - 1);
+    } else {
+        ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[length > 0 ? length : 0] = 0;
+    }
+    for (uint32_t m = 0; m < accesses->point_modules; m++) {
+        if (strncmp(accesses->module[m].path, path, sizeof path) != 0) continue;
+        for (uint32_t i = 0; i < accesses->points; i++) {
+            if (accesses->point[i].module != m) continue;
+            uint64_t place = info->dlpi_addr + accesses->point[i].offset;
+            slot_of(place)->place = place;
+            place_filter[place % PLACE_FILTER] = 1;
+        }
+    }
+    return 0;
+}
+
+static void points_begin(void) {
+    if (accesses->points) dl_iterate_phdr(add_points, NULL);
+}
+
+/* -- modules with hooks ------------------------------------------------------------------- */
+
+static struct range {
+    uint64_t start, end;
+} instrumented[MOST_INSTRUMENTED];
+static uint32_t instrumented_count;
+
+struct search {
+    uint64_t address;
+    struct range found;
+};
+
+static int find_module(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    struct search *search = data;
+    struct range range = {UINT64_MAX, 0};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD) continue;
+        uint64_t from = info->dlpi_addr + header->p_vaddr;
+        if (from < range.start) range.start = from;
+        if (from + header->p_memsz > range.end) range.end = from + header->p_memsz;
+    }
+    if (search->address < range.start || search->address >= range.end) return 0;
+    search->found = range;
+    return 1;
+}
+
+bool is_instrumented(const void *address) {
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    for (uint32_t i = 0; i < instrumented_count; i++)
+        if (at >= instrumented[i].start && at < instrumented[i].end) return true;
+    return false;
+}
+
+void instrumented_module(const void *address) {
+    if (is_instrumented(address) || instrumented_count == MOST_INSTRUMENTED) return;
+    struct search search = {(uint64_t)(uintptr_t)address, {0, 0}};
+    if (dl_iterate_phdr(find_module, &search)) instrumented[instrumented_count++] = search.found;
+}
+
+/* -- stores in buffers ------------------------------------------------------------------------ */
+
+/* x86-TSO lets a load overtake earlier stores to other memory, until a fence or a locked
+ * instruction (Owens, Sarkar and Sewell, TPHOLs 2009); all synchronisation has one, and begins an
+ * epoch.  Two addresses are enough to tell whether there was a store to another one. */
+static uint32_t store_epoch;
+static uint64_t stores[2];
+
+void note_store(uint64_t address) {
+    address &= ~UINT64_C(7);
+    if (store_epoch != now.epoch) {
+        store_epoch = now.epoch;
+        stores[0] = address;
+        stores[1] = 0;
+    } else if (stores[0] != address) {
+        stores[1] = address;
+    }
+}
+
+static bool may_be_buffered(uint64_t address) {
+    address &= ~UINT64_C(7);
+    if (store_epoch != now.epoch) return false;
+    return stores[0] != address || (stores[1] && stores[1] != address);
+}
+
+/* -- the heap ------------------------------------------------------------------------------------ */
+
+static struct block *blocks;
+static uint32_t block_count;
+
+void block_allocated(uint64_t address, uint64_t size, uint64_t site) {
+    if (!witnesses_wanted) return;
+    if (!blocks) {
+        void *memory = mmap(NULL, MOST_BLOCKS * sizeof *blocks, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return;
+        blocks = memory;
+    }
+    blocks[block_count++ % MOST_BLOCKS] = (struct block){address, size, site};
+}
+
+/* The one that was allocated last, of those that the address lies in. */
+static const struct block *block_of(uint64_t address) {
+    uint32_t count = block_count < MOST_BLOCKS ? block_count : MOST_BLOCKS;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct block *block = &blocks[(block_count - 1 - i) % MOST_BLOCKS];
+        if (address >= block->address && address < block->address + block->size) return block;
+    }
+    return NULL;
+}
+
+/* -- witnesses -------------------------------------------------------------------------------------- */
+
+static struct witness *unsettled;
+
+static uint64_t value_at(uint64_t address, size_t size) {
+    uint64_t value = 0;
+    if (size <= sizeof value) memcpy(&value, (const void *)(uintptr_t)address, size);
+    return value;
+}
+
+void settle(void) {
+    if (!unsettled) return;
+    unsettled->after = value_at(unsettled->found, unsettled->size);
+    unsettled->has_after = 1;
+    unsettled = NULL;
+    settling = 0;
+}
+
+static void note_locks(struct witness *witness) {
+    const struct header *header = control->segment();
+    const struct resource *resources =
+        (const struct resource *)((const char *)header + header->at.resources);
+    uint32_t task = control->task();
+    for (uint32_t i = 0; i < header->resources && witness->locks < MOST_LOCKS; i++) {
+        const struct resource *resource = &resources[i];
+        if (resource->destroyed) continue;
+        const struct holder *holder = resource->owner.task == task ? &resource->owner : NULL;
+        for (int r = 0; !holder && resource->type == RWLOCK && r < MOST_READERS; r++)
+            if (resource->reader[r].site && resource->reader[r].task == task)
+                holder = &resource->reader[r];
+        if (!holder) continue;
+        witness->lock[witness->locks] = *holder;
+        witness->lock[witness->locks++].task = i;
+    }
+}
+
+void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place) {
+    for (uint32_t i = 0; i < witnesses_wanted; i++) {
+        struct witness *witness = &accesses->witness[i];
+        if (witness->epoch != now.epoch || witness->place != place || witness->kind != kind)
+            continue;
+        /* What is needed to record stacks can move the heap, and with it the address. */
+        bool exactly = witness->address >= address && witness->address < address + size;
+        if (witness->seen && (witness->seen == EXACTLY || !exactly)) continue;
+        witness->seen = exactly ? EXACTLY : AT_ALL;
+        witness->locks = 0;
+        witness->stack = control->stack();
+        witness->size = (uint32_t)size;
+        witness->found = address;
+        witness->before = value_at(address, size);
+        witness->may_be_buffered = may_be_buffered(address);
+        note_locks(witness);
+        const struct block *block = block_of(address);
+        if (block) {
+            witness->block = block->address;
+            witness->block_size = block->size;
+            witness->allocated_at = block->site;
+        }
+        if (kind == WRITE && size <= sizeof witness->after) {
+            unsettled = witness;
+            settling = 1;
+        }
+    }
+}
+
+/* -- the beginning ------------------------------------------------------------------------------------ */
+
+static void begin(void) {
+    struct header *header = control->segment();
+    accesses = (struct accesses *)((char *)header + header->at.accesses);
+    watch_shared = accesses->watch == WATCH_SHARED;
+    witnesses_wanted = accesses->witnesses;
+    points_begin();
+    races_begin();
+    /* Every access is looked at, so that the value of the one before it is known. */
+    if (witnesses_wanted) memset(place_filter, 1, sizeof place_filter);
+    if (accesses->watch != WATCH_NOTHING && !shadow_begin()) {
+        accesses->watch = WATCH_NOTHING;
+        accesses->gave_up = 1;
+    }
+}
+
+static void forked(void) {
+    if (accesses->watch != WATCH_NOTHING) shadow_forget_all();
+}
+
+static void thread_begins(uint64_t low, uint64_t size) {
+    /* What was on this stack before belonged to a thread that has ended. */
+    if (now.epoch) shadow_clear(low, size);
+}
+
+static const struct hooks ours = {&now,   begin,     forked,  thread_begins,
+                                  settle, &settling, &working};
+const struct control *control;
+
+extern __typeof__(bohrbug_take_hooks) bohrbug_take_hooks __attribute__((weak));
+
+__attribute__((constructor(102))) static void start(void) {
+    if (bohrbug_take_hooks) control = bohrbug_take_hooks(&ours);
+}

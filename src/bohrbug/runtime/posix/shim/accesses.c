@@ -1,0 +1,109 @@
+#include "accesses.h"
+
+#include <pthread.h>
+
+#include "order.h"
+#include "real.h"
+#include "schedule.h"
+#include "stack.h"
+
+/* Of so many atomics each is a resource of its own; further ones share theirs. */
+#define MOST_ATOMICS 8192u
+#define SHARED_RESOURCES 256u
+
+const struct hooks *hooks;
+static bool has_begun;
+
+static void begin_hooks(void) {
+    if (!ACCESSES->takes_part) ACCESSES->takes_part = 1;
+    hooks->begin();
+}
+
+void accesses_begin(void) {
+    has_begun = true;
+    if (hooks) begin_hooks();
+}
+
+void accesses_forked(void) {
+    if (hooks) hooks->forked();
+}
+
+void accesses_thread(void) {
+    if (!hooks) return;
+    inside++;
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &low, &size);
+        pthread_attr_destroy(&attributes);
+    }
+    if (size) hooks->thread((uint64_t)(uintptr_t)low, size);
+    inside--;
+}
+
+static struct header *the_segment(void) { return segment; }
+
+static uint32_t the_task(void) {
+    return segment && current && !inside && !busy ? index_of(current) : NONE;
+}
+
+/* Memory that several processes share is told apart only where there are several. */
+static uint32_t resource_of(const void *address, enum type type, uint64_t site) {
+    bool shared = segment->processes > 1;
+    if (segment->resources >= MOST_ATOMICS) {
+        uint64_t number = ((uint64_t)(uintptr_t)address >> 3) % SHARED_RESOURCES;
+        address = (const void *)(uintptr_t)(8 * (1 + number));
+    }
+    return resource_index(resource_at(address, type, shared, site, NULL));
+}
+
+static uint32_t point(enum kind kind, const void *address, uint64_t site) {
+    GUARD;
+    uint32_t resource = resource_of(address, VARIABLE, site);
+    if (segment->alive_count > 1) {
+        if (kind == WRITE) segment->changes++;
+        perform(kind, resource, site);
+        if (kind == READ) fruitless(site);
+    }
+    return resource;
+}
+
+static uint32_t atomic(enum kind kind, const void *address, uint64_t site) {
+    /* Nobody is there yet who could learn of it. */
+    if (segment->tasks < 2) return NONE;
+    GUARD;
+    uint32_t resource = resource_of(address, ATOMIC, site);
+    if (segment->alive_count > 1) perform(kind, resource, site);
+    return resource;
+}
+
+static void looked_in_vain(uint64_t site) { fruitless(site); }
+
+static void changed(void) { segment->changes++; }
+
+static void publish(const void *address, uint64_t site) {
+    GUARD;
+    order_publish(resource_of(address, ATOMIC, site));
+}
+
+static void learn(const void *address, uint64_t site) {
+    GUARD;
+    order_learn(resource_of(address, ATOMIC, site));
+}
+
+static void give_up(void) {
+    ACCESSES->gave_up = 1;
+    hooks->now->epoch = 0;
+}
+
+static const struct control control = {
+    the_segment, the_task, point, atomic, looked_in_vain, changed,
+    order_atomic_store, order_atomic_load, order_fence, publish, learn, stack_record, give_up,
+};
+
+EXPORT const struct control *bohrbug_take_hooks(const struct hooks *taken) {
+    hooks = taken;
+    if (has_begun) begin_hooks();
+    return &control;
+}

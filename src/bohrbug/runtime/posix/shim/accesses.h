@@ -1,0 +1,161 @@
+/* What the segment holds of accesses to memory, and what the shim and the library of hooks, which
+ * stands in for the runtime of the thread sanitizer, know of each other.
+ *
+ * accesses_layout.py describes the same structures to Python.
+ */
+#ifndef BOHRBUG_ACCESSES_H
+#define BOHRBUG_ACCESSES_H
+
+#include <stdbool.h>
+
+#include "segment.h"
+
+/* An epoch: the index of a task, and how many it had before. */
+#define COUNT_BITS 22
+#define MOST_COUNT 0x3ffff0u
+#define EPOCH(task, count) ((task) << COUNT_BITS | (count))
+#define TASK_OF(epoch) ((epoch) >> COUNT_BITS)
+#define COUNT_OF(epoch) ((epoch) & ((1u << COUNT_BITS) - 1))
+
+#define MOST_RESOURCE_CLOCKS (1u << 16)
+#define MOST_POINTS 8192
+#define MOST_POINT_MODULES 64
+#define MOST_RACES 512
+#define MOST_SHARED_PLACES 8192
+#define MOST_WITNESSES 64
+#define MOST_LOCKS 8
+#define CLOCK_WORDS (1u << 25)
+
+/* What is asked for. */
+enum watch {
+    WATCH_NOTHING,  /* atomics are scheduling points all the same */
+    WATCH_RACES,
+    WATCH_SHARED,   /* ... and conflicting accesses that are ordered */
+};
+
+/* A place that is a scheduling point. */
+struct access_point {
+    uint64_t offset;
+    uint32_t module, spare;
+};
+
+struct point_module {
+    char path[240];
+};
+
+/* Two places that raced; the later access is the one at which it was seen. */
+struct seen_race {
+    uint64_t address;
+    uint64_t first_place, second_place;
+    uint32_t first_epoch, second_epoch;
+    uint32_t first_kind, second_kind;
+    uint32_t size, count;
+    uint32_t process, step;
+};
+
+struct place_in_process {
+    uint64_t place;
+    uint32_t process, spare;
+};
+
+enum seen { NOT_SEEN, AT_ALL, EXACTLY };
+
+/* An access that is waited for in an execution that repeats another one. */
+struct witness {
+    /* Asked for. */
+    uint64_t place, address;
+    uint32_t epoch, kind;
+    /* What was seen. */
+    uint32_t seen, stack;
+    uint64_t found;               /* where it was this time */
+    uint64_t before, after;       /* the value, where it has at most eight bytes */
+    uint32_t has_after, size;
+    uint32_t may_be_buffered;     /* a store to other memory, and no fence since */
+    uint32_t locks;
+    struct holder lock[MOST_LOCKS];  /* with the resource in the place of the task */
+    uint64_t block, block_size, allocated_at;  /* of the heap, or 0 */
+};
+
+struct task_order {
+    uint32_t count, clock, released, unlearnt;
+};
+
+struct accesses {
+    /* The settings. */
+    uint32_t watch, points, point_modules, witnesses;
+    uint32_t most_of_a_place;     /* scheduling points in an execution */
+    /* What happened. */
+    uint32_t takes_part;          /* a process with hooks has begun */
+    uint32_t gave_up;             /* no room for clocks or shadows: from then on nothing was seen */
+    uint32_t tired_places;        /* that were no points any more, having been too often */
+    uint32_t races, dropped_races, shared_places;
+    uint32_t clock_words;
+    struct task_order order[MOST_TASKS];
+    uint32_t task_clock[MOST_TASKS];
+    uint32_t resource_clock[MOST_RESOURCE_CLOCKS];
+    struct point_module module[MOST_POINT_MODULES];
+    struct access_point point[MOST_POINTS];
+    struct witness witness[MOST_WITNESSES];
+    struct seen_race race[MOST_RACES];
+    struct place_in_process shared_place[MOST_SHARED_PLACES];
+    uint32_t words[CLOCK_WORDS];
+};
+
+#define ACCESSES TABLE(struct accesses, accesses)
+
+/* -- between the shim and the library of hooks -------------------------------------------------- */
+
+/* Of the running task, for the hooks: kept up to date by the shim. */
+struct moment {
+    uint32_t epoch;               /* 0 where accesses are not watched */
+    uint32_t known;               /* length of its clock */
+    const uint32_t *clock;
+};
+
+struct hooks {
+    struct moment *now;
+    /* An execution begins in this process, or goes on in it after a fork. */
+    void (*begin)(void);
+    void (*forked)(void);
+    /* A thread begins on this stack. */
+    void (*thread)(uint64_t low, uint64_t size);
+    /* The running task is about to pass control on; only while `settling`. */
+    void (*settle)(void);
+    const uint32_t *settling;
+    /* Nothing may interrupt the hooks then. */
+    const volatile uint32_t *working;
+};
+
+struct control {
+    struct header *(*segment)(void);
+    /* Index of the task of this thread; NONE where it is not controlled. */
+    uint32_t (*task)(void);
+    /* Scheduling points of accesses and atomics.  What it was done on is given back. */
+    uint32_t (*point)(enum kind kind, const void *address, uint64_t site);
+    uint32_t (*atomic)(enum kind kind, const void *address, uint64_t site);
+    void (*looked_in_vain)(uint64_t site);
+    void (*changed)(void);
+    void (*atomic_store)(uint32_t resource, bool releases, bool goes_on);
+    void (*atomic_load)(uint32_t resource, bool acquires);
+    void (*fence)(bool acquires, bool releases);
+    /* Of annotations: as if there was a lock at the address. */
+    void (*publish)(const void *address, uint64_t site);
+    void (*learn)(const void *address, uint64_t site);
+    uint32_t (*stack)(void);
+    void (*give_up)(void);
+};
+
+/* The library of hooks says that it is there; exported by the shim. */
+const struct control *bohrbug_take_hooks(const struct hooks *hooks);
+
+/* -- of the shim ------------------------------------------------------------------------------ */
+
+extern const struct hooks *hooks;
+
+static inline bool accesses_watched(void) { return hooks && hooks->now; }
+
+void accesses_begin(void);
+void accesses_forked(void);
+void accesses_thread(void);
+
+#endif

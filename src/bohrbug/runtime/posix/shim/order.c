@@ -1,0 +1,215 @@
+#include "order.h"
+
+#include <string.h>
+
+#include "task.h"
+
+#define SMALLEST_CLOCK 8u
+
+/* A clock is the number of a word that says how many follow, or 0. */
+static uint32_t length_of(uint32_t clock) { return clock ? ACCESSES->words[clock] : 0; }
+static uint32_t *words_of(uint32_t clock) { return ACCESSES->words + clock + 1; }
+
+static bool is_kept(void) {
+    /* Until a second task is made, everything comes before all that it will do. */
+    return segment->tasks > 1 && ACCESSES->takes_part && !ACCESSES->gave_up;
+}
+
+static void give_up(void) {
+    ACCESSES->gave_up = 1;
+    if (hooks) hooks->now->epoch = 0;
+}
+
+/* Makes room for at least `wanted` tasks. */
+static bool widen(uint32_t *clock, uint32_t wanted) {
+    uint32_t length = length_of(*clock);
+    if (length >= wanted) return true;
+    uint32_t larger = SMALLEST_CLOCK;
+    while (larger < wanted) larger *= 2;
+    struct accesses *all = ACCESSES;
+    if (!all->clock_words) all->clock_words = 1;
+    if (all->clock_words + larger + 1 > CLOCK_WORDS) {
+        give_up();
+        return false;
+    }
+    uint32_t fresh = all->clock_words;
+    all->clock_words += larger + 1;
+    all->words[fresh] = larger;
+    if (length) memcpy(words_of(fresh), words_of(*clock), length * sizeof(uint32_t));
+    /* Another execution may have been here before. */
+    memset(words_of(fresh) + length, 0, (larger - length) * sizeof(uint32_t));
+    *clock = fresh;
+    return true;
+}
+
+static void join(uint32_t *into, uint32_t from) {
+    uint32_t length = length_of(from);
+    if (!length || !widen(into, length)) return;
+    uint32_t *target = words_of(*into);
+    const uint32_t *source = words_of(from);
+    for (uint32_t i = 0; i < length; i++)
+        if (source[i] > target[i]) target[i] = source[i];
+}
+
+static void replace(uint32_t *into, uint32_t from) {
+    uint32_t length = length_of(from);
+    if (!widen(into, length)) return;
+    if (*into) memset(words_of(*into), 0, length_of(*into) * sizeof(uint32_t));
+    if (length) memcpy(words_of(*into), words_of(from), length * sizeof(uint32_t));
+}
+
+static struct task_order *own(void) { return &ACCESSES->order[index_of(current)]; }
+
+/* What was seen so far has an end, and what comes is later. */
+static void advance(void) {
+    struct task_order *order = own();
+    uint32_t index = index_of(current);
+    if (!widen(&order->clock, index + 1)) return;
+    if (order->count >= MOST_COUNT) {
+        give_up();
+        return;
+    }
+    words_of(order->clock)[index] = ++order->count;
+}
+
+static void tell_hooks(void) {
+    if (!hooks) return;
+    struct moment *now = hooks->now;
+    if (!current || !is_kept() || ACCESSES->watch == WATCH_NOTHING) {
+        now->epoch = 0;
+        return;
+    }
+    const struct task_order *order = own();
+    now->clock = words_of(order->clock);
+    now->known = length_of(order->clock);
+    now->epoch = EPOCH(index_of(current), order->count);
+}
+
+static uint32_t *clock_of(uint32_t resource) {
+    if (resource & TASK_BIT) return &ACCESSES->task_clock[resource & ~TASK_BIT];
+    return resource < MOST_RESOURCE_CLOCKS ? &ACCESSES->resource_clock[resource] : NULL;
+}
+
+/* The task exists for the clocks from its first turn on. */
+static bool begin_task(void) {
+    if (!current || !is_kept()) return false;
+    struct task_order *order = own();
+    if (!order->count) {
+        join(&order->clock, ACCESSES->task_clock[index_of(current)]);
+        advance();
+    }
+    return !ACCESSES->gave_up;
+}
+
+static void publish(uint32_t resource) {
+    uint32_t *clock = clock_of(resource);
+    if (clock) join(clock, own()->clock);
+    else give_up();
+}
+
+static void learn(uint32_t resource) {
+    const uint32_t *clock = clock_of(resource);
+    if (clock) join(&own()->clock, *clock);
+}
+
+/* Children of this process that have ended. */
+static void learn_of_children(void) {
+    for (uint32_t i = 0; i < segment->processes; i++)
+        if (PROCESSES[i].parent == this_process && PROCESSES[i].state == OVER)
+            learn(TASK_BIT | PROCESSES[i].main_task);
+}
+
+static bool has_type(uint32_t resource, enum type type) {
+    return !(resource & TASK_BIT) && RESOURCES[resource].type == type;
+}
+
+void order_performed(enum kind kind, uint32_t resource, bool timed_out) {
+    if (!begin_task()) {
+        tell_hooks();
+        return;
+    }
+    bool learns = false, publishes = false;
+    switch (kind) {
+    case SPAWN: case END: case RELEASE: case NOTIFY:
+        publishes = true;
+        break;
+    case WAIT:
+        publishes = true;
+        /* Whoever comes last to a barrier does not wait. */
+        learns = has_type(resource, BARRIER);
+        break;
+    case SET: case PUT: case GET:
+        publishes = learns = true;
+        break;
+    case ACQUIRE: case TRY_ACQUIRE: case WAKE: case JOIN: case INSPECT: case BEGIN:
+        learns = !timed_out;
+        break;
+    case SLEEP: case YIELD: case EXTERNAL: case CONTINUE:
+    case READ: case WRITE: case LOAD: case STORE: case UPDATE: case CALL:
+        break;
+    }
+    if (learns) learn(resource);
+    if (learns && has_type(resource, CHILDREN)) learn_of_children();
+    if (publishes) publish(resource);
+    if (learns || publishes) advance();
+    tell_hooks();
+}
+
+void order_turn(void) {
+    if (!current) return;
+    if (begin_task() && segment->signals_matter) {
+        /* A handler may run now; what its sender did comes before it. */
+        learn(TASK_BIT | index_of(current));
+        advance();
+    }
+    tell_hooks();
+}
+
+void order_publish(uint32_t resource) {
+    if (!begin_task()) return;
+    publish(resource);
+    advance();
+    tell_hooks();
+}
+
+void order_learn(uint32_t resource) {
+    if (!begin_task()) return;
+    learn(resource);
+    advance();
+    tell_hooks();
+}
+
+void order_atomic_store(uint32_t resource, bool releases, bool goes_on) {
+    if (!begin_task()) return;
+    uint32_t *clock = clock_of(resource);
+    struct task_order *order = own();
+    /* What a fence released goes out with whatever is stored after it. */
+    uint32_t from = releases ? order->clock : order->released;
+    if (!clock) {
+        give_up();
+        return;
+    }
+    if (goes_on) join(clock, from);
+    else replace(clock, from);
+    if (releases) advance();
+    tell_hooks();
+}
+
+void order_atomic_load(uint32_t resource, bool acquires) {
+    if (!begin_task()) return;
+    const uint32_t *clock = clock_of(resource);
+    struct task_order *order = own();
+    if (!clock) return;
+    if (acquires) join(&order->clock, *clock);
+    else join(&order->unlearnt, *clock);
+    tell_hooks();
+}
+
+void order_fence(bool acquires, bool releases) {
+    if (!begin_task()) return;
+    struct task_order *order = own();
+    if (acquires) join(&order->clock, order->unlearnt);
+    if (releases) replace(&order->released, order->clock);
+    advance();
+    tell_hooks();
+}

@@ -1,0 +1,233 @@
+"""The trunk of :mod:`bohrbug.search.dpor`: how nodes are handed out, and what is inserted there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bohrbug.model.plan import Choice
+from bohrbug.search.dpor_parts import (
+    Asleep,
+    Insertion,
+    Lore,
+    Node,
+    Part,
+    Waiting,
+    still_asleep,
+)
+from bohrbug.search.footprint import Event, is_weak_initial
+from bohrbug.search.trunk import Hanging, Place, Segment, Trunk
+from bohrbug.search.wakeup_tree import Branch
+
+
+class ReductionTrunk(Trunk[Node, Lore]):
+    """See :class:`~bohrbug.search.dpor.OptimalReduction` for why it is done like this.
+
+    Parameters:
+        waiting: counts what waits.
+        named: names given out so far.
+    """
+
+    def __init__(self, waiting: Waiting, named: int = 0) -> None:
+        super().__init__(named)
+        self._waiting = waiting
+
+    def share_behind(self, name: str) -> float:
+        """How much of what is behind a segment is done; of pieces elsewhere nothing is known."""
+        segment = self.segments[name]
+        below: dict[int, list[str | None]] = {}
+        for other, each in self.segments.items():
+            if each.above is not None and each.above.segment == name:
+                below.setdefault(each.above.depth, []).append(other)
+        for hanging in self.pieces.values():
+            if hanging is not None and hanging.place.segment == name:
+                below.setdefault(hanging.place.depth, []).append(None)
+        share, weight = 0.0, 1.0
+        for depth in range(segment.first, segment.last + 1):
+            node = segment.nodes.get(depth)
+            behind = below.get(depth, [])
+            if node is not None:
+                branches = len(node.done) + len(node.branches) + (node.held_by is not None)
+                weight /= max(branches, 1)
+                begun = len(behind) + (depth < segment.last) - (node.held_by is not None)
+                share += weight * max(len(node.done) - begun, 0)
+            share += sum(weight * self.share_behind(each) for each in behind if each)
+        return min(share, 1.0)
+
+    def node_at(self, place: Place) -> Node:
+        """The node at a place, made if nothing was known of it."""
+        segment = self.segments[place.segment]
+        node = segment.nodes.get(place.depth)
+        if node is None:
+            event = segment.lore.events[place.depth]
+            node = segment.nodes[place.depth] = Node([event])
+        return node
+
+    def insert_from(self, hanging: Hanging, insertion: Insertion) -> None:
+        """Insert what a piece has found at a node above it."""
+        place, choice = self.owner(hanging, insertion.depth)
+        insertion.began = _begun_with(self.node_at(place), choice)
+        self._insert_at(place, insertion)
+
+    def _insert_at(self, place: Place, insertion: Insertion) -> None:
+        node = self.node_at(place)
+        if node.held_by is not None:
+            node.late.append(insertion)
+            return
+        segment = self.segments[place.segment]
+        sequence = insertion.sequence
+        earlier = (*segment.lore.asleep.get(place.depth, ()), *node.done[: insertion.began])
+        if any(is_weak_initial(event, sequence) is not None for event in earlier):
+            return
+        for event in node.done[insertion.began :]:
+            index = is_weak_initial(event, sequence)
+            if index is None:
+                continue
+            rest = sequence[:index] + sequence[index + 1 :]
+            behind = self.behind(place, event.choice)
+            # Where nobody sleeps, all is explored anyway.
+            if rest and behind is not None:
+                below = self.segments[behind.segment]
+                if below.stays and below.lore.asleep.get(behind.depth):
+                    into = Insertion(behind.depth, rest, insertion.uncertain)
+                    self._insert_at(behind, into)
+            return
+        self._waiting.insert(node, sequence, insertion.uncertain)
+        if node.waiting:
+            self.wake(segment)
+
+    def _hold(self, piece: str, place: Place) -> Part | None:
+        """Hand out the first leaf of a node; the nodes on the way to it stay in the self."""
+        segment = self.segments[place.segment]
+        node = segment.nodes[place.depth]
+        branch = node.branches.pop(0)
+        if not self._waiting.is_new(node, branch):
+            return None
+        node.held, node.held_by = branch, piece
+        way, nodes = [*branch.events], {}
+        leaf = branch
+        while leaf.branches:
+            leaf, *others = leaf.branches
+            if others:
+                # Nothing is begun there before what leads there is known.
+                on_way = nodes[place.depth + len(way)] = Node([], others)
+                on_way.held_by = piece
+            way += leaf.events
+        choices = [*self.choices_to(place)]
+        hanging = Hanging(place, way[-1].choice)
+        if len(way) > 1:
+            name = self.new_name()
+            choices_on_way = [event.choice for event in way[:-1]]
+            self.add(name, Segment(place, choices_on_way, nodes, Lore()))
+            hanging = Hanging(Place(name, place.depth + len(way) - 1), way[-1].choice)
+        alone = Branch(way, leaf.uncertain, leaf.weight)
+        lore = Lore()
+        if place.depth in segment.lore.asleep:
+            lore.asleep[place.depth] = segment.lore.asleep[place.depth]
+        open_node = Node(list(node.done), [alone])
+        return Part(piece, hanging, choices, {place.depth: open_node}, lore)
+
+    def unlock(self, piece: str, began: Sequence[Event] | None) -> None:
+        """The first events of a branch that was handed out are known: others may be begun.
+
+        Parameters:
+            piece: the name of the piece.
+            began: the events; none if the branch is given up; ``None`` if it was not begun.
+        """
+        hanging = self.pieces.get(piece)
+        if hanging is None:
+            return
+        way = self.segments[hanging.place.segment]
+        place = hanging.place
+        node = way.nodes.get(place.depth)
+        has_way = node is None or node.held is None or node.held_by != piece
+        if has_way:
+            if way.above is None:
+                return
+            place = way.above
+            node = self.segments[place.segment].nodes.get(place.depth)
+        if node is None or node.held is None or node.held_by != piece:
+            return
+        branch, node.held, node.held_by = node.held, None, None
+        if not began:
+            if has_way:
+                if began is not None:
+                    self._waiting.count(way.nodes, -1)
+                way.nodes = {}
+            if began is None:
+                node.branches.insert(0, branch)
+        else:
+            asleep = self.segments[place.segment].lore.asleep.get(place.depth, ())
+            sleeping = still_asleep((*asleep, *node.done), began[0])
+            node.finish(began[0])
+            if has_way:
+                for depth, event in enumerate(began[1:], place.depth + 1):
+                    way.lore.events[depth] = event
+                    if sleeping:
+                        way.lore.asleep[depth] = sleeping
+                        way.stays = True
+                    if depth in way.nodes:
+                        way.nodes[depth].held_by = None
+                        way.nodes[depth].finish(event)
+                    sleeping = still_asleep(sleeping, event)
+            if len(began) == hanging.place.depth - place.depth + 1:
+                self.pieces[piece] = Hanging(hanging.place, began[-1].choice)
+        late, node.late = node.late, []
+        for insertion in late:
+            self._insert_at(place, insertion)
+
+    def next_part(self, guarded: bool = True) -> Part | None:
+        """A part of the trunk that nobody has: a segment as a whole, or a leaf of a node."""
+        while (name := self.best()) is not None:
+            segment = self.segments[name]
+            depth = segment.shallowest
+            assert depth is not None
+            piece = self.new_name()
+            part: Part | None
+            if segment.users or segment.stays:
+                part = self._hold(piece, Place(name, depth))
+                if part is None:
+                    self.let_go(name)
+                    continue
+            else:
+                top = max(depth for depth, node in segment.nodes.items() if node.branches)
+                choices = self.choices_to(Place(name, top))
+                nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
+                above = segment.above
+                hanging = None if above is None else Hanging(above, segment.choices[0])
+                self.remove(name)
+                part = Part(piece, hanging, choices, nodes, segment.lore)
+            self.attach(piece, part.hanging)
+            if guarded and part.hanging is not None:
+                part.guards = self._guards_above(part.hanging)
+            return part
+        return None
+
+    def _guards_above(self, hanging: Hanging) -> dict[int, Asleep]:
+        guards: dict[int, Asleep] = {}
+        for place, choice in self.way_to(hanging):
+            segment = self.segments[place.segment]
+            node = segment.nodes.get(place.depth)
+            asleep = segment.lore.asleep.get(place.depth, ())
+            if node is not None:
+                guards[place.depth] = (*asleep, *node.done[: _begun_with(node, choice)])
+            elif asleep:
+                guards[place.depth] = asleep
+        return guards
+
+    def give_back(self, part: Part, began: Sequence[Event] | None) -> None:
+        """A part comes back, with the first events of its branch if those have become known."""
+        if part.name not in self.pieces:
+            return
+        self.unlock(part.name, began)
+        segment = part.segment()
+        if segment.shallowest is not None:
+            self.add(self.new_name(), segment)
+        self.detach(part.name)
+
+
+def _begun_with(node: Node, choice: Choice) -> int:
+    """How many branches of a node had begun when that one began which goes on with a choice."""
+    for number, event in enumerate(node.done, 1):
+        if event.choice == choice:
+            return number
+    return len(node.done)
