@@ -153,3 +153,25 @@ def test_a_failure_without_early_timeouts_counts_also_behind_one_that_needs_them
     assert result.untimely
     assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.ASSERTION]
     assert not result.failures[0].early_timeouts
+
+
+def test_a_sleep_that_ends_before_a_shorter_one_is_put_aside() -> None:
+    def polls_often_enough() -> None:
+        seen: list[str] = []
+        over = threading.Event()
+
+        def poll() -> None:
+            while not over.wait(1):
+                seen.append("polled")
+
+        thread = threading.Thread(target=poll)
+        thread.start()
+        time.sleep(5)
+        over.set()
+        thread.join()
+        assert seen
+
+    result = bohrbug.explore(polls_often_enough, timeouts="report")
+    assert not result.failures
+    assert result.untimely
+    assert bohrbug.explore(polls_often_enough, timeouts="early").failures

@@ -211,11 +211,28 @@ class Findings:
         self._result.failures.append(failure)
         if self._options.minimise and not self._is_interrupted() and len(trace) <= LONG:
             self._minimise(failure)
-        if failure.early_timeouts and self._options.timeouts == "report":
+        if self._options.timeouts == "report" and self._is_untimely(failure):
             # The timeout is the reason; looking for a cause would cost every such test seconds.
             self._put_aside(failure)
         elif len(trace) <= LONG:
             self._find_cause(failure)
+
+    def _is_untimely(self, failure: Failure) -> bool:
+        """Whether a failure needs a timeout or a sleep to end before its time.
+
+        That is while other tasks can still run, or before another whose time comes first. Then
+        its schedule is impossible where timeouts are late.
+        """
+        if failure.early_timeouts:
+            return True
+        settings = self._runtime.settings
+        if settings.late_timeouts or not any(failure.trace.timed):
+            return False
+        self._forbid_early_timeouts()
+        try:
+            return not self.reproduces(failure.plan, failure.outcome.signature())
+        finally:
+            self._runtime.settings = settings
 
     def _put_aside(self, failure: Failure) -> None:
         """A failure that needs a timeout to fire early: go on without such timeouts.
