@@ -89,7 +89,7 @@ def test_what_the_test_prints_is_shown_when_it_is_printed(folder: Folder) -> Non
 
 def test_a_reproduction_of_pytest_is_stepped_through_in_pytest(folder: Folder) -> None:
     folder.write("test_counter.py", LOST_UPDATE)
-    assert folder.pytest("--bohrbug", "-q").code == 1
+    assert folder.pytest("--bohrbug", "--bohrbug-strategy=ipb", "-q").code == 1
     path = str(folder.reproduction().relative_to(folder.path))
     done = folder.bohrbug("step", path, stdin="preemption\nstacks\n")
     assert done.code == 1, done.out + done.err
