@@ -11,7 +11,8 @@ from bohrbug.model.plan import Plan, Priorities
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import VERSION, State, checked_state
-from bohrbug.search.seeds import Indices, Seeds
+from bohrbug.search.generations import Generations
+from bohrbug.search.seeds import Seeds
 
 
 def miss_probability(tasks: int, steps: int, depth: int, executions: int) -> float:
@@ -69,22 +70,17 @@ class PCT:
             raise ValueError(f"the depth of a bug is at least 1; {tuple(depths)} were given")
         self._depths = tuple(depths)
         self._seeds = Seeds(seed)
-        self._left = Indices([(0, None)])
-        # Counts down in ``observe``; what is handed out counts as made.
-        self._remaining = executions
+        self._generations = Generations(executions)
         self.restart()
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`; the budget is not given again."""
         self._plan: Plan | None = None
+        self._generations.restart()
         self._tasks = 0
         self._steps = 0
-        self._turn = 0
-        # The number of the first plan since the restart, the generation's length, and what
-        # the next generation waits for: plans made and taken in.
-        self._first = self._left.first or 0
+        # The steps that the change points of this generation are spread over.
         self._length = 0
-        self._learned_at = -1
         # Executions by depth and by the number of steps that change points were spread over.
         self._made: Counter[tuple[int, int]] = Counter()
 
@@ -114,35 +110,32 @@ class PCT:
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None and self._remaining != 0:
-            index = self._left.first
+        generations = self._generations
+        if self._plan is None and not generations.is_spent:
+            index = generations.index
             if self._tasks == 0:
                 self._plan = Plan()
             elif index is not None:
-                turn = index - self._first
-                self._begin_generation(turn)
-                depth = self._depths[turn % len(self._depths)]
+                self._begin_generation()
+                depth = self._depths[generations.turn % len(self._depths)]
                 policy = Priorities(self._seeds.at(index), depth, max(self._length, 1))
                 self._plan = Plan((), policy)
         return self._plan
 
-    def _begin_generation(self, turn: int) -> None:
+    def _begin_generation(self) -> None:
         """What was learned takes effect when a generation begins."""
-        start = generation_of(turn)
-        if start != self._learned_at:
-            self._learned_at = start
+        if self._generations.is_due():
+            self._generations.begin_next()
             self._length = self._steps
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         plan, self._plan = self._plan, None
-        if self._remaining is not None:
-            self._remaining -= 1
         self.learn(trace)
-        if plan is not None and isinstance(plan.policy, Priorities):
-            self._turn += 1
-            self._left.advance()
-            self._made[plan.policy.depth, plan.policy.length] += 1
+        policy = None if plan is None else plan.policy
+        self._generations.count(isinstance(policy, Priorities))
+        if isinstance(policy, Priorities):
+            self._made[policy.depth, policy.length] += 1
 
     def miss_probabilities(self) -> dict[int, float]:
         """For each depth the probability with which a bug of it was missed, at most."""
@@ -157,8 +150,8 @@ class PCT:
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        text = counted(self._turn, "PCT execution")
-        if not self._turn:
+        text = counted(self._generations.executed, "PCT execution")
+        if not self._generations.executed:
             return text
         first, *others = [
             (depth, _rounded_up(bound)) for depth, bound in self.miss_probabilities().items()
@@ -171,31 +164,26 @@ class PCT:
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        return f"{counted(self._turn, 'PCT execution')}, k = {self._steps}"
+        executions = counted(self._generations.executed, "PCT execution")
+        return f"{executions}, k = {self._steps}"
 
     # -- dividing ----------------------------------------------------------------------
 
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return {
-            **self._piece(self._left.ranges()),
-            "remaining": self._remaining,
-            "turn": self._turn,
+            **self._piece(self._generations.state()),
             "made": [[depth, length, count] for (depth, length), count in self._made.items()],
         }
 
-    def _piece(self, ranges: list[list[int]]) -> State:
+    def _piece(self, generations: State) -> State:
         return {
             "strategy": self.name,
             "version": VERSION,
-            "left": ranges,
-            "first": self._first,
+            **generations,
             "tasks": self._tasks,
             "steps": self._steps,
             "length": self._length,
-            "learned_at": self._learned_at,
-            "remaining": None,
-            "turn": 0,
             "made": [],
         }
 
@@ -203,68 +191,39 @@ class PCT:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._plan = None
-        self._left = Indices(state["left"])
-        self._first = state["first"]
+        self._generations.restore(state)
         self._tasks = state["tasks"]
         self._steps = state["steps"]
         self._length = state["length"]
-        self._learned_at = state["learned_at"]
-        self._remaining = state["remaining"]
-        self._turn = state["turn"]
         self._made = Counter({(depth, length): count for depth, length, count in state["made"]})
 
     def hand_out(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        No piece reaches into the next generation, and that one begins only when all of
-        this one has come back.
-        """
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._plan = None
-        first = self._left.first
-        if first is None or self._tasks == 0:
+        if self._tasks == 0 or not self._generations.can_hand_out:
             return None
-        turn = first - self._first
-        start = generation_of(turn)
-        if start != self._learned_at:
-            if self._turn < turn:
-                return None
-            self._begin_generation(turn)
-        most = min(most, max(2 * start, 1) - turn)
-        if self._remaining is not None:
-            most = min(most, self._remaining)
-        taken = self._left.take(most)
-        if taken is None:
-            return None
-        if self._remaining is not None:
-            self._remaining -= taken[1] - taken[0]
-        return self._piece([taken])
+        self._begin_generation()
+        taken = self._generations.take(most)
+        return None if taken is None else self._piece(taken)
 
     def split(self) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._plan = None
-        taken = self._left.halve()
-        return None if taken is None else self._piece([taken])
+        taken = self._generations.halve()
+        return None if taken is None else self._piece(taken)
 
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._plan = None
-        self._left.take_in(state["left"])
-        if self._remaining is not None:
-            self._remaining += sum(end - start for start, end in state["left"])
+        self._generations.take_in(state)
         self.take_learned(state["tasks"], state["steps"])
-        self._turn += state["turn"]
         for depth, length, count in state["made"]:
             self._made[depth, length] += count
 
     def position(self) -> int | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return self._left.first if self._tasks else None
-
-
-def generation_of(turn: int) -> int:
-    """The first turn of the generation that a turn belongs to: 0, 1, 2, 4, 8, ..."""
-    return 1 << (turn.bit_length() - 1) if turn else 0
+        return self._generations.index if self._tasks else None
 
 
 def _rounded_up(probability: float) -> str:

@@ -9,8 +9,9 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.generations import Generations
 from bohrbug.search.plain import point_from_json, point_to_json
-from bohrbug.search.seeds import Indices, Seeds, generation_of
+from bohrbug.search.seeds import Seeds
 
 CONFIDENCE = 0.95
 """Of the statements about what was not seen."""
@@ -49,7 +50,7 @@ class ConflictSampler:
 
     The first execution is non-preemptive, to learn from.  Later ones learn too: an operation
     is a decision from the generation on that follows the one in which it was seen to
-    conflict (:func:`~bohrbug.search.seeds.generation_of`), so that the executions of a
+    conflict (:mod:`bohrbug.search.generations`), so that the executions of a
     generation can be made in any order, by several processes.  In
     :data:`UNFILTERED_SHARE` of the executions every operation is a decision, so that no
     schedule has probability 0.
@@ -75,20 +76,14 @@ class ConflictSampler:
         self, seed: int = 0, executions: int | None = None, generation: int = GENERATION
     ) -> None:
         self._seeds = Seeds(seed)
-        self._left = Indices([(0, None)])
-        # Counts down in ``observe``; what is handed out counts as made.
-        self._remaining = executions
-        self._longest = generation
+        self._generations = Generations(executions, generation)
         self.restart()
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`; the budget is not given again."""
         self._plan: Plan | None = None
         self._tally = Tally()
-        self._left.forget_gaps()
-        self._first = self._left.first or 0
-        self._turn = 0
-        self._learned_at = -1
+        self._generations.restart()
         self._conflicts = Conflicts()
         self._steady = 0
         # What is in effect in this generation.
@@ -118,22 +113,21 @@ class ConflictSampler:
         """A generation begins: what was learned takes effect."""
         self._points = self._conflicts.points
 
-    def _begin_generation(self, turn: int) -> None:
-        begin, _ = generation_of(turn, self._longest)
-        if begin != self._learned_at:
-            self._learned_at = begin
+    def _begin_generation(self) -> None:
+        if self._generations.is_due():
+            self._generations.begin_next()
             if self._points != self._conflicts.points:
                 self._steady = 0
             self._take_effect()
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None and self._remaining != 0:
-            index = self._left.first
+        if self._plan is None and not self._generations.is_spent:
+            index = self._generations.index
             if not self._has_learned:
                 self._plan = Plan()
             elif index is not None:
-                self._begin_generation(index - self._first)
+                self._begin_generation()
                 self._random = Random(self._seeds.at(index))
                 seed = self._random.getrandbits(32)
                 everywhere = self._random.random() < UNFILTERED_SHARE
@@ -144,21 +138,17 @@ class ConflictSampler:
     @property
     def _has_learned(self) -> bool:
         """Whether the first execution was made; a piece is only handed out after it."""
-        return self._tally.executions > 0 or self._learned_at >= 0
+        return self._tally.executions > 0 or self._generations.has_begun
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         self._plan = None
-        if self._remaining is not None:
-            self._remaining -= 1
-        position = -1
-        if self._has_learned:
-            position = self._left.first or 0
+        position = self.position()
+        self._generations.count(position is not None)
+        if position is not None:
             self._steady += 1
-            self._turn += 1
-            self._left.advance()
         self._tally.count(trace, BRANCHING_LIMIT)
-        self._learn_at(trace, position)
+        self._learn_at(trace, -1 if position is None else position)
 
     @property
     def unseen_probability(self) -> float:
@@ -192,10 +182,8 @@ class ConflictSampler:
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return {
-            **self._piece(self._left.ranges()),
+            **self._piece(self._generations.state()),
             "is_piece": self._is_piece,
-            "remaining": self._remaining,
-            "turn": self._turn,
             "steady": self._steady,
             "tally": self._tally.to_json(),
             "learned": self._learned(),
@@ -203,17 +191,13 @@ class ConflictSampler:
 
     _is_piece = False
 
-    def _piece(self, ranges: list[list[int]]) -> State:
+    def _piece(self, generations: State) -> State:
         return {
             "strategy": self.name,
             "version": VERSION,
+            **generations,
             "is_piece": True,
-            "left": ranges,
-            "first": self._first,
-            "learned_at": self._learned_at,
             "effective": self._effective(),
-            "remaining": None,
-            "turn": 0,
             "steady": 0,
             "tally": Tally().to_json(),
             "learned": None,
@@ -261,56 +245,33 @@ class ConflictSampler:
         if not self._is_piece:
             self._conflicts = Conflicts()
         self._mark = self._conflicts.known if self._is_piece else 0
-        self._left = Indices(state["left"])
-        self._first = state["first"]
-        self._learned_at = state["learned_at"]
+        self._generations.restore(state)
         self._make_effective(state["effective"])
-        self._remaining = state["remaining"]
-        self._turn, self._steady = state["turn"], state["steady"]
+        self._steady = state["steady"]
         self._tally = Tally.from_json(state["tally"])
         if state["learned"] is not None:
             self._take_learned(state["learned"])
 
     def hand_out(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        No piece reaches into the next generation, and that one begins only when all of
-        this one has come back.  Near its end pieces are small, so that nobody waits for long.
-        """
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._plan = None
-        first = self._left.first
-        if first is None or not self._has_learned:
+        if not self._has_learned or not self._generations.can_hand_out:
             return None
-        turn = first - self._first
-        begin, end = generation_of(turn, self._longest)
-        if begin != self._learned_at:
-            if self._turn < turn:
-                return None
-            self._begin_generation(turn)
-        most = min(most, max((end - turn) // 4, 4), end - turn)
-        if self._remaining is not None:
-            most = min(most, self._remaining)
-        taken = self._left.take(most)
-        if taken is None:
-            return None
-        if self._remaining is not None:
-            self._remaining -= taken[1] - taken[0]
-        return self._piece([taken])
+        self._begin_generation()
+        taken = self._generations.take(most)
+        return None if taken is None else self._piece(taken)
 
     def split(self) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._plan = None
-        taken = self._left.halve()
-        return None if taken is None else self._piece([taken])
+        taken = self._generations.halve()
+        return None if taken is None else self._piece(taken)
 
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._plan = None
-        self._left.take_in(state["left"])
-        if self._remaining is not None:
-            self._remaining += sum(end - start for start, end in state["left"])
-        self._turn += state["turn"]
+        self._generations.take_in(state)
         self._steady += state["steady"]
         self._tally.add(Tally.from_json(state["tally"]))
         if state["learned"] is not None:
@@ -318,4 +279,4 @@ class ConflictSampler:
 
     def position(self) -> int | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return self._left.first if self._has_learned else None
+        return self._generations.index if self._has_learned else None

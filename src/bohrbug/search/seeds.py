@@ -103,25 +103,3 @@ class Indices:
     def forget_gaps(self) -> None:
         """Leave out what is left before the last range: where all begins anew, in one stretch."""
         del self._ranges[:-1]
-
-
-def generation_of(turn: int, longest: int | None = None) -> tuple[int, int]:
-    """The generation that a turn belongs to: 0, 1, 2 and 3, 4 to 7, 8 to 15, ...
-
-    What is learned takes effect when a generation begins, so that the executions of one can be
-    made in any order, by several processes.
-
-    Parameters:
-        turn: from 0.
-        longest: the most turns of a generation, a power of 2; ``None`` for no limit.
-
-    Returns:
-        its first turn, and the first of the next one.
-    """
-    if not turn:
-        return 0, 1
-    begin = 1 << (turn.bit_length() - 1)
-    if longest is None or begin <= longest:
-        return begin, 2 * begin
-    begin = turn - turn % longest
-    return begin, begin + longest

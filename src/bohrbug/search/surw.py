@@ -96,7 +96,7 @@ class SelectivelyUniform(ConflictSampler):
         ]
 
     def _learned(self) -> State:
-        since = self._first + self._learned_at if self._is_piece else -1
+        since = self._generations.begin if self._is_piece else -1
         return {
             **super()._learned(),
             "counts": [

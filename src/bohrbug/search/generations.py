@@ -1,0 +1,158 @@
+"""The one sequence of a sampler's plans, in generations, however it is divided.
+
+What is learned takes effect when a generation begins, so that the executions of one can be made
+in any order, by several processes.
+"""
+
+from __future__ import annotations
+
+from bohrbug.search.divisible import State
+from bohrbug.search.seeds import Indices
+
+
+def generation_of(turn: int, longest: int | None = None) -> tuple[int, int]:
+    """The generation that a turn belongs to: 0, 1, 2 and 3, 4 to 7, 8 to 15, ...
+
+    Parameters:
+        turn: from 0.
+        longest: the most turns of a generation, a power of 2; ``None`` for no limit.
+
+    Returns:
+        its first turn, and the first of the next one.
+    """
+    if not turn:
+        return 0, 1
+    begin = 1 << (turn.bit_length() - 1)
+    if longest is None or begin <= longest:
+        return begin, 2 * begin
+    begin = turn - turn % longest
+    return begin, begin + longest
+
+
+class Generations:
+    """Which plans are left, and which generation has begun.
+
+    Parameters:
+        executions: the budget, which counts what is handed out as made; ``None`` for none.
+        longest: see :func:`generation_of`.
+
+    Attributes:
+        executed: plans of the sequence that were executed since the last restart.
+    """
+
+    __slots__ = ("_began", "_first", "_left", "_longest", "_remaining", "executed")
+
+    def __init__(self, executions: int | None, longest: int | None = None) -> None:
+        self._left = Indices()
+        self._remaining = executions
+        self._longest = longest
+        self.restart()
+
+    def restart(self) -> None:
+        """Turns count from 0 again; neither numbers of plans nor the budget do."""
+        self._left.forget_gaps()
+        self._first = self._left.first or 0
+        self._began = -1
+        self.executed = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the budget is."""
+        return self._remaining == 0
+
+    @property
+    def index(self) -> int | None:
+        """The number of the next plan, the same in every process; ``None`` if none is left."""
+        return self._left.first
+
+    @property
+    def turn(self) -> int:
+        """The number of the next plan since the last restart."""
+        return (self._left.first or 0) - self._first
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether any generation has."""
+        return self._began >= 0
+
+    @property
+    def begin(self) -> int:
+        """The number of the plan with which the generation that has begun begins."""
+        return self._first + self._began
+
+    def is_due(self) -> bool:
+        """Whether the next plan is of a generation that has not begun."""
+        return generation_of(self.turn, self._longest)[0] != self._began
+
+    def begin_next(self) -> None:
+        """The generation of the next plan begins; the caller lets take effect what was learned."""
+        self._began = generation_of(self.turn, self._longest)[0]
+
+    def count(self, is_of_sequence: bool) -> None:
+        """An execution was made; the learning one at the very first is not of the sequence."""
+        if self._remaining is not None:
+            self._remaining -= 1
+        if is_of_sequence:
+            self.executed += 1
+            self._left.advance()
+
+    # -- dividing ----------------------------------------------------------------------
+
+    @property
+    def can_hand_out(self) -> bool:
+        """Whether there is a piece: a generation only begins when all of the last has come back."""
+        return self.index is not None and (not self.is_due() or self.executed >= self.turn)
+
+    def take(self, most: int) -> State | None:
+        """Part with some of the generation that has begun; ``None`` if there are none.
+
+        Near its end pieces are small, so that nobody waits for long.
+        """
+        _, end = generation_of(self.turn, self._longest)
+        left = end - self.turn
+        most = min(most, left, max(left // 4, 4))
+        if self._remaining is not None:
+            most = min(most, self._remaining)
+        taken = self._left.take(most)
+        if taken is None:
+            return None
+        if self._remaining is not None:
+            self._remaining -= taken[1] - taken[0]
+        return self._piece([taken])
+
+    def halve(self) -> State | None:
+        """Part with the second half of a piece, if it is large enough."""
+        taken = self._left.halve()
+        return None if taken is None else self._piece([taken])
+
+    def state(self) -> State:
+        """Plain data that :meth:`restore` takes."""
+        return {
+            **self._piece(self._left.ranges()),
+            "remaining": self._remaining,
+            "turn": self.executed,
+        }
+
+    def _piece(self, ranges: list[list[int]]) -> State:
+        return {
+            "left": ranges,
+            "first": self._first,
+            "learned_at": self._began,
+            "remaining": None,
+            "turn": 0,
+        }
+
+    def restore(self, state: State) -> None:
+        """Become what :meth:`state`, :meth:`take` or :meth:`halve` gave."""
+        self._left = Indices(state["left"])
+        self._first = state["first"]
+        self._began = state["learned_at"]
+        self._remaining = state["remaining"]
+        self.executed = state["turn"]
+
+    def take_in(self, state: State) -> None:
+        """Add what another process has done of its piece, and take back what it has not."""
+        self._left.take_in(state["left"])
+        if self._remaining is not None:
+            self._remaining += sum(end - start for start, end in state["left"])
+        self.executed += state["turn"]
