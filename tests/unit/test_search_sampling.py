@@ -27,10 +27,11 @@ from bohrbug.model.trace import Trace
 from bohrbug.search import conflicts as conflicts_module
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.delay_bounding import DelayBounding
+from bohrbug.search.estimates import rounded_up
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.registry import Options, strategy_named
-from bohrbug.search.sampling import rounded_up, unseen_probability
+from bohrbug.search.sampling import unseen_probability
 from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling

@@ -330,3 +330,14 @@ def share_in_words(share: float) -> str:
     if percent >= 0.01:
         return f"{percent:.1g}%" if percent < 1 else f"{percent:.1f}%"
     return "less than 0.01%"
+
+
+def rounded_up(probability: float) -> str:
+    """A bound in words: two significant digits, never less than the number itself."""
+    if probability < 1e-9:
+        return "0.000000001" if probability else "0"
+    text = f"{probability:.1e}"
+    if float(text) < probability:
+        mantissa, _, exponent = text.partition("e")
+        text = f"{float(mantissa) + 0.1:.1f}e{exponent}"
+    return f"{min(float(text), 1.0):.12f}".rstrip("0").rstrip(".")

@@ -11,6 +11,7 @@ from bohrbug.model.plan import Plan, Priorities
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import Generations
 from bohrbug.search.seeds import Seeds
 
@@ -154,7 +155,7 @@ class PCT:
         if not self._generations.executed:
             return text
         first, *others = [
-            (depth, _rounded_up(bound)) for depth, bound in self.miss_probabilities().items()
+            (depth, rounded_up(bound)) for depth, bound in self.miss_probabilities().items()
         ]
         text += f": a bug of depth {first[0]} would be missed with probability at most {first[1]}"
         text += "".join(f", of depth {depth} at most {bound}" for depth, bound in others)
@@ -224,12 +225,3 @@ class PCT:
     def position(self) -> int | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return self._generations.index if self._tasks else None
-
-
-def _rounded_up(probability: float) -> str:
-    """Two significant digits, never less than the number itself."""
-    if probability < 1e-9:
-        return "0.000000001" if probability else "0"
-    digits = 1 - math.floor(math.log10(probability))
-    scale = 10.0**digits
-    return f"{min(math.ceil(probability * scale) / scale, 1.0):.{digits}f}".rstrip("0").rstrip(".")

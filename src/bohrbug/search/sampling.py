@@ -9,6 +9,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import Generations
 from bohrbug.search.plain import point_from_json, point_to_json
 from bohrbug.search.seeds import Seeds
@@ -33,16 +34,6 @@ def unseen_probability(executions: int) -> float:
         executions: ``n``; with 0 nothing is known and the result is 1.
     """
     return 1.0 - (1.0 - CONFIDENCE) ** (1.0 / executions) if executions else 1.0
-
-
-def rounded_up(probability: float) -> str:
-    """Two significant digits, never less than the number itself."""
-    text = f"{probability:.1e}"
-    if float(text) < probability:
-        mantissa, _, exponent = text.partition("e")
-        text = f"{float(mantissa) + 0.1:.1f}e{exponent}"
-    number = min(float(text), 1.0)
-    return f"{number:.12f}".rstrip("0").rstrip(".") if number >= 1e-9 else f"{number:.1e}"
 
 
 class ConflictSampler:

@@ -10,8 +10,9 @@ from bohrbug.model.plan import Choice, Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
 from bohrbug.search.divisible import VERSION, AsAWhole, State, checked_state
+from bohrbug.search.estimates import rounded_up
 from bohrbug.search.plain import random_from_json, random_to_json
-from bohrbug.search.sampling import CONFIDENCE, rounded_up, unseen_probability
+from bohrbug.search.sampling import CONFIDENCE, unseen_probability
 from bohrbug.search.sampling_tree import SamplingTree
 
 ROOM = 1_000_000
