@@ -380,10 +380,7 @@ class Explorer:
         elif outcome.is_failure:
             if not self._primed and executed.tasks > 1:
                 trace = self._seen_closer(trace)
-            self.findings.note_failure(trace)
-            if self.findings.unrepeatable:
-                self.note_hang(self.findings.unrepeatable)
-            self._keep_findings()
+            self._keep_failure(trace)
         return executed.new_points
 
     def _seen_closer(self, trace: Trace) -> Trace:
@@ -512,6 +509,12 @@ class Explorer:
             occurrences=self.findings.occurrences(),
         )
 
+    def _keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
+        self.findings.note_failure(trace, is_counted=is_counted)
+        if self.findings.unrepeatable:
+            self.note_hang(self.findings.unrepeatable)
+        self._keep_findings()
+
     def _keep_findings(self) -> None:
         if self._keeper is not None:
             self._keeper.save_findings(self.findings)
@@ -577,21 +580,24 @@ class Explorer:
         for key, count in figures.races.items():
             self.findings.count_race(key, count)
 
-    def take_failure(self, plan: Plan, signature: Signature) -> None:
-        """Confirm a failure that a worker found, and keep it."""
+    def take_failure(self, plan: Plan, signature: Signature, is_counted: bool) -> None:
+        """Confirm a failure that a worker found, and keep it.
+
+        Parameters:
+            plan: with which it was found.
+            signature: of its outcome.
+            is_counted: figures that are still to come count it.
+        """
         trace = self.findings.replay(plan)
         if trace.outcome.is_failure:
-            self.findings.note_failure(trace)
-            if self.findings.unrepeatable:
-                self.note_hang(self.findings.unrepeatable)
-            self._keep_findings()
+            self._keep_failure(trace, is_counted=is_counted)
         else:
             self.findings.not_confirmed(signature)
 
     def take_race(self, plan: Plan) -> None:
         """See a data race that a worker has seen."""
         trace = self.runtime.execute(plan, learn=False, watch=True).trace
-        self.findings.note_races(trace)
+        self.findings.note_races(trace, are_counted=True)
         self._keep_findings()
 
     def learn_from(self, plan: Plan) -> None:

@@ -105,15 +105,21 @@ class Findings:
 
     # -- data races --------------------------------------------------------------------
 
-    def note_races(self, trace: Trace) -> None:
-        """Keep the data races of a trace, and add up how often each was seen."""
+    def note_races(self, trace: Trace, are_counted: bool = False) -> None:
+        """Keep the data races of a trace, and add up how often each was seen.
+
+        Parameters:
+            trace: the execution.
+            are_counted: figures that are still to come count them, see :meth:`count_race`.
+        """
         for race in self._described(trace):
             key = race_key(race)
             known = self.races.get(key)
+            seen = 0 if are_counted else race.count
             if known is not None:
-                self.races[key] = replace(known, count=known.count + race.count)
+                self.races[key] = replace(known, count=known.count + seen)
                 continue
-            self.races[key] = race
+            self.races[key] = replace(race, count=seen)
             if self._options.races == "fail" and not trace.outcome.is_failure:
                 outcome = Outcome(
                     OutcomeKind.RACE,
@@ -173,17 +179,21 @@ class Findings:
         """
         self._passes_undisturbed = self._passes_undisturbed or trace.plan == Plan()
 
-    def note_failure(self, trace: Trace, strategy: str | None = None) -> None:
+    def note_failure(
+        self, trace: Trace, strategy: str | None = None, is_counted: bool = False
+    ) -> None:
         """Confirm the failure of a trace, reduce it and keep it, unless it is known.
 
         Parameters:
             trace: the failing execution.
             strategy: who found it, if not the strategy of the exploration.
+            is_counted: figures that are still to come count it, see :meth:`count_failure`.
         """
         signature = trace.outcome.signature()
+        seen = 0 if is_counted else 1
         known = self.failures.get(signature)
         if known is not None:
-            known.occurrences += 1
+            known.occurrences += seen
             return
         if self.unconfirmed.get(signature, 0) >= ATTEMPTS:
             return
@@ -204,6 +214,7 @@ class Findings:
             )
             return
         failure = self._failure(trace, confirmations)
+        failure.occurrences = seen
         if strategy is not None:
             failure.strategy = strategy
         self.failures[signature] = failure

@@ -73,8 +73,8 @@ class _ExplorersChief:
             findings.not_confirmed(signature)
         return confirmed
 
-    def take_failure(self, plan: Plan, signature: Signature) -> None:
-        self._explorer.take_failure(plan, signature)
+    def take_failure(self, plan: Plan, signature: Signature, is_counted: bool) -> None:
+        self._explorer.take_failure(plan, signature, is_counted)
 
     def take_race(self, plan: Plan) -> None:
         self._explorer.take_race(plan)

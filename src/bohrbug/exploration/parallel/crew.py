@@ -76,8 +76,14 @@ class Chief(Protocol):
         """Whether a failure that a worker found shows here, too."""
         ...
 
-    def take_failure(self, plan: Plan, signature: Signature) -> None:
-        """Confirm a failure that a worker found, reduce it and add it to the findings."""
+    def take_failure(self, plan: Plan, signature: Signature, is_counted: bool) -> None:
+        """Confirm a failure that a worker found, reduce it and add it to the findings.
+
+        Parameters:
+            plan: with which it was found.
+            signature: of its outcome.
+            is_counted: the figures of the worker's piece, which are still to come, count it.
+        """
         ...
 
     def learn_from(self, plan: Plan) -> None:
@@ -85,7 +91,7 @@ class Chief(Protocol):
         ...
 
     def take_race(self, plan: Plan) -> None:
-        """Look at a data race that a worker found."""
+        """Look at a data race that a worker found, and that its figures count."""
         ...
 
     def take_figures(self, figures: Figures) -> None:
@@ -180,7 +186,8 @@ class Crew:
             self._dismiss()
             self._take_back()
         if self._first is not None:
-            self._chief.take_failure(self._first.plan, self._first.signature)
+            # The figures came when it was not among the findings yet.
+            self._chief.take_failure(self._first.plan, self._first.signature, is_counted=False)
         if self._lesson is not None and not self._chief.has_ended:
             self._chief.learn_from(self._lesson)
 
@@ -277,7 +284,7 @@ class Crew:
                     self._assign()
             case FoundFailure(plan, signature, position):
                 if position is None or not chief.stops_at_first_failure:
-                    chief.take_failure(plan, signature)
+                    chief.take_failure(plan, signature, is_counted=True)
                 elif position < self._shared.limit and chief.confirms(plan, signature):
                     # Those before it in the sequence are still executed, those after it not.
                     self._first = message

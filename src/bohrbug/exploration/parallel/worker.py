@@ -220,26 +220,22 @@ class Worker:
             self._learn_step_limit(len(trace), figures)
         elif outcome.is_failure:
             signature = outcome.signature()
+            figures.occurrences[signature] = figures.occurrences.get(signature, 0) + 1
             told = self._told.get(signature, 0)
-            if signature in self._task.known_failures or told >= REPORTED:
-                figures.occurrences[signature] = figures.occurrences.get(signature, 0) + 1
-            else:
-                # Counted by the first process, which executes the plan again.
+            if signature not in self._task.known_failures and told < REPORTED:
                 self._told[signature] = told + 1
                 plan = Plan(tuple(trace.choices))
                 self._channel.send(FoundFailure(plan, signature, position))
 
     def _look_at_races(self, trace: Trace, figures: Figures) -> None:
-        is_told = False
+        is_new = False
         for race in trace.races:
             key = race_key(race)
-            if key in self._task.known_races or key in self._told_races:
-                figures.races[key] = figures.races.get(key, 0) + race.count
-            else:
-                # Counted by the first process, which executes the plan again.
+            figures.races[key] = figures.races.get(key, 0) + race.count
+            if key not in self._task.known_races and key not in self._told_races:
                 self._told_races.add(key)
-                is_told = True
-        if is_told:
+                is_new = True
+        if is_new:
             self._channel.send(FoundRace(Plan(tuple(trace.choices))))
 
     def _learn_step_limit(self, length: int, figures: Figures) -> None:
