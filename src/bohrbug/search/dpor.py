@@ -11,7 +11,6 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.dpor_parts import (
-    Asleep,
     Insertion,
     Lore,
     Node,
@@ -25,13 +24,20 @@ from bohrbug.search.dpor_parts import (
     part_to_json,
     segment_from_json,
     segment_to_json,
-    still_asleep,
 )
 from bohrbug.search.dpor_trunk import ReductionTrunk
 from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.event_codec import EventReader, EventWriter
-from bohrbug.search.footprint import EVERYTHING, Event, Footprint, is_weak_initial
-from bohrbug.search.races_of_trace import RaceFinder, Reversal
+from bohrbug.search.footprint import (
+    EVERYTHING,
+    Asleep,
+    Event,
+    Footprint,
+    first_initial,
+    still_asleep,
+)
+from bohrbug.search.races_of_trace import RaceFinder
+from bohrbug.search.reversals import Reversal
 from bohrbug.search.trunk import Hanging, Place
 from bohrbug.search.wakeup_tree import Branch
 
@@ -306,10 +312,10 @@ class OptimalReduction:
                 self._waiting.insert(node, sequence, reversal.uncertain)
         node.reversals = []
 
-    def _new_sequence(self, reversal: Reversal, sleeping: Sequence[Event]) -> list[Event] | None:
+    def _new_sequence(self, reversal: Reversal, sleeping: Asleep) -> list[Event] | None:
         """The sequence of a reversal, if nobody who sleeps could begin something equivalent."""
         sequence = reversal.sequence()
-        if any(is_weak_initial(event, sequence) is not None for event in sleeping):
+        if first_initial(sleeping, sequence) is not None:
             return None
         if len(reversal.recorded) >= LONG:
             sequence = reversal.necessary_sequence()
