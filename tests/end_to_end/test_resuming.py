@@ -78,7 +78,9 @@ def count_down(cls, name, number):
 def explore(folder, given, number):
     os.chdir(folder)
     path = Path("kept.exploration")
-    options = ExploreOptions(keep_going=True, seconds=None, minimise=False, **given)
+    options = ExploreOptions(
+        keep_going=True, seconds=None, minimise=False, causes=0, **given
+    )
     target = {"kind": "function", "name": "program:test", "path": None}
     subject = stores.Subject(target, "test", options)
     store = stores.ExplorationStore(subject, path, resume=path.exists())

@@ -74,7 +74,8 @@ def signatures(result: Result) -> list[str]:
 
 
 def run(test: Callable[[], object], workers: int, **options: Any) -> Result:
-    return explore(test, **{"seconds": None, "workers": workers, "minimise": False, **options})
+    fixed = {"seconds": None, "workers": workers, "minimise": False, "causes": 0}
+    return explore(test, **{**fixed, **options})
 
 
 @pytest.mark.parametrize("strategy", ["dfs", "ipb", "dpor", "auto"])

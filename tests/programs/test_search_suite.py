@@ -24,7 +24,12 @@ def _name(program: Program) -> str:
 
 def _find(program: Program, executions: int) -> None:
     result = bohrbug.explore(
-        program.broken, name=program.name, executions=executions, seconds=None, minimise=False
+        program.broken,
+        name=program.name,
+        executions=executions,
+        seconds=None,
+        minimise=False,
+        causes=0,
     )
     assert result.failures, result.verdict
     failure = result.failures[0]
