@@ -107,6 +107,11 @@ PyObject *use_policies(PyObject *module, PyObject *arguments);
 
 PyObject *use_locks(PyObject *module, PyObject *arguments);
 
+/* -- threads.c ------------------------------------------------------------------ */
+
+PyObject *use_tasks(PyObject *module, PyObject *arguments);
+PyObject *use_threads(PyObject *module, PyObject *arguments);
+
 /* -- detector.c ----------------------------------------------------------------- */
 
 /* ``RaceDetector.synchronise``, or the same of whatever stands for a detector. */

@@ -5,6 +5,8 @@ static PyMethodDef functions[] = {
     {"use_execution", use_execution, METH_VARARGS, "Take over the hot methods of executions."},
     {"use_policies", use_policies, METH_VARARGS, "Know the executors of policies."},
     {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
+    {"use_tasks", use_tasks, METH_VARARGS, "Take over the making and the end of tasks."},
+    {"use_threads", use_threads, METH_VARARGS, "The hot methods of threads."},
     {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},
     {"use_sinks", use_sinks, METH_VARARGS, "Take over the hot methods of sinks of accesses."},
     {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},

@@ -33,6 +33,7 @@ from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.data.naming import Names, names_of
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
+from bohrbug.runtime.threads.lifecycle import carry
 from bohrbug.runtime.threads.monitoring import Detector, Explainer
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.pace import (
@@ -98,16 +99,19 @@ class Execution:
         "_yielding",
         "aborting",
         "alive",
+        "all_tasks",
         "atomic",
         "current",
         "detector",
         "fairness",
         "gil",
         "next_check",
+        "pool",
         "resources",
         "root",
         "rows",
         "signals",
+        "sink",
         "suspended",
         "trace",
     )
@@ -562,8 +566,9 @@ class Execution:
             self._swap(task, root)
         self.current = root
 
-    def greenlet_after(self, task: Task) -> greenlet:
-        """Where control goes when a task has ended."""
+    def carry(self, task: Task) -> greenlet:
+        """Carry a task to its end; where control goes then."""
+        carry(self, task)
         chosen = self.root if self.aborting else self._decide(task)
         if self._swap is not None:
             self._swap(task, chosen)

@@ -15,14 +15,23 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import IS_ALIVE, JOIN, SPAWN
+from bohrbug.accelerator import native
+from bohrbug.model.operation import BEGIN, IS_ALIVE, JOIN, SPAWN
 from bohrbug.runtime.threads.control import (
     controlled,
     current,
     real_allocate_lock,
     real_get_ident,
 )
-from bohrbug.runtime.threads.direct_start import can_start_directly, start_directly
+from bohrbug.runtime.threads.direct_start import (
+    HAS_HANDLES,
+    START_NAME,
+    active_threads,
+    can_start_directly,
+    run_thread,
+    start_directly,
+    stop_thread,
+)
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
@@ -355,6 +364,35 @@ def _join(self: Any, timeout: float | None = None) -> None:
         _thread_join(self, timeout if joined.ended else 0)
     finally:
         task.inside -= 1
+
+
+if native is not None:
+    # In the place of the two functions above.
+    for _name, _method in zip(
+        ("start", "join"),
+        native.use_threads(
+            _Thread,
+            _THREADING,
+            _OURS,
+            active_threads,
+            run_thread,
+            stop_thread,
+            _join_handle_to_task,
+            real_allocate_lock,
+            SPAWN,
+            BEGIN,
+            JOIN,
+            start_joinable_thread if HAS_HANDLES else start_new_thread,
+            START_NAME,
+            _FIRST_IDENT,
+            hasattr(threading.main_thread(), "_native_id"),
+            HAS_HANDLES,
+            _start,
+            _join,
+        ),
+        strict=True,
+    ):
+        patches.add(_Thread, _name, _method)
 
 
 @patches.method(_Thread, "is_alive")
