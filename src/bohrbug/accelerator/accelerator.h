@@ -90,6 +90,9 @@ Py_ssize_t running_index(PyObject *execution);
 /* ``(code object, instruction offset)`` of the Python code that called. */
 PyObject *calling_place(void);
 
+/* Whether an object is a weak reference to another. */
+bool refers_to(PyObject *reference, PyObject *object);
+
 /* -- scheduling.c, deciding.c ---------------------------------------------------- */
 
 extern PyObject *acquire_kind, *release_kind, *task_killed;
@@ -111,6 +114,14 @@ PyObject *use_locks(PyObject *module, PyObject *arguments);
 
 PyObject *use_tasks(PyObject *module, PyObject *arguments);
 PyObject *use_threads(PyObject *module, PyObject *arguments);
+
+/* -- queues.c ------------------------------------------------------------------- */
+
+PyObject *use_queues(PyObject *module, PyObject *arguments);
+
+/* -- registering.c -------------------------------------------------------------- */
+
+PyObject *registering_method(PyObject *module, PyObject *arguments);
 
 /* -- detector.c ----------------------------------------------------------------- */
 

@@ -365,21 +365,6 @@ start(PyObject *thread)
 
 /* -- joining ----------------------------------------------------------------------------- */
 
-static bool
-refers_to(PyObject *reference, PyObject *object)
-{
-    if (!PyWeakref_CheckRef(reference))
-        return false;
-#if PY_VERSION_HEX < 0x030D0000
-    return PyWeakref_GET_OBJECT(reference) == object;
-#else
-    PyObject *found;
-    bool same = PyWeakref_GetRef(reference, &found) > 0 && found == object;
-    Py_XDECREF(found);
-    return same;
-#endif
-}
-
 /* The task of a thread, if it was started directly in this execution; borrowed, or NULL. */
 static PyObject *
 task_of(PyObject *self, PyObject *thread)

@@ -448,19 +448,35 @@ class ThreadNames:
 
     def __init__(self) -> None:
         self._counter: Any = None
+        self._executors = 0
         self._executor_counter: Any = None
 
     def begin(self) -> None:
         """Before an execution."""
         self._counter = threading._counter  # type: ignore[attr-defined]
         threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]
-        self._executor_counter = _Executor._counter
-        _Executor._counter = itertools.count().__next__
+        self._executors = -1
+        if self._executor_counter is None:
+            # Changing a class takes longer: it is done once, see close.
+            self._executor_counter = _Executor._counter
+            _Executor._counter = self._next_executor
+
+    def _next_executor(self) -> int:
+        if controlled() is None:
+            number: int = self._executor_counter()
+            return number
+        self._executors += 1
+        return self._executors
 
     def end(self) -> None:
         """After an execution."""
         threading._counter = self._counter  # type: ignore[attr-defined]
-        _Executor._counter = self._executor_counter
+
+    def close(self) -> None:
+        """After the last execution."""
+        if self._executor_counter is not None:
+            _Executor._counter = self._executor_counter
+            self._executor_counter = None
 
 
 patches.add(threading, "_make_invoke_excepthook", make_invoke_excepthook)
