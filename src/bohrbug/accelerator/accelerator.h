@@ -144,8 +144,6 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *referrers(PyObject *module, PyObject *objects);
-PyObject *functions_running(PyObject *module, PyObject *codes);
-PyObject *functions_in(PyObject *module, PyObject *namespaces);
 
 /* -- hashes.c ------------------------------------------------------------------- */
 

@@ -15,8 +15,6 @@ static PyMethodDef functions[] = {
     {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
     {"branches", branches, METH_VARARGS, "Where a search branches off an execution."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
-    {"functions_running", functions_running, METH_O, "See the function in Python."},
-    {"functions_in", functions_in, METH_O, "See the function in Python."},
     {"referrers", referrers, METH_O, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},
     {0},
