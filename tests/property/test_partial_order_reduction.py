@@ -143,6 +143,38 @@ def test_no_outcome_is_lost_when_tasks_yield(random: Random) -> None:
     assert strategy.complete
 
 
+def test_who_is_blocked_for_ever_could_have_come_first_after_a_yield() -> None:
+    """The last step before the end is the blocked task's own: it races with an earlier one."""
+    made = Program(
+        (
+            (
+                "0",
+                (
+                    Instruction("read", "y"),
+                    Instruction("yield"),
+                    Instruction("spawn", "0.1"),
+                    Instruction("try", "k"),
+                    Instruction("write", "x", 1),
+                    Instruction("join", "0.1"),
+                ),
+            ),
+            (
+                "0.1",
+                (
+                    Instruction("begin"),
+                    Instruction("acquire", "k"),
+                    Instruction("release", "k"),
+                    Instruction("end"),
+                ),
+            ),
+        ),
+        spawned=frozenset({"0.1"}),
+    )
+    outcomes, _ = explore(made, OptimalReduction())
+    assert outcomes == set(brute_force(made))
+    assert len(outcomes) > 1
+
+
 @given(randoms, st.sampled_from([0, 1, 2, None]))
 @moderate
 def test_nothing_within_the_bound_is_lost(random: Random, bound: int | None) -> None:

@@ -545,14 +545,10 @@ class RaceFinder:
         """Reverse what was never done with what it could have come before."""
         if not end:
             return
-        cut_off = _cut_off(trace)
-        ordered = bool(self._barriers)
+        barrier = self._barriers[-1] if self._barriers else -1
         for name, operation in trace.final_pending.items():
             task = self._numbers[name]
-            if not cut_off and not ordered:
-                latest = self._entries.get(operation.resource, _UNTOUCHED)[0]
-            else:
-                latest = end - 1
+            latest = max(self._entries.get(operation.resource, _UNTOUCHED)[0], barrier)
             previous = self._last[task]
             known = self.recorded.clocks[previous] if previous >= 0 else self._zero
             if latest < 0 or known[self.recorded.tasks[latest]] > latest:
