@@ -549,6 +549,8 @@ class RaceFinder:
         for name, operation in trace.final_pending.items():
             task = self._numbers[name]
             latest = max(self._entries.get(operation.resource, _UNTOUCHED)[0], barrier)
+            if latest in trace.arities:
+                latest = _beginning_of_step(trace, latest)
             previous = self._last[task]
             known = self.recorded.clocks[previous] if previous >= 0 else self._zero
             if latest < 0 or known[self.recorded.tasks[latest]] > latest:
