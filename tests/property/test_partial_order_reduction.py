@@ -208,7 +208,7 @@ def test_what_is_dropped_to_save_memory_is_said(random: Random, room: int) -> No
 
 @pytest.mark.parametrize("seed", range(12))
 def test_long_sequences_may_be_shortened(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bohrbug.search.dpor.LONG", 0)
+    monkeypatch.setattr("bohrbug.search.dpor_path.LONG", 0)
     made = program(Random(seed), frozenset({"timeouts"}))
     if count_schedules(made) > 2_000:
         made = program(Random(seed + 100), frozenset())

@@ -149,4 +149,14 @@ PyObject *referrers(PyObject *module, PyObject *objects);
 
 PyObject *chained_states(PyObject *module, PyObject *arguments);
 
+/* -- events.c, races.c ------------------------------------------------------------ */
+
+PyObject *use_events(PyObject *module, PyObject *type);
+PyObject *use_reversals(PyObject *module, PyObject *type);
+PyObject *is_weak_initial(PyObject *module, PyObject *arguments);
+PyObject *first_initial(PyObject *module, PyObject *arguments);
+PyObject *still_asleep(PyObject *module, PyObject *arguments);
+PyObject *independent_events(PyObject *module, PyObject *arguments);
+PyObject *take_plain_steps(PyObject *module, PyObject *arguments);
+
 #endif

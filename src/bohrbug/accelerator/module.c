@@ -17,6 +17,13 @@ static PyMethodDef functions[] = {
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
     {"referrers", referrers, METH_O, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},
+    {"use_events", use_events, METH_O, "Know the class of events."},
+    {"use_reversals", use_reversals, METH_O, "Know the class of reversals."},
+    {"is_weak_initial", is_weak_initial, METH_VARARGS, "See the function in Python."},
+    {"first_initial", first_initial, METH_VARARGS, "See the function in Python."},
+    {"still_asleep", still_asleep, METH_VARARGS, "See the function in Python."},
+    {"independent_events", independent_events, METH_VARARGS, "See the function in Python."},
+    {"take_plain_steps", take_plain_steps, METH_VARARGS, "Find the races of plain steps."},
     {0},
 };
 
