@@ -115,6 +115,10 @@ PyObject *use_locks(PyObject *module, PyObject *arguments);
 PyObject *use_tasks(PyObject *module, PyObject *arguments);
 PyObject *use_threads(PyObject *module, PyObject *arguments);
 
+/* -- points.c ------------------------------------------------------------------- */
+
+PyObject *use_points(PyObject *module, PyObject *arguments);
+
 /* -- queues.c ------------------------------------------------------------------- */
 
 PyObject *use_queues(PyObject *module, PyObject *arguments);

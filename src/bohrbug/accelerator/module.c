@@ -7,6 +7,7 @@ static PyMethodDef functions[] = {
     {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
     {"use_tasks", use_tasks, METH_VARARGS, "Take over the making and the end of tasks."},
     {"use_threads", use_threads, METH_VARARGS, "The hot methods of threads."},
+    {"use_points", use_points, METH_VARARGS, "What operations are recognised by, in C."},
     {"use_queues", use_queues, METH_VARARGS, "The hot methods of queues."},
     {"registering_method", registering_method, METH_VARARGS, "See registering.c."},
     {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},
