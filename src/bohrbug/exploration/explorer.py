@@ -138,6 +138,8 @@ class Explorer:
         self._shown = 0.0
         # Steps of the longest execution that passed.
         self.longest_passed = 0
+        # Of the executions that the runtime of this process has made, those that are no follow-ups.
+        self._made_to_search = 0
 
     # -- the loop ------------------------------------------------------------------
 
@@ -160,6 +162,7 @@ class Explorer:
                 watchdog.stop()
             random.setstate(state)
         result.seconds = _now() - self._started
+        result.follow_ups = max(self.runtime.made - self._made_to_search, 0)
         for kind, *_ in self.findings.unconfirmed:
             what = getattr(kind, "value", kind)
             self._notes.append(f"a failure was seen but not confirmed by replay ({what})")
@@ -350,6 +353,7 @@ class Explorer:
         if self.runtime.has_learned:
             self._lessons.append(plan)
         self.result.executions += 1
+        self._made_to_search += 1
         new_points = self._look_at(executed)
         self.tell_progress(0)
         return executed.trace, new_points
@@ -457,6 +461,7 @@ class Explorer:
             with self.runtime.other_points(remembered.points):
                 trace = self.runtime.execute(remembered.plan, learn=False, watch=True).trace
                 self.result.executions += 1
+                self._made_to_search += 1
                 if trace.outcome.is_failure:
                     remembered.fails = True
                     self.findings.note_failure(trace, REMEMBERED)
@@ -543,6 +548,7 @@ class Explorer:
                 self._interrupted = True
                 return
             self._lessons.append(plan)
+        self._made_to_search = self.runtime.made
         self.runtime.take_new_points()
         check_points(saved.points, self.runtime.point_keys())
         self.runtime.set_counters(saved.counters)

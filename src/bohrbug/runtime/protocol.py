@@ -48,6 +48,8 @@ class Runtime(Protocol):
     """Ends executions that make no progress, for runtimes that can't themselves."""
     unseen: str
     """What the happens-before graph never has, so that a reduction by it proves nothing; or ""."""
+    made: int
+    """Executions so far."""
 
     @property
     def is_settling(self) -> bool:

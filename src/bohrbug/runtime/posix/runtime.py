@@ -163,6 +163,7 @@ class NativeRuntime:
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
         self.has_learned = False
+        self.made = 0
 
     # -- life ------------------------------------------------------------------------
 
@@ -237,6 +238,7 @@ class NativeRuntime:
             learn: false for a replay, which gets stacks at once.
             watch, discover: mean nothing here: accesses to memory are always seen, or never.
         """
+        self.made += 1
         self.has_learned = False
         if learn:
             self.points.take_fresh()

@@ -57,6 +57,9 @@ class ThreadsRuntime:
         explainer: turns ends of executions into outcomes.
         detector: makes the race detector of an execution.
         invariant: see :class:`Execution`.
+
+    Attributes:
+        made: executions so far.
     """
 
     unseen = ""
@@ -90,6 +93,7 @@ class ThreadsRuntime:
         self.execution: Execution | None = None
         self.watchdog: Watchdog | None = None
         self._collected = True
+        self.made = 0
 
     # -- life --------------------------------------------------------------------
 
@@ -182,6 +186,7 @@ class ThreadsRuntime:
         )
         namespaces = len(self._namespaces)
         self.execution = execution
+        self.made += 1
         detector = variables = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
