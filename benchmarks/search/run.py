@@ -54,6 +54,7 @@ def explore_broken(
         bound=2 if strategy == AUTO else None,
         seed=seed,
         minimise=False,
+        causes=0,
     )
     failure = result.failures[0] if result.failures else None
     return Trial(
@@ -77,6 +78,7 @@ def explore_correct(program: str, strategy: str, limit: int, seconds: float | No
         executions=limit,
         seconds=seconds,
         minimise=False,
+        causes=0,
     )
     return TwinTrial(
         program,

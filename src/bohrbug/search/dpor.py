@@ -11,8 +11,6 @@ from bohrbug.search.dpor_parts import (
     Lore,
     Node,
     Part,
-    hanging_from_json,
-    hanging_to_json,
     insertion_from_json,
     insertion_to_json,
     part_from_json,
@@ -26,7 +24,7 @@ from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Asleep, Event
 from bohrbug.search.reversals import Reversal
-from bohrbug.search.trunk import Hanging, Place
+from bohrbug.search.trunk import Hanging, Place, hanging_from_json, hanging_to_json
 
 TOLD_TOGETHER = 32
 """Reversals for nodes of another process that wait until it is told of them."""

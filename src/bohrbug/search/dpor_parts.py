@@ -9,7 +9,14 @@ from bohrbug.model.plan import Choice
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Asleep, Event
 from bohrbug.search.reversals import Reversal
-from bohrbug.search.trunk import Hanging, Place, Segment
+from bohrbug.search.trunk import (
+    Hanging,
+    Segment,
+    hanging_from_json,
+    hanging_to_json,
+    place_from_json,
+    place_to_json,
+)
 from bohrbug.search.wakeup_tree import Branch, insert
 
 
@@ -223,28 +230,6 @@ def _lore_from_json(reader: EventReader, data: list[Any]) -> Lore:
     return Lore(
         _asleep_from_json(reader, asleep), {depth: reader.event(event) for depth, event in events}
     )
-
-
-def place_to_json(place: Place | None) -> list[Any] | None:
-    """A place as a row."""
-    return None if place is None else [place.segment, place.depth]
-
-
-def place_from_json(row: list[Any] | None) -> Place | None:
-    """The place that :func:`place_to_json` wrote."""
-    return None if row is None else Place(*row)
-
-
-def hanging_to_json(hanging: Hanging | None) -> list[Any] | None:
-    """Where a piece hangs, as a row."""
-    if hanging is None:
-        return None
-    return [hanging.place.segment, hanging.place.depth, hanging.choice]
-
-
-def hanging_from_json(row: list[Any] | None) -> Hanging | None:
-    """What :func:`hanging_to_json` wrote."""
-    return None if row is None else Hanging(Place(row[0], row[1]), row[2])
 
 
 def part_to_json(writer: EventWriter, part: Part) -> list[Any]:
