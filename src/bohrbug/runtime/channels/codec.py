@@ -265,7 +265,7 @@ class Encoder:
             sender, number = outcome.message
             last = self._received.get((*key, sender), -1)
             self._received[*key, sender] = number
-            numbers = (number - last,)
+            numbers = (number - last, *outcome.values)
         elif outcome.position is not None:
             last = self._positions.get(key, -1)
             self._positions[key] = outcome.position
@@ -481,7 +481,8 @@ class Cursor:
         if status == Status.RECEIVED:
             last = self._last_of(place, who)
             message = MessageId(last.sender, last.number + numbers[0])
-            return Event(Kind(kind), channel, flavour, Outcome(Status.RECEIVED, message))
+            outcome = Outcome(Status.RECEIVED, message, None, numbers[1:])
+            return Event(Kind(kind), channel, flavour, outcome)
         if status == Status.SENT and numbers:
             position = self._positions.get(place, -1) + numbers[0]
             return Event(Kind(kind), channel, flavour, Outcome(Status.SENT, None, position))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bohrbug.runtime.channels.codec import Vocabulary, ended_block
 from bohrbug.runtime.channels.digest import digest
-from bohrbug.runtime.channels.events import Kind, Status, TaskId
+from bohrbug.runtime.channels.events import ChannelId, Kind, Status, TaskId
 from bohrbug.runtime.channels.streams import Channel, Sending, Stream, real_lock
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class RecordingStream(Stream):
     """
 
     __slots__ = (
+        "_arrived",
         "_flushed",
         "_lock",
         "_written",
@@ -63,6 +64,7 @@ class RecordingStream(Stream):
         self.receiving: dict[tuple[Channel, TaskId | None], Receiving] = {}
         self.received_from: dict[Sending, Receiving] = {}
         """A short way to some of ``receiving``."""
+        self._arrived: dict[tuple[str, TaskId | None], int] = {}
         self._written = 0
         self._flushed = 0.0
         self._lock = real_lock()
@@ -145,6 +147,31 @@ class RecordingStream(Stream):
             self.digests.append(digest(value))
         if len(self.codes) >= EVENTS_IN_BLOCK:
             self.flush()
+
+    def arrived(
+        self,
+        kind: Kind,
+        channel: ChannelId,
+        flavour: str,
+        message: tuple[TaskId | None, int] | None,
+        values: tuple[int, ...],
+    ) -> None:
+        """Something came to the event loop that this is the stream of.
+
+        Parameters:
+            kind: of the event.
+            channel: where it came.
+            flavour: what it is, one of ``ARRIVALS``.
+            message: of whom, and which; ``None`` if a descriptor is ready.
+            values: of the outcome.
+        """
+        sender, status = None, Status.READY
+        if message is not None:
+            status, (sender, number) = Status.RECEIVED, message
+            step = number - self._arrived.get((flavour, sender), -1)
+            self._arrived[flavour, sender] = number
+            values = (step, *values)
+        self._append(self.vocabulary.code(kind, status, channel, flavour, sender, values), 0)
 
     def _append(self, code: int, digest: int) -> None:
         self.codes.append(code)

@@ -15,7 +15,15 @@ from typing import Any, Protocol
 
 from bohrbug.runtime.channels.codec import CodedLog, CodedTask, Cursor, Last, read_coded
 from bohrbug.runtime.channels.digest import digest
-from bohrbug.runtime.channels.events import Event, Kind, Outcome, Status, TaskId, process_of
+from bohrbug.runtime.channels.events import (
+    LOOP,
+    Event,
+    Kind,
+    Outcome,
+    Status,
+    TaskId,
+    process_of,
+)
 from bohrbug.runtime.channels.session import Session, SessionOptions
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
@@ -101,6 +109,8 @@ class ReplaySession(Session):
         """True once everything is to go as it goes: desynchronised, or the log is over."""
         self.desynchronisation: Desynchronisation | None = None
         self._quiet = _Quiet(self)
+        self.follows = any(LOOP in task for task in self.coded.tasks)
+        """Whether event loops get what comes to them in the order of the log."""
 
     def make_stream(self, task: TaskId) -> Stream:
         """See :meth:`Session.make_stream`."""
@@ -239,6 +249,10 @@ class ReplaySession(Session):
                     place_outside(),
                 )
             )
+
+    def quiet_seconds(self) -> float:
+        """For how long nothing has gone on, in any process."""
+        return self._quiet.seconds()
 
     def past_end(self, stream: ReplayingStream) -> None:
         """A task has more events than the log: wait until all others have had theirs."""
@@ -397,7 +411,7 @@ class ReplayingStream(Stream):
             elif event.outcome == _SENT:
                 self._codes_sent[channel] = code
         self.polled = 0.0
-        if _is_poll(event):
+        if is_poll(event):
             self._polls[key] = event.outcome
         elif self._polls:
             self._polls.clear()
@@ -466,7 +480,7 @@ class ReplayingStream(Stream):
     def end(self) -> None:
         """See :meth:`Stream.end`."""
         # Polls in vain may be left: that depends on time.
-        while (left := self.expected) is not None and _is_poll(left):
+        while (left := self.expected) is not None and is_poll(left):
             self._advance()
         super().end()
         if left is not None and not self.replay.native and not self.session.closed:
@@ -522,7 +536,8 @@ def in_vain(timeout: float | None) -> Outcome | None:
     return None if timeout is None else Outcome(Status.TIMED_OUT)
 
 
-def _is_poll(event: Event) -> bool:
+def is_poll(event: Event) -> bool:
+    """Whether an event is a look in vain, or at how full a channel is."""
     status = event.outcome.status
     if event.kind is Kind.LOOK:
         return True
