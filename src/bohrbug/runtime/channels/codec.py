@@ -557,6 +557,11 @@ class CodedLog:
             else:
                 (self.about if kind == ABOUT else self.outcome).update(content)
 
+    @property
+    def events(self) -> int:
+        """How many there are, of all tasks."""
+        return sum(len(task.codes) for task in self.tasks.values())
+
     def log(self) -> Log:
         """The log as plain data."""
         tasks = {name: list(task.events()) for name, task in self.tasks.items()}

@@ -8,13 +8,16 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from bohrbug.runtime.channels.codec import ABOUT, OUTCOME, json_block
 from bohrbug.runtime.channels.installation import install, restore
 from bohrbug.runtime.channels.replaying import (
+    INTERRUPTED,
+    PROGRESS,
+    REPORT,
     Desynchronisation,
     DesynchronisationError,
     ReplaySession,
@@ -28,6 +31,9 @@ from bohrbug.runtime.channels.session import (
     append,
     begin_file,
 )
+
+_AT_ONCE = 1.0
+"""Seconds within which a process may get to an end by a signal before we hear of the signal."""
 
 
 class Shared:
@@ -53,6 +59,26 @@ class Shared:
     def report(self) -> Desynchronisation | None:
         """The first desynchronisation."""
         return read_report(self.folder)
+
+    def interrupt(self) -> None:
+        """Let the processes know that the user has stopped the replay."""
+        with suppress(OSError):
+            (self.folder / INTERRUPTED).touch()
+
+    def reported_before_interrupt(self) -> bool:
+        """Whether it was desynchronised before the user stopped it, and not because of that."""
+        try:
+            reported = (self.folder / REPORT).stat().st_mtime
+            return reported < (self.folder / INTERRUPTED).stat().st_mtime - _AT_ONCE
+        except OSError:
+            return False
+
+    def events_replayed(self) -> int:
+        """How many events there were in processes that have ended by themselves."""
+        try:
+            return sum(map(int, (self.folder / PROGRESS).read_text().split()))
+        except (OSError, ValueError):
+            return 0
 
     def any_process(self) -> bool:
         """Whether a process has taken part."""

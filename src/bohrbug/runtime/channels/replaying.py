@@ -24,7 +24,7 @@ from bohrbug.runtime.channels.events import (
     TaskId,
     process_of,
 )
-from bohrbug.runtime.channels.session import Session, SessionOptions
+from bohrbug.runtime.channels.session import Session, SessionOptions, append
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
 DESYNCHRONISED = 3
@@ -32,6 +32,12 @@ DESYNCHRONISED = 3
 
 REPORT = "desynchronisation"
 """File in the session's folder that the first desynchronisation is written to."""
+
+INTERRUPTED = "interrupted"
+"""File in the session's folder that says that the user has stopped the replay."""
+
+PROGRESS = "progress"
+"""File in the session's folder: how many events each process had that has ended."""
 
 _SLICE = 0.1
 _POLL = 0.005
@@ -166,6 +172,9 @@ class ReplaySession(Session):
         """
         if self.native and self.desynchronisation is None:
             return
+        if self.is_interrupted():
+            self.go_native()
+            return
         first = self._first(found)
         with self._lock:
             self.desynchronisation = self.desynchronisation or first
@@ -196,8 +205,15 @@ class ReplaySession(Session):
         _end_children()
         real_exit(DESYNCHRONISED)
 
+    def is_interrupted(self) -> bool:
+        """Whether the user has stopped the replay: what is left of the log does not come."""
+        last = getattr(sys, "last_value", None)
+        return isinstance(last, KeyboardInterrupt) or (self.folder / INTERRUPTED).exists()
+
     def look_around(self) -> None:
         """Called now and then by tasks that wait: has another process desynchronised?"""
+        if not self.native and self.is_interrupted():
+            self.go_native()
         if not self.native and (report := read_report(self.folder)) is not None:
             self.desynchronisation = report
             self.go_native()
@@ -271,6 +287,11 @@ class ReplaySession(Session):
         """The process, or the replay, ends: did the first task do all that it should?"""
         stream = self.streams.get(self.root or "")
         if isinstance(stream, ReplayingStream) and not stream.ended:
+            done = sum(
+                one.number for one in self.streams.values() if isinstance(one, ReplayingStream)
+            )
+            with contextlib.suppress(OSError):
+                append(self.folder / PROGRESS, f"{done}\n".encode())
             stream.end()
 
 
