@@ -155,6 +155,8 @@ class Vocabulary:
         self._new_channels: list[tuple[ChannelId | None, str]] = []
         self._new_senders: list[TaskId] = []
         self._new: list[Definition] = []
+        self.newest = -1
+        """The code that was given out last for the first time."""
 
     def code(
         self,
@@ -180,20 +182,21 @@ class Vocabulary:
         definition = (int(kind), int(status), place, who, numbers)
         code = self._codes.get(definition)
         if code is None:
-            code = self._codes[definition] = len(self._codes)
+            code = self.newest = self._codes[definition] = len(self._codes)
             self._new.append(definition)
         return code
 
-    def events_block(
-        self, task: TaskId, first: int, codes: list[int], digests: list[int] | None = None
-    ) -> bytes:
-        """A block of events, with the definitions that no block had before.
+    @property
+    def new(self) -> bool:
+        """Whether there are definitions that no block had before."""
+        return bool(self._new)
+
+    def preamble(self, task: TaskId, first: int) -> bytes:
+        """The beginning of a block of events, with the definitions that no block had before.
 
         Parameters:
             task: whose events.
             first: how many the task had in earlier blocks.
-            codes: of the events.
-            digests: of their values, one for each, or ``None``.
         """
         out = bytearray()
         put_text(out, task)
@@ -214,15 +217,41 @@ class Vocabulary:
             put_number(out, len(numbers))
             for number in numbers:
                 put_signed(out, number)
+        return bytes(out)
+
+    def events_block(
+        self, task: TaskId, first: int, codes: list[int], digests: list[int] | None = None
+    ) -> bytes:
+        """A block of events; what defines them is in no later one.
+
+        Parameters:
+            task: whose events.
+            first: how many the task had in earlier blocks.
+            codes: of the events.
+            digests: of their values, one for each, or ``None``.
+        """
+        preamble = self.preamble(task, first)
         self._new_channels, self._new_senders, self._new = [], [], []
-        put_number(out, len(codes))
-        largest = len(self._codes) - 1
-        width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
-        out.append(width | (_DIGESTS << 4 if digests is not None else 0))
-        out += _packed(codes, width)
-        if digests is not None:
-            out += _packed(digests, 4)
-        return block(EVENTS, bytes(out))
+        return block_of(preamble, codes, digests)
+
+
+def block_of(preamble: bytes, codes: list[int], digests: list[int] | None = None) -> bytes:
+    """A block of events that begins with a preamble; see :meth:`Vocabulary.preamble`."""
+    out = bytearray(preamble)
+    put_number(out, len(codes))
+    largest = max(codes, default=0)
+    width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
+    out.append(width | (_DIGESTS << 4 if digests is not None else 0))
+    out += _packed(codes, width)
+    if digests is not None:
+        out += _packed(digests, 4)
+    return block(EVENTS, bytes(out))
+
+
+def task_and_first(preamble: bytes) -> tuple[TaskId, int]:
+    """Whose events a block holds, and how many the task had in earlier ones."""
+    reader = Reader(preamble)
+    return reader.text(), reader.number()
 
 
 def _packed(numbers: list[int], width: int) -> bytes:

@@ -75,6 +75,7 @@ def record_command(
         begin_log(file, list(command))
         options = SessionOptions("record", str(file.absolute()), str(shared.folder), digests)
         status, interrupted = _run(command, options, shared, output)
+        shared.recover(file)
         end_log(file, {"status": status, "passed": status == 0})
         took_part = shared.any_process()
         return CommandResult(status, took_part, None, shared.warnings(), interrupted)

@@ -14,6 +14,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.codec import ABOUT, OUTCOME, json_block
 from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.pending import recover
 from bohrbug.runtime.channels.replaying import (
     INTERRUPTED,
     PROGRESS,
@@ -99,6 +100,16 @@ class Shared:
             except OSError:
                 continue
 
+    def recover(self, file: Path) -> None:
+        """Write to the log what processes that were killed had not written.
+
+        Raises:
+            OSError: the log can't be written.
+        """
+        blocks = recover(self.folder, file)
+        if blocks:
+            append(file, blocks)
+
     def remove(self) -> None:
         """The recording or replay is over."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -182,6 +193,7 @@ def record(file: str | Path, *, digests: bool = False) -> Iterator[Path]:
                 yield path
             passed = True
         finally:
+            shared.recover(path)
             end_log(path, {"passed": passed})
             tell(shared.warnings())
     finally:
