@@ -363,6 +363,11 @@ class CodedTask:
             if channel is not None:
                 yield channel, (self.senders[who - 1] if who else None, number)
 
+    def received_from(self) -> set[ChannelId]:
+        """The channels that the task receives messages of."""
+        places = {d[2] for d in self.definitions if d[1] == Status.RECEIVED}
+        return {channel for place in places if (channel := self.channels[place][0]) is not None}
+
     def selects(self, flavour: str) -> dict[int, Status]:
         """How the selects of a flavour end, by the first of their values."""
         ends: dict[int, Status] = {}

@@ -186,6 +186,8 @@ def _before_fork() -> None:
         return
     if local.fork_as is None:
         local.fork_as = stream.next_child()
+    for prepare in active.before_fork:
+        prepare(active.session)
 
 
 def _in_parent() -> None:

@@ -12,7 +12,7 @@ from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
 from bohrbug.runtime.channels.envelopes import enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.pulling import Source, belongs_elsewhere, early, pull
+from bohrbug.runtime.channels.pulling import Source, early, pull, take_natively
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
@@ -151,9 +151,7 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         item = early(channel)
         if item is not MISSING:
             return item
-        thing = real()
-        while belongs_elsewhere(stream, channel, thing):
-            thing = real()
+        thing = take_natively(stream, kind, channel, source, real)
     except EOFError:
         stream.note(kind, channel, Status.CLOSED)
         raise

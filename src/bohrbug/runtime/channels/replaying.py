@@ -24,7 +24,7 @@ from bohrbug.runtime.channels.events import (
     TaskId,
     process_of,
 )
-from bohrbug.runtime.channels.session import Session, SessionOptions, append
+from bohrbug.runtime.channels.session import Session, SessionOptions, active, append
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
 DESYNCHRONISED = 3
@@ -290,6 +290,8 @@ class ReplaySession(Session):
             done = sum(
                 one.number for one in self.streams.values() if isinstance(one, ReplayingStream)
             )
+            for leave in active.at_end:
+                leave(self)
             with contextlib.suppress(OSError):
                 append(self.folder / PROGRESS, f"{done}\n".encode())
             stream.end()

@@ -223,7 +223,10 @@ class Active:
 
     def __init__(self) -> None:
         self.session: Session | None = None
-        self.on_fork: list[Callable[[Session], None]] = []
+        self.before_fork: list[Callable[[Session], None]] = []
+        """Filled by families of channels: what to do in a process that is about to fork."""
+        self.at_end: list[Callable[[Session], None]] = []
+        """Likewise: what to do when a process ends."""
 
     def start(self, session: Session) -> None:
         """Take part in a session.
