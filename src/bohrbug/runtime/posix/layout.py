@@ -50,6 +50,7 @@ TASK_BIT = 0x80000000
 MOST_TASKS = 1024
 MOST_READERS = 8
 CPU_WORDS = 16
+PORT_WORDS = 1024
 STACK_DEPTH = 32
 
 KINDS = (
@@ -365,6 +366,7 @@ class Header(ctypes.Structure):
         ("after_release", c_uint32),
         ("with_stacks", c_uint32),
         ("one_cpu", c_uint32),
+        ("nobody_comes", c_uint32),
         ("kernel_matters", c_uint32),
         ("polls_matter", c_uint32),
         ("starter", c_int32),
@@ -416,4 +418,8 @@ class Header(ctypes.Structure):
         ("dying", c_int32),
         ("taking_over", c_uint32),
         ("signals_matter", c_uint32),
+        ("waited_in_vain", c_uint32),
+        ("idle_timeouts", c_uint32),
+        ("idle_since", c_uint64),
+        ("ports", c_uint64 * PORT_WORDS),
     )

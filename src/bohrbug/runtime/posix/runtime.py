@@ -162,6 +162,7 @@ class NativeRuntime:
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
+        self._nobody_comes = False
         self.has_learned = False
 
     # -- life ------------------------------------------------------------------------
@@ -312,6 +313,7 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
+        self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
         trace.forked = was_forked
@@ -343,6 +345,7 @@ class NativeRuntime:
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
             shim=str(self.shim).encode(),
+            nobody_comes=self._nobody_comes,
             kernel_matters=self._known.kernel,
             polls_matter=self._known.polls,
             cpus=self._cpus,

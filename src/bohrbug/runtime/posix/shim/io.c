@@ -123,22 +123,29 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     return REAL(sendmsg)(fd, message, flags);
 }
 
+static int accepted(int fd) {
+    if (fd >= 0) port_is_ours(fd);
+    return fd;
+}
+
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {
     CONTROLLED(accept, fd, address, size);
     descriptor_operation(GET, fd, POLLIN, SITE);
-    return REAL(accept)(fd, address, size);
+    return accepted(REAL(accept)(fd, address, size));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags) {
     CONTROLLED(accept4, fd, address, size, flags);
     descriptor_operation(GET, fd, POLLIN, SITE);
-    return REAL(accept4)(fd, address, size, flags);
+    return accepted(REAL(accept4)(fd, address, size, flags));
 }
 
 EXPORT int connect(int fd, const struct sockaddr *address, socklen_t size) {
     CONTROLLED(connect, fd, address, size);
     descriptor_change(fd, SITE);
-    return REAL(connect)(fd, address, size);
+    int result = REAL(connect)(fd, address, size);
+    port_is_ours(fd);
+    return result;
 }
 
 EXPORT int shutdown(int fd, int how) {

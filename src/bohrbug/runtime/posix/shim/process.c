@@ -159,6 +159,7 @@ pid_t process_fork(uint64_t site) {
         return pid;
     }
     this_process = index;
+    alone = true;
     become(child);
     resources_adopt(copies);
     accesses_forked();

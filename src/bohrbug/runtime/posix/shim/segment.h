@@ -22,6 +22,7 @@
 #define MOST_TASKS 1024
 #define MOST_READERS 8
 #define CPU_WORDS 16
+#define PORT_WORDS 1024
 #define NAME_LENGTH 16
 #define MESSAGE_LENGTH 512
 /* Steps for which every operation gets its stack, and those before the end of the plan. */
@@ -221,6 +222,7 @@ struct header {
     uint32_t first;            /* name of the task that runs first behind the prefix, or NONE */
     /* The settings. */
     uint32_t max_steps, late_timeouts, after_release, with_stacks, one_cpu;
+    uint32_t nobody_comes;     /* waiting for somebody from outside has been in vain before */
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
     int32_t starter;           /* process id of whoever starts the executions */
     uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
@@ -258,6 +260,10 @@ struct header {
     int32_t dying;             /* a process to wait for before going on, or 0 */
     uint32_t taking_over;      /* 1 while a thread acts for a process that died with the turn */
     uint32_t signals_matter;
+    uint32_t waited_in_vain;   /* for somebody from outside */
+    uint32_t idle_timeouts;    /* fired in a row with nothing else between them */
+    uint64_t idle_since;       /* virtual time of the last step that was more */
+    uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
 };
 
 /* Of this library only, or every look at it would be by way of a table. */

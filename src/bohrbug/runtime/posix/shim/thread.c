@@ -49,6 +49,7 @@ static void *begin_thread(void *task) {
 int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
                   void *argument, uint64_t site) {
     struct task *task = task_prepare(current, this_process);
+    alone = false;
     uint32_t number = TASK_BIT | index_of(task);
     task->routine = (uint64_t)(uintptr_t)routine;
     task->argument = (uint64_t)(uintptr_t)argument;
