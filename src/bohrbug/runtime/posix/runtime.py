@@ -36,7 +36,9 @@ from bohrbug.runtime.posix.launching import (
     kill_all,
     supported_here,
 )
-from bohrbug.runtime.posix.recorded import Dependences, NativeTrace, Reading, native_trace
+from bohrbug.runtime.posix.layout import FAULTS
+from bohrbug.runtime.posix.native_trace import NativeTrace, native_trace
+from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
@@ -57,6 +59,8 @@ class NativeSettings:
             where that makes no difference; failures are confirmed by programs started anew.
         level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
             ``racy`` or ``all``, as in the options.
+        faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
+        most_faults: how many of them fail in one execution.
     """
 
     late_timeouts: bool = False
@@ -67,6 +71,8 @@ class NativeSettings:
     epoch: int = 1_700_000_000
     fork_server: bool = True
     level: str = "racy"
+    faults: tuple[str, ...] = ()
+    most_faults: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,8 @@ class NativeRuntime:
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
         self._nobody_comes = False
+        # The most data choices that an execution has had.
+        self._choices = 0
         self.has_learned = False
 
     # -- life ------------------------------------------------------------------------
@@ -313,6 +321,7 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
+        self._choices = max(self._choices, segment.header.choices)
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
@@ -345,6 +354,9 @@ class NativeRuntime:
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
             shim=str(self.shim).encode(),
+            faults=sum(1 << i for i, call in enumerate(FAULTS) if call in settings.faults),
+            faults_left=settings.most_faults,
+            expected_choices=self._choices,
             nobody_comes=self._nobody_comes,
             kernel_matters=self._known.kernel,
             polls_matter=self._known.polls,

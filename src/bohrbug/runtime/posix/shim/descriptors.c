@@ -13,6 +13,7 @@
 #define SOCKETS 1
 #define OTHERS 2
 #define PIPES 3
+/* 4 is FAULT_SPACE */
 
 /* What each task of this process waits for. */
 static struct {
@@ -65,6 +66,14 @@ bool descriptor_may_block(int fd) {
     mode_t type = status.st_mode & S_IFMT;
     /* Descriptors of events, timers and processes have no type. */
     return known && (type == S_IFIFO || type == S_IFSOCK || type == 0);
+}
+
+bool descriptor_is_socket(int fd) {
+    struct stat status;
+    int error = errno;
+    bool known = fstat(fd, &status) == 0;
+    errno = error;
+    return known && S_ISSOCK(status.st_mode);
 }
 
 static uint32_t resource_of(int fd, uint64_t site) {

@@ -15,6 +15,7 @@ void descriptors_answer(struct task *task);
 /* The most that anybody outside has to do with what tasks wait for. */
 enum outsider descriptors_outsider(void);
 
+bool descriptor_is_socket(int fd);
 /* Whether operations on a descriptor may block. */
 bool descriptor_may_block(int fd);
 /* The current task is about to operate on a descriptor, and waits until that would not block. */

@@ -12,7 +12,7 @@ bool is_change(enum kind kind) {
 
 bool is_write(enum kind kind) {
     return kind != JOIN && kind != SLEEP && kind != YIELD && kind != INSPECT && kind != CONTINUE &&
-           kind != READ && kind != LOAD;
+           kind != READ && kind != LOAD && kind != CHOOSE;
 }
 
 /* Whether it may end a wait that signals and cancellation end, too. */

@@ -98,6 +98,14 @@ static void find_options(void) {
     }
 }
 
+/* Gives up the replay (CHESS, section 4.2). */
+static void diverge(uint32_t step, uint32_t wanted) {
+    segment->diverged = 1;
+    segment->diverged_step = step;
+    segment->diverged_name = wanted;
+    segment->prefix_length = 0;
+}
+
 static uint32_t follow_prefix(const struct options *options, uint32_t running, bool yielded,
                               uint32_t step) {
     uint32_t wanted = TABLE(uint32_t, prefix)[step];
@@ -105,11 +113,7 @@ static uint32_t follow_prefix(const struct options *options, uint32_t running, b
         if (TASKS[options->enabled[i]].name_in_plan == wanted) return options->enabled[i];
     for (uint32_t i = 0; i < options->timed_count; i++)
         if (TASKS[options->timed[i]].name_in_plan == wanted) return options->timed[i];
-    /* Give up the replay (CHESS, section 4.2). */
-    segment->diverged = 1;
-    segment->diverged_step = step;
-    segment->diverged_name = wanted;
-    segment->prefix_length = 0;
+    diverge(step, wanted);
     return policy_choose(options, running, yielded, step);
 }
 
@@ -126,7 +130,7 @@ static uint32_t pooled_options(void) {
     if (segment->steps) {
         const struct step *last = &STEPS[segment->steps - 1];
         const uint16_t *known = pool + last->options;
-        if (last->enabled == enabled_count && last->timed == timed_count &&
+        if (last->kind != CHOOSE && last->enabled == enabled_count && last->timed == timed_count &&
             same(known, enabled, enabled_count) && same(known + enabled_count, timed, timed_count))
             return last->options;
     }
@@ -191,6 +195,37 @@ static struct task *choose_next(uint32_t running, bool yielded) {
     chosen->last_run = segment->steps;
     segment->running = index;
     return chosen;
+}
+
+static uint32_t value_of_prefix(uint32_t arity, uint32_t step) {
+    uint32_t wanted = TABLE(uint32_t, prefix)[step];
+    if (wanted != NONE && wanted & VALUE_BIT && (wanted & ~VALUE_BIT) < arity)
+        return wanted & ~VALUE_BIT;
+    diverge(step, wanted);
+    return policy_value(arity);
+}
+
+uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site) {
+    uint32_t step = segment->steps;
+    if (step >= segment->max_steps)
+        finish(STEP_LIMIT, index_of(current), "not finished after %u steps", step);
+    uint32_t value = step < segment->prefix_length ? value_of_prefix(arity, step)
+                                                   : policy_value(arity);
+    segment->choices++;
+    STEPS[step] = (struct step){
+        .site = site,
+        .resource = resource,
+        .stack = segment->with_stacks && stack_is_wanted() ? stack_record() : NONE,
+        .effect = NONE,
+        .enabled = (uint16_t)arity,
+        .timed = (uint16_t)value,
+        .task = (uint16_t)index_of(current),
+        .process = (uint16_t)current->process,
+        .kind = CHOOSE,
+    };
+    segment->steps++;
+    ask(step, arity);
+    return value;
 }
 
 /* -- passing control --------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static bool locks_in_a_circle(void) {
 void note_progress(enum kind kind) {
     switch (kind) {
     case SLEEP: case YIELD: case INSPECT: case CONTINUE: case LOAD: case READ:
-    case ACQUIRE: case TRY_ACQUIRE: case WAIT: case CALL: case EXTERNAL:
+    case ACQUIRE: case TRY_ACQUIRE: case WAIT: case CALL: case EXTERNAL: case CHOOSE:
         return;
     case SPAWN: case BEGIN: case END: case JOIN: case RELEASE: case WAKE: case NOTIFY:
     case SET: case PUT: case GET: case WRITE: case STORE: case UPDATE:

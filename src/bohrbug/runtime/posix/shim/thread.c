@@ -7,6 +7,7 @@
 
 #include "accesses.h"
 #include "clock.h"
+#include "faults.h"
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
@@ -56,6 +57,10 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     task->spawned_at = task->site = site;
     task->stack = NONE;
     perform(SPAWN, number, site);
+    if (fails(THREAD_FAULT, site)) {
+        task_discard(task);
+        return errno;
+    }
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
     task->detached = detached == PTHREAD_CREATE_DETACHED;
