@@ -9,12 +9,15 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 
 
-def explored(program: Path, *arguments: str, **options: object) -> Result:
+def explored(
+    program: Path, *arguments: str, faults: tuple[str, ...] = (), **options: object
+) -> Result:
     """What an exploration of a program gives, which should exit with 0.
 
     Parameters:
         program: the program.
         arguments: its own.
+        faults: the calls that may fail.
         options: of the exploration, beside those that suit small programs.
     """
     settings = {
@@ -25,7 +28,7 @@ def explored(program: Path, *arguments: str, **options: object) -> Result:
         **options,
     }
     explorer, _ = native_explorer(
-        Command((str(program), *arguments), exit_code=0),
+        Command((str(program), *arguments), exit_code=0, faults=faults),
         ExploreOptions(**settings),  # type: ignore[arg-type]
     )
     return explorer.explore()

@@ -50,6 +50,19 @@ def test_a_fault_of_a_proxy_is_found(folder: Path, fault: str, kind: OutcomeKind
     assert [failure.outcome.kind for failure in result.failures] == [kind], result.verdict
 
 
+def test_a_lost_connection_is_not_made_good(folder: Path) -> None:
+    result = explored(
+        folder / "requests",
+        str(folder / "proxy"),
+        timeouts="late",
+        faults=("connect",),
+        executions=20,
+    )
+    (failure,) = result.failures
+    assert len(failure.trace.faults()) == 1
+    assert not failure.trace.preemptions()
+
+
 def test_a_correct_proxy_is_left_in_peace(folder: Path) -> None:
     result = requested_through(folder / "proxy", 40)
     assert not result.failures, result.failures[0].outcome

@@ -82,6 +82,11 @@ def test_kinds_have_the_same_order_on_both_sides() -> None:
     assert [kind.name.upper() for kind in layout.KINDS] == enumerators("kind")
 
 
+def test_faults_are_the_same_on_both_sides() -> None:
+    table = re.findall(r"F\((\w+), \w+, (\w+)\)", (SOURCES / "faults.h").read_text())
+    assert table == list(layout.FAULTS.items())
+
+
 def test_types_have_the_same_number_on_both_sides() -> None:
     assert len(layout.TYPES) == len(enumerators("type"))
 

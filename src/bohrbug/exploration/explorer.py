@@ -191,6 +191,7 @@ class Explorer:
             self.runtime.skipped_functions(),
             tuple(self._notes),
             self.runtime.unseen,
+            self.runtime.faults,
         )
 
     def _new_watchdog(self) -> Watchdog | None:

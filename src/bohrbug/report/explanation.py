@@ -331,7 +331,9 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     stretches = segments(trace)
     data = _data_choices(trace, names)
     if len(trace.task_infos or set(trace.tasks)) <= 1:
-        alone = "with a single task, so that no schedule can avoid it"
+        alone = "with a single task"
+        if not trace.faults():
+            alone += ", so that no schedule can avoid it"
         return f"{data} and {alone}" if data else alone
     mentioned = _Mentioned(names)
     text = "without any preemption, when the tasks run in this order: "

@@ -50,6 +50,11 @@ class Runtime(Protocol):
     """What the happens-before graph never has, so that a reduction by it proves nothing; or ""."""
 
     @property
+    def faults(self) -> str:
+        """Which calls may fail by a data choice, for people; "" where none can."""
+        ...
+
+    @property
     def is_settling(self) -> bool:
         """Whether the next executions are likely to have other scheduling points."""
         ...

@@ -425,6 +425,14 @@ class NativeRuntime:
     """What the happens-before graph does not have."""
 
     @property
+    def faults(self) -> str:
+        """Which calls may fail, for people."""
+        settings = self.settings
+        if not settings.faults:
+            return ""
+        return f"at most {settings.most_faults} failing of {', '.join(settings.faults)}"
+
+    @property
     def is_settling(self) -> bool:
         """Whether the last execution has shown accesses that will be scheduling points."""
         return self.points.has_fresh
