@@ -20,6 +20,7 @@ Build = Callable[..., Path]
 KINDS = {
     "connect": OutcomeKind.ASSERTION,
     "fork": OutcomeKind.EXCEPTION,
+    "malloc": OutcomeKind.CRASH,
     "send": OutcomeKind.MISUSE,
 }
 """For each call the outcome of error_paths.c where it fails."""

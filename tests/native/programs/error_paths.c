@@ -1,7 +1,8 @@
-/* What is done when a call fails: connect, fork or send.  FIXED: the right thing. */
+/* What is done when a call fails: connect, fork, malloc or send.  FIXED: the right thing. */
 #include <assert.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -40,6 +41,17 @@ static int try_fork(void) {
     return waitpid(child, NULL, 0) < 0;
 }
 
+/* The program goes on with less memory, if it looks. */
+static int try_malloc(void) {
+    volatile char *block = malloc(100);
+#ifdef FIXED
+    if (!block) return 0;
+#endif
+    block[0] = 'x';
+    free((char *)block);
+    return 0;
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ends[2];
 
@@ -66,5 +78,6 @@ static int try_send(void) {
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "connect") == 0) return try_connect();
     if (argc == 2 && strcmp(argv[1], "fork") == 0) return try_fork();
+    if (argc == 2 && strcmp(argv[1], "malloc") == 0) return try_malloc();
     return try_send();
 }

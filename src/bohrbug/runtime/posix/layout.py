@@ -98,6 +98,7 @@ FAULTS = {
     "recv": "ECONNRESET",
     "fork": "EAGAIN",
     "thread": "EAGAIN",
+    "malloc": "ENOMEM",
 }
 """The table ``FAULTS`` of ``shim/faults.h``: calls that may fail, and how."""
 
@@ -402,7 +403,7 @@ class Header(ctypes.Structure):
         ("starter", c_int32),
         ("cpus", c_uint64 * CPU_WORDS),
         ("epoch", c_uint64),
-        ("shim", c_char * 256),
+        ("shim", c_char * 512),
         ("path", c_char * 128),
         ("started", c_uint32),
         ("finished", c_uint32),

@@ -27,12 +27,12 @@ class Naming:
     Parameters:
         segment: the segment.
         symbols: the modules seen so far.
-        shim: path of the shim, whose frames are left out of stacks.
+        preload: the shim and what else is preloaded, whose frames are left out of stacks.
         hooks: path of the folder with the library of hooks, or "".
     """
 
-    def __init__(self, segment: Segment, symbols: Symbols, shim: str, hooks: str = "") -> None:
-        self._shim = shim
+    def __init__(self, segment: Segment, symbols: Symbols, preload: str, hooks: str = "") -> None:
+        self._preloaded = frozenset(preload.split(":"))
         self._hooks = hooks
         self.tasks = segment.tasks
         self.resources = segment.resources
@@ -117,7 +117,7 @@ class Naming:
 
     def _is_ours(self, module: Module) -> bool:
         path = module.path
-        return path == self._shim or bool(self._hooks and path.startswith(self._hooks))
+        return path in self._preloaded or bool(self._hooks and path.startswith(self._hooks))
 
     def telling_place(self, site: int, stack: int, process: int) -> Place | None:
         """The place of a call; with a stack, that of the innermost frame of the program itself."""

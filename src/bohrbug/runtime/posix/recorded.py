@@ -52,7 +52,7 @@ class Reading(Naming):
         segment: the segment; nothing of it is needed any more when this is made.
         names: the tasks that the plan names, see :meth:`Segment.prepare`.
         symbols: the modules seen so far.
-        shim: path of the shim, whose frames are left out of stacks.
+        preload: the shim and what else is preloaded, whose frames are left out of stacks.
         hooks: path of the folder with the library of hooks, or "".
         known: what earlier executions have shown, or this one.
     """
@@ -62,11 +62,11 @@ class Reading(Naming):
         segment: Segment,
         names: tuple[TaskId, ...],
         symbols: Symbols,
-        shim: str,
+        preload: str,
         known: Dependences,
         hooks: str = "",
     ) -> None:
-        super().__init__(segment, symbols, shim, hooks)
+        super().__init__(segment, symbols, preload, hooks)
         header = segment.header
         self._names = names
         self.ending: int = header.ending

@@ -150,6 +150,10 @@ class NativeRuntime:
         self.settings = settings
         self.explainer = explainer
         self.shim = build.shim()
+        # What programs preload, with colons in between.
+        self._preload = str(self.shim)
+        if "malloc" in settings.faults:
+            self._preload += f":{build.allocations()}"
         self.points = Points(settings.level)
         self._hooks: HooksFolder | None = None
         self.printed = Printed(b"", b"")
@@ -188,7 +192,7 @@ class NativeRuntime:
         self._launcher = Launcher(
             self.command,
             self._hooks.environment(self._environment),
-            self.shim,
+            self._preload,
             self.settings.hang_seconds,
             lambda: self._interrupted,
             self._input,
@@ -353,7 +357,7 @@ class NativeRuntime:
             one_cpu=settings.one_cpu,
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
-            shim=str(self.shim).encode(),
+            shim=self._preload.encode(),
             faults=sum(1 << i for i, call in enumerate(FAULTS) if call in settings.faults),
             faults_left=settings.most_faults,
             expected_choices=self._choices,
@@ -377,7 +381,7 @@ class NativeRuntime:
         with Segment(self.settings.max_steps) as segment:
             self._prepare(segment, plan, with_stacks=False)
             self.points.prepare(segment)
-            wanted = environment_for(segment, self.shim, hooks.environment(self._environment))
+            wanted = environment_for(segment, self._preload, hooks.environment(self._environment))
             more = {name: wanted[name] for name in wanted if wanted[name] != os.environ.get(name)}
             try:
                 start(more)
@@ -388,7 +392,7 @@ class NativeRuntime:
 
     def _read(self, segment: Segment, names: tuple[TaskId, ...], learn: bool) -> Reading:
         assert self._hooks is not None
-        ours = (str(self.shim), self._hooks.path)
+        ours = (self._preload, self._hooks.path)
         reading = Reading(segment, names, self._symbols, ours[0], self._known, ours[1])
         known = self._known | reading.dependences()
         if known == self._known or not learn:

@@ -15,7 +15,8 @@
     F(send, SEND, ECONNRESET) \
     F(recv, RECV, ECONNRESET) \
     F(fork, FORK, EAGAIN) \
-    F(thread, THREAD, EAGAIN)
+    F(thread, THREAD, EAGAIN) \
+    F(malloc, MALLOC, ENOMEM)
 
 #define NUMBER(name, NAME, error) NAME##_FAULT,
 enum fault { FAULTS(NUMBER) };
@@ -23,6 +24,8 @@ enum fault { FAULTS(NUMBER) };
 
 /* Whether the call that the current task is about to make fails; sets errno if it does. */
 bool fails(enum fault fault, uint64_t site);
+/* Whether an allocation that is asked for there fails: called by the library of allocations. */
+bool bohrbug_allocation_fails(uint64_t site);
 /* The same for what is done with a socket; if it fails, the connection is lost for both ends. */
 bool connection_fails(enum fault fault, int fd, uint64_t site);
 
