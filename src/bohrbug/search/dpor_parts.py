@@ -7,12 +7,10 @@ from typing import Any
 
 from bohrbug.model.plan import Choice
 from bohrbug.search.event_codec import EventReader, EventWriter
-from bohrbug.search.footprint import Event
-from bohrbug.search.races_of_trace import Reversal
+from bohrbug.search.footprint import Asleep, Event
+from bohrbug.search.reversals import Reversal
 from bohrbug.search.trunk import Hanging, Place, Segment
 from bohrbug.search.wakeup_tree import Branch, insert
-
-Asleep = tuple[Event, ...]
 
 
 class Node:
@@ -298,17 +296,4 @@ def segment_from_json(reader: EventReader, data: list[Any]) -> Segment[Node, Lor
         _lore_from_json(reader, lore),
         stays,
         is_idle=is_idle,
-    )
-
-
-def still_asleep(asleep: Asleep, event: Event) -> Asleep:
-    """Who of the sleeping is not woken by an event."""
-    task, _, (reads, writes) = event
-    both = reads | writes
-    return tuple(
-        [
-            other
-            for other in asleep
-            if other[0] != task and not (writes & (other[2][0] | other[2][1]) or both & other[2][1])
-        ]
     )

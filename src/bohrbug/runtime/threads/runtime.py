@@ -115,6 +115,7 @@ class ThreadsRuntime:
         # Frozen objects are not found by the collector, which is asked for functions.
         gc.unfreeze()
         self._instrumentation.restore()
+        self._thread_names.close()
         thread_functions.instrument_callable = _as_it_is
         self._pool.close()
         if self._collected:
