@@ -173,7 +173,7 @@ class NativeRuntime:
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
         self._nobody_comes = False
-        # The most data choices that an execution has had.
+        # Data choices of the first execution that had any: from it on the same, whoever goes on.
         self._choices = 0
         self.has_learned = False
 
@@ -325,7 +325,7 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
-        self._choices = max(self._choices, segment.header.choices)
+        self._choices = self._choices or segment.header.choices
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
@@ -416,12 +416,13 @@ class NativeRuntime:
         return [str(Path(self.command[0]).resolve())]
 
     def counters(self) -> list[int]:
-        """How many executions there were."""
-        return [self._executions]
+        """How many executions there were, and data choices in the first that had any."""
+        return [self._executions, self._choices]
 
     def set_counters(self, counters: list[int]) -> None:
         """Go on counting from what :meth:`counters` gave."""
-        (self._executions,) = counters
+        # Older files have one.
+        self._executions, self._choices = (*counters, 0)[:2]
 
     # -- what is of use to the threads runtime -------------------------------------------------
 
