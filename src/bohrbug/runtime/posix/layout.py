@@ -453,6 +453,7 @@ class Header(ctypes.Structure):
         ("choices", c_uint32),
         ("random_values", c_uint64),
         ("idle_timeouts", c_uint32),
+        ("idle_looked_at", c_uint32),
         ("idle_since", c_uint64),
         ("ports", c_uint64 * PORT_WORDS),
     )

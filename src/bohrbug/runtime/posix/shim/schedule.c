@@ -342,7 +342,6 @@ enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
     task->cancellable = 0;
     task->timed_out = 0;
     task->also = NONE;
-    if (!fired) note_progress(kind);
     if (order_is_kept()) order_performed(kind, resource, fired);
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }

@@ -277,6 +277,7 @@ struct header {
     uint32_t choices;          /* data choices made */
     uint64_t random_values;    /* what they are drawn from */
     uint32_t idle_timeouts;    /* fired in a row with nothing else between them */
+    uint32_t idle_looked_at;   /* steps before this one were looked at for that */
     uint64_t idle_since;       /* virtual time of the last step that was more */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
 };

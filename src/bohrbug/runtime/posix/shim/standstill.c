@@ -46,16 +46,29 @@ static bool locks_in_a_circle(void) {
 
 /* -- tasks that only look around ------------------------------------------------------------ */
 
-void note_progress(enum kind kind) {
-    switch (kind) {
+/* Whether a task that did such an operation got on, or might have let others get on. */
+static bool is_progress(const struct step *step) {
+    /* Nobody was enabled: a timeout fired. */
+    if (!step->enabled) return false;
+    switch ((enum kind)step->kind) {
     case SLEEP: case YIELD: case INSPECT: case CONTINUE: case LOAD: case READ:
     case ACQUIRE: case TRY_ACQUIRE: case WAIT: case CALL: case EXTERNAL: case CHOOSE:
-        return;
+        return false;
     case SPAWN: case BEGIN: case END: case JOIN: case RELEASE: case WAKE: case NOTIFY:
     case SET: case PUT: case GET: case WRITE: case STORE: case UPDATE:
-        segment->idle_timeouts = 0;
-        segment->idle_since = segment->now;
+        return true;
     }
+    return true;
+}
+
+/* Looks at the steps since the last time. */
+static void look_for_progress(void) {
+    bool found = false;
+    while (segment->idle_looked_at < segment->steps)
+        found |= is_progress(&STEPS[segment->idle_looked_at++]);
+    if (!found) return;
+    segment->idle_timeouts = 0;
+    segment->idle_since = segment->now;
 }
 
 static bool anybody_waits_for_ever(void) {
@@ -66,6 +79,7 @@ static bool anybody_waits_for_ever(void) {
 
 /* A client that polls once a second for an answer would go on doing so beside any deadlock. */
 static bool idles_for_ever(void) {
+    look_for_progress();
     return ++segment->idle_timeouts >= IDLE_TIMEOUTS &&
            segment->now - segment->idle_since >= IDLE_TIME && anybody_waits_for_ever();
 }

@@ -9,7 +9,5 @@
 /* No task is enabled.  Ends the execution if that is a deadlock; without `timed`, a timeout that could
  * fire, returns only when something from outside has let a task go on. */
 void nothing_enabled(bool timed);
-/* A task has done an operation, and not because its timeout fired. */
-void note_progress(enum kind kind);
 
 #endif
