@@ -187,6 +187,7 @@ class Explorer:
             self.runtime.skipped_functions(),
             tuple(self.caveats.notes),
             self.runtime.unseen,
+            self.runtime.faults,
         )
 
     def _new_watchdog(self) -> Watchdog | None:

@@ -52,6 +52,11 @@ class Runtime(Protocol):
     """Executions so far."""
 
     @property
+    def faults(self) -> str:
+        """Which calls may fail by a data choice, for people; "" where none can."""
+        ...
+
+    @property
     def is_settling(self) -> bool:
         """Whether the next executions are likely to have other scheduling points."""
         ...

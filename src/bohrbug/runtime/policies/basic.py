@@ -115,6 +115,8 @@ class SegmentsDecider(NonPreemptiveDecider):
         self._segments = policy.segments
         self._position = 0
         self._left = policy.segments[0][1] if policy.segments else 0
+        self._values = {task: list(reversed(made)) for task, made in policy.values}
+        self._chooser = ""
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
@@ -127,11 +129,20 @@ class SegmentsDecider(NonPreemptiveDecider):
                 for task in (*enabled, *timed):
                     if task.id == wanted:
                         self._left -= 1
+                        self._chooser = task.id
                         return task
             self._position += 1
             if self._position < len(segments):
                 self._left = segments[self._position][1]
-        return super().choose(running, enabled, timed, yielded, step)
+        chosen = super().choose(running, enabled, timed, yielded, step)
+        self._chooser = chosen.id
+        return chosen
+
+    def value(self, arity: int) -> int:
+        """The next value that the policy has for the task that runs, or else the first one."""
+        values = self._values.get(self._chooser)
+        value = values.pop() if values else 0
+        return value if value < arity else 0
 
 
 if native is not None:

@@ -65,6 +65,9 @@ class ThreadsRuntime:
     unseen = ""
     """What the happens-before graph never has: nothing; options tell the rest."""
 
+    faults = ""
+    """No call is made to fail."""
+
     def __init__(
         self,
         function: Callable[[], object],
