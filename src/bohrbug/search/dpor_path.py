@@ -258,6 +258,9 @@ class ReductionPath:
     def _new_sequence(self, reversal: Reversal, sleeping: Asleep) -> list[Event] | None:
         """The sequence of a reversal, if nobody who sleeps could begin something equivalent."""
         sequence = reversal.sequence()
+        if isinstance(reversal.event.choice, int):
+            # Who sleeps was explored first, but an execution may fail before it comes to that.
+            sleeping = tuple([each for each in sleeping if each.task == reversal.event.task])
         if first_initial(sleeping, sequence) is not None:
             return None
         if len(reversal.recorded) >= LONG:

@@ -35,7 +35,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import ResourceId, TaskId
+from bohrbug.model.operation import BEGIN, ResourceId, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.search.enabledness import NEVER_BLOCK, was_open
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
@@ -416,6 +416,11 @@ class RaceFinder:
         Returns:
             The step, and whether that is uncertain; ``None`` if there is no such step.
         """
+        spawn = self._spawn_before(trace, step, name) if previous < 0 else -1
+        if other < spawn:
+            # The task was not there yet, but it can be spawned before, unless that depends on it.
+            depends = self.recorded.clocks[spawn][self.recorded.tasks[other]] > other
+            return None if depends else (other, False)
         # From here on the task stood before its operation, and the trace says what was possible.
         # A task's first operation is possible as soon as the task exists.
         standing = previous + 1
@@ -439,6 +444,14 @@ class RaceFinder:
                     ):
                         return earlier, False
         return self._along_resource(trace, step, other, task, name, previous)
+
+    def _spawn_before(self, trace: Trace, step: int | None, name: TaskId) -> int:
+        """The step that spawned a task, whose first operation is that of ``step``; -1 for none."""
+        operation = trace.operations[step] if step is not None else trace.final_pending[name]
+        if operation.kind is not BEGIN:
+            return -1
+        # What the step itself does is noted only once its races are found.
+        return self._entries.get(operation.resource, _UNTOUCHED)[0]
 
     def _pending_footprint(self, trace: Trace, name: TaskId) -> Footprint:
         operation = trace.final_pending[name]
@@ -525,14 +538,12 @@ class RaceFinder:
         """Reverse what was never done with what it could have come before."""
         if not end:
             return
-        is_cut_off = cut_off(trace)
-        ordered = bool(self._barriers)
+        barrier = self._barriers[-1] if self._barriers else -1
         for name, operation in trace.final_pending.items():
             task = self._numbers[name]
-            if not is_cut_off and not ordered:
-                latest = self._entries.get(operation.resource, _UNTOUCHED)[0]
-            else:
-                latest = end - 1
+            latest = max(self._entries.get(operation.resource, _UNTOUCHED)[0], barrier)
+            if latest in trace.arities:
+                latest = beginning_of_step(trace, latest)
             previous = self._last[task]
             known = self.recorded.clocks[previous] if previous >= 0 else self._zero
             if latest < 0 or known[self.recorded.tasks[latest]] > latest:
