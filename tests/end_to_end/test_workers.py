@@ -154,6 +154,20 @@ def test_a_part_in_which_workers_die_is_given_up() -> None:
     assert "ended with exit code 3" in caveat
 
 
+def test_workers_that_all_die_at_once_end_the_exploration() -> None:
+    parent = os.getpid()
+
+    def dies() -> None:
+        if os.getpid() != parent:
+            os._exit(3)
+        keeps()
+
+    result = run(dies, 2, strategy="random", executions=100_000, seconds=60.0)
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "end again and again" in result.verdict.reason
+    assert result.seconds < 60.0
+
+
 def test_an_exploration_in_another_thread_can_use_workers() -> None:
     results: list[Result] = []
     thread = threading.Thread(

@@ -44,6 +44,9 @@ AT_ONCE = 0.2
 GRACE = 2.0
 """Seconds that a worker has to end its execution, and then again to end it at any price."""
 
+MOST_DEATHS = 20
+"""Workers that may end by themselves, one after the other, before any of them is heard of."""
+
 _now = time.perf_counter
 _close, _fork, _getpid, _kill = os.close, os.fork, os.getpid, os.kill
 _pipe, _sleep, _waitpid = os.pipe, time.sleep, os.waitpid
@@ -162,6 +165,8 @@ class Crew:
         self._lesson: Plan | None = None
         self._first: FoundFailure | None = None
         self._looked = 0.0
+        # How many workers ended by themselves since one of them was last heard of.
+        self._deaths = 0
 
     # -- the whole -----------------------------------------------------------------
 
@@ -265,6 +270,7 @@ class Crew:
 
     def _hear(self, hired: _Hired, message: object) -> None:
         chief = self._chief
+        self._deaths = 0
         match message:
             case Progressed(piece, given):
                 hired.piece = piece
@@ -349,7 +355,13 @@ class Crew:
                 f"a part of the search was given up: two worker processes, one after the other, "
                 f"{_how(code)} in it"
             )
-        if not self._shared.stop:
+        self._deaths += 1
+        if self._deaths == MOST_DEATHS:
+            self._chief.note_hang(
+                f"worker processes end again and again before they have done anything: the last one "
+                f"{_how(code)}; explore with one process (-j 1) to see what ends it"
+            )
+        elif not self._shared.stop:
             self._hire(hired.number)
 
     def _stop(self) -> None:
