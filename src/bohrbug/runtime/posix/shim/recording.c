@@ -1,14 +1,10 @@
 #include "recording.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Linux 5.14; before, a page comes when it is touched. */
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
+#include "populate.h"
 
 #define PAGE ((uint64_t)4096)
 /* Short executions are left alone; long ones get as much as they had, up to a limit. */
@@ -26,7 +22,8 @@ void steps_prepare(void) {
     uint64_t begin = (uint64_t)(uintptr_t)&STEPS[from] & ~(PAGE - 1);
     uint64_t end = (uint64_t)(uintptr_t)&STEPS[steps_at_hand];
     int before = errno;
-    /* Reading is enough, and takes many pages at once that an earlier execution has used. */
+    /* Reading is enough, and takes many pages at once that an earlier execution has used.  Before
+     * Linux 5.14 nothing happens, and a page comes when it is touched. */
     syscall(SYS_madvise, begin, end - begin, MADV_POPULATE_READ);
     errno = before;
 }
