@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -239,6 +240,52 @@ def test_kill_9_leaves_what_was_recorded(folder: Folder) -> None:
 
 def _children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("catches", [False, True])
+def test_an_interrupt_ends_a_replay_as_an_interrupt(folder: Folder, catches: bool) -> None:
+    folder.write(
+        "slow.py",
+        f"""
+        import os, queue, threading, time
+
+        def put():
+            for number in range(10):
+                time.sleep(60 * (number == 3 and "SLOW" in os.environ))
+                channel.put(number)
+
+        channel = queue.Queue()
+        threading.Thread(target=put, daemon=True).start()
+        try:
+            for number in range(10):
+                print(channel.get(), flush=True)
+        except {"KeyboardInterrupt" if catches else "ValueError"}:
+            pass
+        """,
+    )
+    assert record(folder, "slow.py").code == 0
+    command = folder.command(
+        "replay-messages", "--times", "3", "log", "--", *python(folder, "slow.py")
+    )
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder.path,
+        env={**folder.environment, "SLOW": "1"},
+        start_new_session=True,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        heard = [process.stdout.readline() for _ in range(3)]
+        if "" not in heard:
+            os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert heard == ["0\n", "1\n", "2\n"], errors
+    assert process.returncode == 130, errors
+    # The fourth receive may have begun to wait.
+    assert re.search("interrupted after [67] of 20 events", errors)
+    assert "desynchronised" not in errors
 
 
 def test_strict_stops_and_keep_going_goes_on(folder: Folder) -> None:

@@ -10,31 +10,21 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import bohrbug
 from bohrbug.runtime.channels.codec import read_log
-from bohrbug.runtime.channels.events import Kind, Log, MessageId, Status
-from bohrbug.runtime.channels.installation import install, restore
-from bohrbug.runtime.channels.streams import local
+from bohrbug.runtime.channels.events import Kind, MessageId, Status
+from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 SENDERS, MESSAGES = 4, 25
 
 
-@pytest.fixture(autouse=True)
-def in_place() -> Iterator[None]:
-    """As at the start of a command: before the program takes functions by name."""
-    install()
-    yield
-    restore()
-    assert local.stream is None
-
-
 def jitter() -> None:
-    time.sleep(random.random() * 0.0005)
+    pause(0.0005)
 
 
 def together(*bodies: Callable[[], object]) -> None:
@@ -43,19 +33,6 @@ def together(*bodies: Callable[[], object]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def steady(tmp_path: Path, program: Callable[[], object], times: int = 5) -> Log:
-    """Record a program and check that replays give the same; its log."""
-    path = tmp_path / "log"
-    with bohrbug.record(path):
-        expected = program()
-    for _ in range(times):
-        with bohrbug.replay_messages(path) as replay:
-            assert program() == expected
-        assert replay.desynchronisation is None
-        assert replay.warnings == []
-    return read_log(path)
 
 
 # -- queues ----------------------------------------------------------------------------------

@@ -12,39 +12,15 @@ import select
 import selectors
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import bohrbug
 from bohrbug.runtime.channels.codec import encode, read_coded, read_log
-from bohrbug.runtime.channels.events import Kind, Log, Status
-from bohrbug.runtime.channels.installation import install, restore
-
-
-@pytest.fixture(autouse=True)
-def in_place() -> Iterator[None]:
-    install()
-    yield
-    restore()
-
-
-def pause(seconds: float = 0.003) -> None:
-    time.sleep(random.random() * seconds)
-
-
-def steady(tmp_path: Path, program: Callable[[], object], times: int = 3) -> Log:
-    path = tmp_path / "log"
-    with bohrbug.record(path):
-        expected = program()
-    for _ in range(times):
-        with bohrbug.replay_messages(path) as replay:
-            assert program() == expected
-        assert replay.desynchronisation is None
-    return read_log(path)
-
+from bohrbug.runtime.channels.events import Kind, Status
+from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 # -- sockets ---------------------------------------------------------------------------------
 
@@ -180,7 +156,7 @@ def test_who_is_past_the_end_of_its_log_takes_nothing_of_others(tmp_path: Path) 
         jobs.put(None)
         for worker in workers:
             worker.join()
-        return sorted(got)
+        return got
 
     path = tmp_path / "log"
     with bohrbug.record(path):

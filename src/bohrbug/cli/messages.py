@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from bohrbug.runtime.channels.commands import (
 from bohrbug.runtime.channels.replaying import DESYNCHRONISED
 
 USAGE, NOT_REACHED = 2, 3
+INTERRUPTED = 128 + signal.SIGINT
 
 DEFAULT_FILE = Path("messages.bohrbug")
 
@@ -28,12 +30,14 @@ _RECORD_CODES = """\b
 Exit codes:
   2    the command can't be started, or the file can't be written
   3    --until: the outcome did not come within --max runs
+  130  --until: interrupted
   else that of the command (of its last run); 128 and the number of the signal that ended it
 """
 _REPLAY_CODES = """\b
 Exit codes:
   2    the command can't be started, or the file is no message log
   3    desynchronised (not with --keep-going)
+  130  interrupted (Ctrl-C)
   else that of the command; 128 and the number of the signal that ended it
 """
 
@@ -99,6 +103,10 @@ def record(
         while True:
             runs += 1
             result = record_command(command, file, digests=digests)
+            if result.interrupted and until is not None:
+                tell_warnings(result)
+                say(f"interrupted in run {runs}; it is in {file}")
+                sys.exit(INTERRUPTED)
             if until is None or result.passed is (until == "pass"):
                 break
             if runs == most:
@@ -111,7 +119,7 @@ def record(
         usage_error(f"{file}: {error.strerror or error}")
     tell_warnings(result)
     if not quiet:
-        events = sum(len(task.codes) for task in read_coded(file).tasks.values())
+        events = read_coded(file).events
         size = file.stat().st_size
         times = f" (run {runs:,})" if until is not None else ""
         say(
@@ -146,7 +154,7 @@ def replay_messages(
     statuses: list[int] = []
     desynchronised = 0
     try:
-        read_coded(file)
+        events = read_coded(file).events
         for _ in range(times):
             result = replay_command(command, file, keep_going=keep_going, patience=patience)
             statuses.append(result.status)
@@ -155,6 +163,9 @@ def replay_messages(
                 desynchronised += 1
                 if desynchronised == 1:
                     say(f"desynchronised: {result.desynchronisation}")
+            if result.interrupted:
+                say(f"interrupted after {result.events:,} of {plural(events, 'event')}")
+                sys.exit(INTERRUPTED)
     except (CommandError, LogError) as error:
         usage_error(str(error))
     if not quiet and times > 1:

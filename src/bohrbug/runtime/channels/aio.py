@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from bohrbug.runtime.channels.events import Kind, Outcome
+from bohrbug.runtime.channels.following import follower_of
 from bohrbug.runtime.channels.replaying import DesynchronisationError, ReplayingStream
 from bohrbug.runtime.channels.session import active, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
@@ -41,7 +42,12 @@ def aio_stream() -> Stream | None:
     if active.session is None or active.session.closed:
         return None
     stream = main_stream()
-    return None if stream is None else within(stream) or stream
+    if stream is None:
+        return None
+    stream = within(stream) or stream
+    if isinstance(stream, ReplayingStream) and stream.replay.follows:
+        return follower_of(stream)
+    return stream
 
 
 def waker(future: Any) -> Callable[[], None]:

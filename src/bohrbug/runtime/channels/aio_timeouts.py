@@ -14,6 +14,7 @@ from asyncio import tasks, timeouts
 from typing import Any
 
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring
+from bohrbug.runtime.channels.aio_turns import seen_loop
 from bohrbug.runtime.channels.events import Event, Kind, Outcome, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.threads.patches import Patches
@@ -25,6 +26,7 @@ FLAVOUR = "asyncio.timeout"
 _Timeout: Any = timeouts.Timeout
 _State: Any = timeouts._State  # type: ignore[attr-defined]
 _enter, _exit, _fire = _Timeout.__aenter__, _Timeout.__aexit__, _Timeout._on_timeout
+_reschedule = _Timeout.reschedule
 _SLICE = 0.05
 
 
@@ -40,7 +42,7 @@ async def _enter_block(self: Any) -> Any:
     stream = None if self._when is None else aio_stream()
     number = -1
     if stream is not None:
-        number = stream.next_timeout()
+        number = stream.next_number(FLAVOUR)
         self._bohrbug_timeout = (stream, number)
         if isinstance(stream, ReplayingStream):
             self._bohrbug_fires = stream.selects(FLAVOUR).get(number) is not Status.READY
@@ -51,6 +53,20 @@ async def _enter_block(self: Any) -> Any:
         # Nothing is exchanged within: at the first wait, for what is waited for may be quicker.
         self.reschedule(asyncio.get_running_loop().time())
     return entered
+
+
+@patches.method(_Timeout, "reschedule")
+def _set_time(self: Any, when: float | None) -> None:
+    _reschedule(self, when)
+    handle = self._timeout_handler
+    if when is None or handle is None or hasattr(handle, "when"):
+        return
+    # Its time is over already.  Whether it is depends on time: let it be a timer all the same.
+    loop = asyncio.get_running_loop()
+    ready = loop._ready  # type: ignore[attr-defined]
+    if seen_loop(loop) is not None and ready and ready[-1] is handle:
+        ready.pop()
+        self._timeout_handler = loop.call_at(when, self._on_timeout)
 
 
 @patches.method(_Timeout, "_on_timeout")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import collections
 from asyncio import tasks
-from collections.abc import Iterable
 from typing import Any
 
-from bohrbug.runtime.channels.aio import aio_stream, expect, streams, wait
-from bohrbug.runtime.channels.events import Kind, Status, tree_key
+from bohrbug.runtime.channels.aio import aio_stream, expect, wait
+from bohrbug.runtime.channels.aio_sets import TaskSet, in_order
+from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.streams import Stream
 from bohrbug.runtime.threads.patches import Patches
@@ -19,19 +19,6 @@ patches = Patches()
 WAIT, AS_COMPLETED = "asyncio.wait", "asyncio.as_completed"
 
 _wait, _as_completed = tasks.wait, tasks.as_completed
-
-
-def in_order(futures: Iterable[Any]) -> list[Any]:
-    """Futures in an order that is the same in each run: as given, or as their tasks are named."""
-    given = list(dict.fromkeys(futures))
-    if isinstance(futures, list | tuple):
-        return given
-    return sorted(given, key=_rank)
-
-
-def _rank(future: Any) -> tuple[Any, ...]:
-    stream = streams.get(future)
-    return (1,) if stream is None else (0, tree_key(stream.task))
 
 
 async def _wait_until_done(stream: Stream, future: Any, flavour: str) -> None:
@@ -65,7 +52,7 @@ async def _wait_for(
         for future in chosen:
             await _wait_until_done(stream, future, WAIT)
         if all(future.done() for future in chosen):
-            return chosen, set(futures) - chosen
+            return TaskSet(chosen), TaskSet(set(futures) - chosen)
     stream.inside += 1
     try:
         done, pending = await _wait(futures, timeout=timeout, return_when=return_when)
@@ -73,7 +60,7 @@ async def _wait_for(
         stream.inside -= 1
     indices = tuple(i for i, future in enumerate(futures) if future in done)
     stream.note(Kind.SELECT, None, Status.READY if indices else Status.TIMED_OUT, indices, WAIT)
-    return done, pending
+    return TaskSet(done), TaskSet(pending)
 
 
 class _AsCompleted:

@@ -7,7 +7,6 @@ from typing import Any
 
 from bohrbug.runtime.channels.session import active
 from bohrbug.runtime.channels.streams import local
-from bohrbug.runtime.channels.termination import write_before_termination
 from bohrbug.runtime.channels.threads import spawner
 from bohrbug.runtime.threads.patches import Patches
 
@@ -37,8 +36,6 @@ def _run_process(self: Any, *args: Any, **kwargs: Any) -> Any:
     session = active.session
     if session is not None and task is not None and session.root != task:
         session.begin_process(task)
-    if session is not None and task is not None:
-        write_before_termination(session)
     try:
         return _bootstrap(self, *args, **kwargs)
     finally:

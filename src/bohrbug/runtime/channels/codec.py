@@ -155,6 +155,8 @@ class Vocabulary:
         self._new_channels: list[tuple[ChannelId | None, str]] = []
         self._new_senders: list[TaskId] = []
         self._new: list[Definition] = []
+        self.newest = -1
+        """The code that was given out last for the first time."""
 
     def code(
         self,
@@ -180,20 +182,21 @@ class Vocabulary:
         definition = (int(kind), int(status), place, who, numbers)
         code = self._codes.get(definition)
         if code is None:
-            code = self._codes[definition] = len(self._codes)
+            code = self.newest = self._codes[definition] = len(self._codes)
             self._new.append(definition)
         return code
 
-    def events_block(
-        self, task: TaskId, first: int, codes: list[int], digests: list[int] | None = None
-    ) -> bytes:
-        """A block of events, with the definitions that no block had before.
+    @property
+    def new(self) -> bool:
+        """Whether there are definitions that no block had before."""
+        return bool(self._new)
+
+    def preamble(self, task: TaskId, first: int) -> bytes:
+        """The beginning of a block of events, with the definitions that no block had before.
 
         Parameters:
             task: whose events.
             first: how many the task had in earlier blocks.
-            codes: of the events.
-            digests: of their values, one for each, or ``None``.
         """
         out = bytearray()
         put_text(out, task)
@@ -214,15 +217,41 @@ class Vocabulary:
             put_number(out, len(numbers))
             for number in numbers:
                 put_signed(out, number)
+        return bytes(out)
+
+    def events_block(
+        self, task: TaskId, first: int, codes: list[int], digests: list[int] | None = None
+    ) -> bytes:
+        """A block of events; what defines them is in no later one.
+
+        Parameters:
+            task: whose events.
+            first: how many the task had in earlier blocks.
+            codes: of the events.
+            digests: of their values, one for each, or ``None``.
+        """
+        preamble = self.preamble(task, first)
         self._new_channels, self._new_senders, self._new = [], [], []
-        put_number(out, len(codes))
-        largest = len(self._codes) - 1
-        width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
-        out.append(width | (_DIGESTS << 4 if digests is not None else 0))
-        out += _packed(codes, width)
-        if digests is not None:
-            out += _packed(digests, 4)
-        return block(EVENTS, bytes(out))
+        return block_of(preamble, codes, digests)
+
+
+def block_of(preamble: bytes, codes: list[int], digests: list[int] | None = None) -> bytes:
+    """A block of events that begins with a preamble; see :meth:`Vocabulary.preamble`."""
+    out = bytearray(preamble)
+    put_number(out, len(codes))
+    largest = max(codes, default=0)
+    width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
+    out.append(width | (_DIGESTS << 4 if digests is not None else 0))
+    out += _packed(codes, width)
+    if digests is not None:
+        out += _packed(digests, 4)
+    return block(EVENTS, bytes(out))
+
+
+def task_and_first(preamble: bytes) -> tuple[TaskId, int]:
+    """Whose events a block holds, and how many the task had in earlier ones."""
+    reader = Reader(preamble)
+    return reader.text(), reader.number()
 
 
 def _packed(numbers: list[int], width: int) -> bytes:
@@ -265,7 +294,7 @@ class Encoder:
             sender, number = outcome.message
             last = self._received.get((*key, sender), -1)
             self._received[*key, sender] = number
-            numbers = (number - last,)
+            numbers = (number - last, *outcome.values)
         elif outcome.position is not None:
             last = self._positions.get(key, -1)
             self._positions[key] = outcome.position
@@ -333,6 +362,11 @@ class CodedTask:
             channel = self.channels[place][0]
             if channel is not None:
                 yield channel, (self.senders[who - 1] if who else None, number)
+
+    def received_from(self) -> set[ChannelId]:
+        """The channels that the task receives messages of."""
+        places = {d[2] for d in self.definitions if d[1] == Status.RECEIVED}
+        return {channel for place in places if (channel := self.channels[place][0]) is not None}
 
     def selects(self, flavour: str) -> dict[int, Status]:
         """How the selects of a flavour end, by the first of their values."""
@@ -481,7 +515,8 @@ class Cursor:
         if status == Status.RECEIVED:
             last = self._last_of(place, who)
             message = MessageId(last.sender, last.number + numbers[0])
-            return Event(Kind(kind), channel, flavour, Outcome(Status.RECEIVED, message))
+            outcome = Outcome(Status.RECEIVED, message, None, numbers[1:])
+            return Event(Kind(kind), channel, flavour, outcome)
         if status == Status.SENT and numbers:
             position = self._positions.get(place, -1) + numbers[0]
             return Event(Kind(kind), channel, flavour, Outcome(Status.SENT, None, position))
@@ -555,6 +590,11 @@ class CodedLog:
                 self.processes[str(content.get("task"))] = str(content.get("command"))
             else:
                 (self.about if kind == ABOUT else self.outcome).update(content)
+
+    @property
+    def events(self) -> int:
+        """How many there are, of all tasks."""
+        return sum(len(task.codes) for task in self.tasks.values())
 
     def log(self) -> Log:
         """The log as plain data."""

@@ -34,12 +34,16 @@ class CommandResult:
         took_part: whether a Python process of it took part.
         desynchronisation: of a replay, if there was one.
         warnings: what could not be told apart.
+        interrupted: whether the user stopped it.
+        events: of a replay that was stopped: how many there were.
     """
 
     status: int
     took_part: bool
     desynchronisation: Desynchronisation | None = None
     warnings: list[str] = field(default_factory=list)
+    interrupted: bool = False
+    events: int = 0
 
     @property
     def passed(self) -> bool:
@@ -70,9 +74,11 @@ def record_command(
     try:
         begin_log(file, list(command))
         options = SessionOptions("record", str(file.absolute()), str(shared.folder), digests)
-        status = _run(command, options, shared, output)
+        status, interrupted = _run(command, options, shared, output)
+        shared.recover(file)
         end_log(file, {"status": status, "passed": status == 0})
-        return CommandResult(status, shared.any_process(), None, shared.warnings())
+        took_part = shared.any_process()
+        return CommandResult(status, took_part, None, shared.warnings(), interrupted)
     finally:
         shared.remove()
 
@@ -106,15 +112,23 @@ def replay_command(
             keep_going=keep_going,
             patience=patience,
         )
-        status = _run(command, options, shared, output)
-        return CommandResult(status, shared.any_process(), shared.report(), shared.warnings())
+        status, interrupted = _run(command, options, shared, output)
+        return CommandResult(
+            status,
+            shared.any_process(),
+            None if interrupted and not shared.reported_before_interrupt() else shared.report(),
+            shared.warnings(),
+            interrupted,
+            shared.events_replayed(),
+        )
     finally:
         shared.remove()
 
 
 def _run(
     command: Sequence[str], options: SessionOptions, shared: Shared, output: IO[bytes] | int | None
-) -> int:
+) -> tuple[int, bool]:
+    """The exit status of a command, and whether the user stopped it."""
     environment: Mapping[str, str] = environment_for(options, os.environ, None)
     try:
         process = subprocess.Popen(
@@ -127,6 +141,7 @@ def _run(
         raise CommandError(f"can't start {command[0]}: {error.strerror or error}{hint}") from error
     strict = options.mode == "replay" and not options.keep_going
     seen: float | None = None
+    interrupted = False
     while True:
         try:
             status = process.wait(timeout=0.25 if strict else None)
@@ -141,12 +156,11 @@ def _run(
                     process.terminate()
         except KeyboardInterrupt:
             # The command got the signal too, and decides.
-            continue
+            interrupted = True
+            shared.interrupt()
     if strict and shared.report() is not None:
         shared.end_processes()
-    if status < 0:
-        return 128 - status
-    return status
+    return (128 - status if status < 0 else status), interrupted
 
 
 def words_of_signal(status: int) -> str:

@@ -6,9 +6,13 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bohrbug.runtime.channels.ends import Ends
+from bohrbug.runtime.channels.events import ChannelId
 from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel
+
+CONNECTION = "socket"
+"""Flavour of both directions of a connection."""
 
 _SLICE = 0.05
 
@@ -21,6 +25,8 @@ class Beside:
 
     _bohrbug_channel: Channel | None = None
     _bohrbug_ends: Ends | None = None
+    name: ChannelId | None = None
+    """That an event loop has given it."""
 
 
 _beside: WeakKeyDictionary[Any, Beside] = WeakKeyDictionary()

@@ -39,7 +39,21 @@ class Kind(IntEnum):
         return self <= Kind.TIMED_SEND
 
 
+_READY = ((1, "read"), (2, "write"))
+"""As in ``selectors``: ``EVENT_READ`` and ``EVENT_WRITE``."""
+
 _WORDS = {Kind.TIMED_SEND: "timed send", Kind.TIMED_RECV: "timed recv"}
+
+LOOP = ".0."
+"""In the ids of event loops: ``0.2.0.1`` is the first loop that the task 0.2 makes."""
+
+READINESS, TIMER = "asyncio.readiness", "asyncio.timer"
+CALL, WRAPPED = "asyncio.call_soon_threadsafe", "asyncio.wrap_future"
+ARRIVALS = frozenset((READINESS, TIMER, CALL, WRAPPED))
+"""Flavours of what comes to an event loop from outside; the order of those is an event loop's own.
+
+The first value of such an event says after how many turns of the loop since the one before.
+"""
 
 SENDS = (Kind.SEND, Kind.TRY_SEND, Kind.TIMED_SEND)
 RECEIVES = (Kind.RECV, Kind.TRY_RECV, Kind.TIMED_RECV)
@@ -129,7 +143,17 @@ class Event(NamedTuple):
     def words(self) -> str:
         """For people: ``recv on queue.Queue 0/1: received #1 of 0.2``."""
         where = self.flavour if self.channel is None else f"{self.flavour} {self.channel}"
+        if self.flavour == READINESS:
+            ready = [word for bit, word in _READY if self.outcome.values[1] & bit]
+            return f"{where}: ready to {' and '.join(ready)}"
         return f"{self.kind.words} on {where}: {self.outcome}"
+
+    def is_like(self, other: Event) -> bool:
+        """Whether it is the same event, but for its digest and an event loop's count of turns."""
+        if self.flavour in ARRIVALS and self[:3] == other[:3]:
+            mine, its = self.outcome, other.outcome
+            return (mine[:2], mine.values[1:]) == (its[:2], its.values[1:])
+        return self[:4] == other[:4]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,50 @@
-"""Replay between processes: what one has taken from a pipe that another is to receive.
+"""Replay between processes: messages for a process that are not to be taken from a pipe.
 
-Several processes may read from one pipe.  Nobody can look whose message comes next without taking
-it, so whoever takes another's message leaves it as a file in the folder that the processes share,
-where the right one finds it.
+Several processes may read from one pipe, and nobody can look whose message comes next without
+taking it.  The log says who is to receive a message; so it is posted to that process, into a named
+pipe of its own.  What does not fit there is left as a file in the folder that the processes share.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import marshal
 import os
 import select
+import struct
 import threading
 
 from bohrbug.runtime.channels.events import TaskId
 from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.streams import Channel
 
+Posted = tuple[str, int, str, TaskId | None, int, bytes]
+"""The channel (creator, number, flavour), the message (sender, number), and what was sent."""
 
-def _path(channel: Channel, message: tuple[TaskId | None, int]) -> str:
+_TO_ANY = "unclaimed"
+_FRAME = struct.Struct("<HI")
+_AT_ONCE = getattr(select, "PIPE_BUF", 512)
+"""So many bytes are written to a pipe whole, whoever else writes."""
+_CAPACITY = 1 << 20
+
+
+def _path(channel: Channel, message: tuple[TaskId | None, int], sort: str = "message") -> str:
     sender, number = message
-    name = f"message-{channel.id.creator}-{channel.id.number}-{sender or 'unseen'}-{number}"
+    name = f"{sort}-{channel.id.creator}-{channel.id.number}-{sender or 'unseen'}-{number}"
     return f"{channel.session.options.folder}/{name}"
 
 
-def leave(channel: Channel, message: tuple[TaskId | None, int], data: bytes) -> None:
+def leave(
+    channel: Channel, message: tuple[TaskId | None, int], data: bytes, *, to_any: bool = False
+) -> None:
     """Leave a message for another process.
+
+    Parameters:
+        channel: that it was sent to.
+        message: which one.
+        data: as it would go through the pipe.
+        to_any: for whoever receives past the end of its log, not for who does by the log.
 
     Raises:
         OSError: the folder can't be written to.
@@ -32,35 +52,42 @@ def leave(channel: Channel, message: tuple[TaskId | None, int], data: bytes) -> 
     part = f"{channel.session.options.folder}/part-{os.getpid()}-{threading.get_ident()}"
     with open(part, "wb", buffering=0) as file:
         file.write(data)
-    os.rename(part, _path(channel, message))
+    os.rename(part, _path(channel, message, _TO_ANY if to_any else "message"))
 
 
 def find(channel: Channel, message: tuple[TaskId | None, int]) -> bytes | None:
     """A message that another process has left; each is found once."""
-    path = _path(channel, message)
+    return _claim(_path(channel, message))
+
+
+def any_left(channel: Channel, *, desynchronised: bool) -> bytes | None:
+    """Some message that was left, for a receiver that takes what comes.
+
+    Parameters:
+        channel: to receive from.
+        desynchronised: whether there is no log any more that says who receives what.
+    """
+    sorts = (_TO_ANY, "message") if desynchronised else (_TO_ANY,)
+    beginnings = tuple(f"{sort}-{channel.id.creator}-{channel.id.number}-" for sort in sorts)
+    for name in sorted(os.listdir(channel.session.folder)):
+        if name.startswith(beginnings):
+            data = _claim(f"{channel.session.options.folder}/{name}")
+            if data is not None:
+                return data
+    return None
+
+
+def _claim(path: str) -> bytes | None:
+    """What is in a file, for the one who comes first."""
+    mine = f"{os.path.dirname(path)}/part-{os.getpid()}-{threading.get_ident()}"
     try:
-        with open(path, "rb", buffering=0) as file:
+        os.rename(path, mine)
+        with open(mine, "rb", buffering=0) as file:
             data = file.read()
+        os.unlink(mine)
     except OSError:
         return None
-    with contextlib.suppress(OSError):
-        os.unlink(path)
     return data
-
-
-def any_left(channel: Channel) -> bytes | None:
-    """Some message that was left, for a receiver that takes what comes."""
-    pattern = f"message-{channel.id.creator}-{channel.id.number}-*"
-    for path in sorted(channel.session.folder.glob(pattern)):
-        taken = path.with_name(f"part-{os.getpid()}-{threading.get_ident()}")
-        try:
-            path.rename(taken)
-            data = taken.read_bytes()
-            taken.unlink()
-        except OSError:
-            continue
-        return data
-    return None
 
 
 def is_readable(descriptor: int, seconds: float = 0) -> bool:
@@ -70,45 +97,87 @@ def is_readable(descriptor: int, seconds: float = 0) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
-class Bell:
-    """Tells a process that something was left for it: a named pipe that it can wait for.
+class Mailbox:
+    """Where messages for this process come in: a named pipe.
 
     Parameters:
         path: of the named pipe.
     """
 
     def __init__(self, path: str) -> None:
-        self._descriptor: int | None = None
+        self._descriptor = -1
+        self._data = b""
+        self._poll = real_poll()
         with contextlib.suppress(OSError, AttributeError):
             with contextlib.suppress(FileExistsError):
                 os.mkfifo(path)
             # Open for writing too, so that it never ends.
             self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._poll.register(self._descriptor, select.POLLIN)
 
-    def wait_beside(self, descriptor: int, seconds: float) -> tuple[bool, bool]:
-        """Wait until there is something to read there, or the bell rings, or time is over.
+    def wait(self, seconds: float) -> None:
+        """Wait until there is something, or time is over."""
+        self._poll.poll(seconds * 1000)
 
-        Returns:
-            Whether there is something to read there, and whether the bell has rung.
-        """
-        poll = real_poll()
-        poll.register(descriptor, select.POLLIN)
-        if self._descriptor is not None:
-            poll.register(self._descriptor, select.POLLIN)
-        ready = dict(poll.poll(seconds * 1000))
-        rung = self._descriptor is not None and self._descriptor in ready
-        if self._descriptor is not None and rung:
-            with contextlib.suppress(OSError):
-                os.read(self._descriptor, 4096)
-        return descriptor in ready, rung
-
-    @staticmethod
-    def ring(path: str) -> None:
-        """Ring the bell of another process, if it has one."""
+    def take(self) -> list[Posted]:
+        """All that has come; empty ones say that something was left as a file."""
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._data += os.read(self._descriptor, _CAPACITY)
         except OSError:
-            return
-        with contextlib.suppress(OSError):
-            os.write(descriptor, b"!")
-        os.close(descriptor)
+            return []
+        found = []
+        at = 0
+        while len(self._data) - at >= _FRAME.size:
+            head, size = _FRAME.unpack_from(self._data, at)
+            begin = at + _FRAME.size
+            if begin + head + size > len(self._data):
+                break
+            middle = begin + head
+            address = marshal.loads(self._data[begin:middle])
+            found.append((*address, self._data[middle : middle + size]))
+            at = middle + size
+        self._data = self._data[at:]
+        return found
+
+
+class Postman:
+    """Brings messages to the mailboxes of other processes."""
+
+    def __init__(self) -> None:
+        self._descriptors: dict[str, int] = {}
+
+    def post(
+        self, path: str, channel: Channel, message: tuple[TaskId | None, int], data: bytes
+    ) -> None:
+        """Bring a message to a process.
+
+        Parameters:
+            path: of its mailbox.
+            channel: that it was sent to.
+            message: which one.
+            data: as it would go through the pipe.
+
+        Raises:
+            OSError: the folder can't be written to.
+        """
+        address = marshal.dumps((*channel.id, channel.flavour, *message))
+        frame = _FRAME.pack(len(address), len(data)) + address + data
+        if len(frame) > _AT_ONCE or not self._write(path, frame):
+            leave(channel, message, data)
+            empty = marshal.dumps(("", 0, "", None, 0))
+            self._write(path, _FRAME.pack(len(empty), 0) + empty)
+
+    def _write(self, path: str, frame: bytes) -> bool:
+        """Whether there is a reader, and space for all of it."""
+        try:
+            descriptor = self._descriptors.get(path)
+            if descriptor is None:
+                flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
+                descriptor = self._descriptors[path] = os.open(path, flags)
+            os.write(descriptor, frame)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.ENXIO, errno.ENOENT):
+                # Closed by the program, which closes descriptors that it does not know.
+                self._descriptors.pop(path, None)
+            return False
+        return True

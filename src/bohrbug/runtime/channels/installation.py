@@ -31,9 +31,11 @@ FAMILIES: Mapping[str, str] = {
     "concurrent.futures.thread": "executors",
     "concurrent.futures.process": "process_executors",
     "asyncio.base_events": "aio_tasks",
+    "asyncio.selector_events": "aio_loops",
     "asyncio.queues": "aio_queues",
     "asyncio.tasks": "aio_waits",
     "asyncio.timeouts": "aio_timeouts",
+    "asyncio.taskgroups": "aio_sets",
     "socket": "sockets",
     "selectors": "readiness",
     "select": "polling",
@@ -184,6 +186,8 @@ def _before_fork() -> None:
         return
     if local.fork_as is None:
         local.fork_as = stream.next_child()
+    for prepare in active.before_fork:
+        prepare(active.session)
 
 
 def _in_parent() -> None:

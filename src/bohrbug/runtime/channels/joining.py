@@ -17,7 +17,6 @@ from bohrbug.runtime.channels.session import (
     SessionOptions,
     active,
 )
-from bohrbug.runtime.channels.termination import write_before_termination
 
 STARTUP = Path(__file__).parent / "startup"
 X_OPTION = "bohrbug_task"
@@ -70,7 +69,6 @@ def join(environment: MutableMapping[str, str] = os.environ) -> None:
     active.start(session)
     install()
     atexit.register(_finish)
-    write_before_termination(session)
     if task is not None:
         session.begin_process(str(task))
 

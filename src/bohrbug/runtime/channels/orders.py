@@ -62,7 +62,7 @@ def _parting(task: TaskId, first: list[Event], second: list[Event]) -> Parting |
     for number in range(max(len(first), len(second))):
         one = first[number] if number < len(first) else None
         other = second[number] if number < len(second) else None
-        if one is None or other is None or one[:4] != other[:4]:
+        if one is None or other is None or not one.is_like(other):
             return Parting(task, number, one, other)
     return None
 

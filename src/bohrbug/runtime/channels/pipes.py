@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -11,7 +12,7 @@ from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
 from bohrbug.runtime.channels.envelopes import enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.pulling import Source, belongs_elsewhere, early, pull
+from bohrbug.runtime.channels.pulling import Source, early, pull, take_natively
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
@@ -25,7 +26,7 @@ WAIT = "multiprocessing.connection.wait"
 _Connection: Any = connection._ConnectionBase
 _Pipe, _wait = connection.Pipe, connection.wait
 _send, _recv = _Connection.send, _Connection.recv
-_send_bytes, _recv_bytes = _Connection.send_bytes, _Connection.recv_bytes
+_send_bytes, real_recv_bytes = _Connection.send_bytes, _Connection.recv_bytes
 _recv_bytes_into, _poll = _Connection.recv_bytes_into, _Connection.poll
 
 
@@ -83,6 +84,29 @@ patches._wanted = _methods._wanted
 # -- sending and receiving -----------------------------------------------------------------
 
 
+def send_enclosed(
+    stream: Stream, channel: Channel, item: Any, send: Callable[[Any], object]
+) -> None:
+    """Send an item together with who sends it.
+
+    Parameters:
+        stream: of the task that sends.
+        channel: to send to.
+        item: what the program sends.
+        send: sends something natively.
+    """
+    digest = stream.next_digest()
+    if stream.expect(Kind.SEND, channel) is not None:
+        stream.compare(item, digest)
+    # The number is taken before the message can be received.
+    number = stream.sent(Kind.SEND, channel, -1, item)
+    stream.inside += 1
+    try:
+        send(enclosed(stream.task, number, item))
+    finally:
+        stream.inside -= 1
+
+
 @_methods.method(_Connection, "send")
 def _send_item(self: Any, obj: Any) -> None:
     stream = current()
@@ -90,16 +114,7 @@ def _send_item(self: Any, obj: Any) -> None:
     if stream is None or channel is None:
         _send(self, obj)
         return
-    digest = stream.next_digest()
-    if stream.expect(Kind.SEND, channel) is not None:
-        stream.compare(obj, digest)
-    # The number is taken before the message can be received.
-    number = stream.sent(Kind.SEND, channel, -1, obj)
-    stream.inside += 1
-    try:
-        _send(self, enclosed(stream.task, number, obj))
-    finally:
-        stream.inside -= 1
+    send_enclosed(stream, channel, obj, lambda thing: _send(self, thing))
 
 
 def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, real: Any) -> Any:
@@ -136,9 +151,7 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         item = early(channel)
         if item is not MISSING:
             return item
-        thing = real()
-        while belongs_elsewhere(stream, channel, thing):
-            thing = real()
+        thing = take_natively(stream, kind, channel, source, real)
     except EOFError:
         stream.note(kind, channel, Status.CLOSED)
         raise
@@ -214,7 +227,7 @@ def _receive_raw(self: Any, real: Any) -> Any:
 
 @_methods.method(_Connection, "recv_bytes")
 def _recv_raw(self: Any, maxlength: int | None = None) -> bytes:
-    data: bytes = _receive_raw(self, lambda: _recv_bytes(self, maxlength))
+    data: bytes = _receive_raw(self, lambda: real_recv_bytes(self, maxlength))
     return data
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import queue
 from multiprocessing import queues
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from bohrbug.runtime.channels.ends import Ends, incoming
-from bohrbug.runtime.channels.envelopes import Envelope, enclosed, item_of
+from bohrbug.runtime.channels.envelopes import Envelope, enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.exchange import is_readable
-from bohrbug.runtime.channels.pipes import receive_from
-from bohrbug.runtime.channels.pulling import Source
+from bohrbug.runtime.channels.pipes import real_recv_bytes, receive_from, send_enclosed
+from bohrbug.runtime.channels.pulling import Source, post
+from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import current
 from bohrbug.runtime.channels.streams import Channel, Stream, local, receiving, sending
@@ -22,6 +23,16 @@ patches = Patches()
 QUEUE, SIMPLE = "multiprocessing.Queue", "multiprocessing.SimpleQueue"
 
 _SLICE = 0.1
+_RECV = int(Kind.RECV)
+
+
+def _channel(stream: Stream, owner: Any) -> Channel | None:
+    """The channel of a queue; found once in each process."""
+    named = stream.session.named
+    found: tuple[Any, Channel | None] | None = owner.__dict__.get("_bohrbug_found")
+    if found is None or found[0] is not named:
+        found = owner._bohrbug_found = (named, incoming(stream, owner._reader))
+    return found[1]
 
 
 def _name_channel(self: Any, flavour: str) -> None:
@@ -70,24 +81,31 @@ def _patch_put(cls: Any) -> None:
     @patches.method(cls, "put")
     def put(self: Any, obj: Any, block: bool = True, timeout: float | None = None) -> None:
         stream = current()
-        channel = None if stream is None else incoming(stream, self._reader)
+        channel = None if stream is None else _channel(stream, self)
         if stream is None or channel is None:
             real(self, obj, block, timeout)
             return
         kind = sending(block, timeout)
-        if not stream.replaying:
+        if isinstance(stream, RecordingStream):
             _put_recorded(stream, channel, kind, self, obj, block, timeout, real)
             return
-        digest = stream.next_digest()
-        outcome = stream.expect(kind, channel)
-        if outcome is not None and outcome.status is not Status.SENT:
-            raise queue.Full
-        stream.compare(obj, digest)
         assert isinstance(stream, ReplayingStream)
-        envelope = enclosed(stream.task, stream.sends.get(channel, 0), obj)
+        follows = stream.sends_next(channel)
+        if not follows:
+            digest = stream.next_digest()
+            outcome = stream.expect(kind, channel)
+            if outcome is not None and outcome.status is not Status.SENT:
+                raise queue.Full
+            stream.compare(obj, digest)
+            follows = outcome is not None
+        number = stream.sends.get(channel, 0)
+        if post(stream, channel, (stream.task, number), obj, lambda: _count_task(self)):
+            stream.sent(kind, channel)
+            return
+        envelope = enclosed(stream.task, number, obj)
         stream.inside += 1
         try:
-            if outcome is not None:
+            if follows:
                 _put_patiently(stream, self, envelope, real)
             else:
                 real(self, envelope, block, timeout)
@@ -96,8 +114,15 @@ def _patch_put(cls: Any) -> None:
         stream.sent(kind, channel, -1, obj)
 
 
+def _count_task(owner: Any) -> None:
+    """There is another item that ``task_done`` is to be called for."""
+    if hasattr(owner, "_unfinished_tasks"):
+        with owner._cond:
+            owner._unfinished_tasks.release()
+
+
 def _put_recorded(
-    stream: Any,
+    stream: RecordingStream,
     channel: Channel,
     kind: Kind,
     owner: Any,
@@ -107,15 +132,12 @@ def _put_recorded(
     real: Any,
 ) -> None:
     # Who sends is known before the message can be received; the event is noted after.
-    envelope = enclosed(stream.task, stream.sending_to(channel).count, item)
-    stream.inside += 1
+    target = stream.sending.get(channel) or stream.sending_to(channel)
     try:
-        real(owner, envelope, block, timeout)
+        real(owner, enclosed(stream.task, target.count, item), block, timeout)
     except queue.Full:
         stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
         raise
-    finally:
-        stream.inside -= 1
     stream.sent(kind, channel, -1, item)
 
 
@@ -138,41 +160,51 @@ _patch_put(queues.JoinableQueue)
 _get = queues.Queue.get
 
 
-def _has_items(owner: Any) -> bool:
-    """Whether the counter of a queue says that there is something; looks at no descriptor."""
+def _get_recorded(stream: RecordingStream, channel: Channel, owner: Any) -> Any:
+    """What ``get`` does without a timeout, and which message it was; in few calls."""
     try:
-        return bool(owner._maxsize > owner._sem._semlock._get_value())
-    except (AttributeError, NotImplementedError):
-        return False
-
-
-def _write_before_a_wait(stream: Stream, owner: Any) -> None:
-    """What was recorded is on disk before a wait that may never end."""
-    if stream.replaying or not stream.codes or _has_items(owner):  # type: ignore[attr-defined]
-        return
-    if not is_readable(owner._reader.fileno(), _SLICE):
-        stream.flush()
+        with owner._rlock:
+            data = real_recv_bytes(owner._reader)
+            owner._sem.release()
+    except EOFError:
+        stream.note(Kind.RECV, channel, Status.CLOSED)
+        raise
+    thing = ForkingPickler.loads(data)
+    if not is_envelope(thing):
+        stream.received(Kind.RECV, channel, channel.unseen_message(), thing)
+        return thing
+    _, sender, number, item = thing
+    source = stream.receiving.get((channel, sender))
+    code = None
+    if source is not None and stream.digests is None:
+        code = source.codes.get(number - source.last << 3 | _RECV)
+    if code is None or source is None:
+        stream.received(Kind.RECV, channel, (sender, number), item)
+        return item
+    source.last = number
+    try:
+        stream.codes[stream.at] = code + 1
+        stream.at += 1
+    except (IndexError, ValueError):
+        stream.keep(code)
+    return item
 
 
 @patches.method(queues.Queue, "get")
 def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     stream = current()
-    channel = None if stream is None else incoming(stream, self._reader)
+    channel = None if stream is None else _channel(stream, self)
     if stream is None or channel is None:
-        thing = _get(self, block, timeout)
-        return item_of(thing)
+        return item_of(_get(self, block, timeout))
     if self._closed:
         return _get(self, block, timeout)
+    if block and timeout is None and isinstance(stream, RecordingStream):
+        return _get_recorded(stream, channel, self)
     kind = receiving(block, timeout)
-
-    def real() -> Any:
-        if kind is Kind.RECV:
-            _write_before_a_wait(stream, self)
-        return _get(self, block, timeout)
 
     try:
         source = Source(self._reader, self._rlock, self._sem.release)
-        return receive_from(stream, kind, channel, source, real)
+        return receive_from(stream, kind, channel, source, lambda: _get(self, block, timeout))
     except queue.Empty:
         stream.note(kind, channel, Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT)
         raise
@@ -191,12 +223,8 @@ def _get_simple(self: Any) -> Any:
         thing = _simple_get(self)
         return item_of(thing)
 
-    def real() -> Any:
-        _write_before_a_wait(stream, self)
-        return _simple_get(self)
-
     source = Source(self._reader, self._rlock)
-    return receive_from(stream, Kind.RECV, channel, source, real)
+    return receive_from(stream, Kind.RECV, channel, source, lambda: _simple_get(self))
 
 
 @patches.method(queues.SimpleQueue, "put")
@@ -206,15 +234,13 @@ def _put_simple(self: Any, obj: Any) -> None:
     if stream is None or channel is None:
         _simple_put(self, obj)
         return
-    digest = stream.next_digest()
-    if stream.expect(Kind.SEND, channel) is not None:
-        stream.compare(obj, digest)
-    number = stream.sent(Kind.SEND, channel, -1, obj)
-    stream.inside += 1
-    try:
-        _simple_put(self, enclosed(stream.task, number, obj))
-    finally:
-        stream.inside -= 1
+
+    def send(thing: Any) -> None:
+        message = (thing[1], thing[2])
+        if not (isinstance(stream, ReplayingStream) and post(stream, channel, message, obj)):
+            _simple_put(self, thing)
+
+    send_enclosed(stream, channel, obj, send)
 
 
 def _patch_look(cls: Any, name: str, convert: type) -> None:

@@ -8,13 +8,17 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from bohrbug.runtime.channels.codec import ABOUT, OUTCOME, json_block
 from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.pending import recover
 from bohrbug.runtime.channels.replaying import (
+    INTERRUPTED,
+    PROGRESS,
+    REPORT,
     Desynchronisation,
     DesynchronisationError,
     ReplaySession,
@@ -28,6 +32,9 @@ from bohrbug.runtime.channels.session import (
     append,
     begin_file,
 )
+
+_AT_ONCE = 1.0
+"""Seconds within which a process may get to an end by a signal before we hear of the signal."""
 
 
 class Shared:
@@ -54,6 +61,26 @@ class Shared:
         """The first desynchronisation."""
         return read_report(self.folder)
 
+    def interrupt(self) -> None:
+        """Let the processes know that the user has stopped the replay."""
+        with suppress(OSError):
+            (self.folder / INTERRUPTED).touch()
+
+    def reported_before_interrupt(self) -> bool:
+        """Whether it was desynchronised before the user stopped it, and not because of that."""
+        try:
+            reported = (self.folder / REPORT).stat().st_mtime
+            return reported < (self.folder / INTERRUPTED).stat().st_mtime - _AT_ONCE
+        except OSError:
+            return False
+
+    def events_replayed(self) -> int:
+        """How many events there were in processes that have ended by themselves."""
+        try:
+            return sum(map(int, (self.folder / PROGRESS).read_text().split()))
+        except (OSError, ValueError):
+            return 0
+
     def any_process(self) -> bool:
         """Whether a process has taken part."""
         return any(self.folder.glob("process-*"))
@@ -72,6 +99,16 @@ class Shared:
                     os.kill(number, signal.SIGTERM)
             except OSError:
                 continue
+
+    def recover(self, file: Path) -> None:
+        """Write to the log what processes that were killed had not written.
+
+        Raises:
+            OSError: the log can't be written.
+        """
+        blocks = recover(self.folder, file)
+        if blocks:
+            append(file, blocks)
 
     def remove(self) -> None:
         """The recording or replay is over."""
@@ -156,6 +193,7 @@ def record(file: str | Path, *, digests: bool = False) -> Iterator[Path]:
                 yield path
             passed = True
         finally:
+            shared.recover(path)
             end_log(path, {"passed": passed})
             tell(shared.warnings())
     finally:

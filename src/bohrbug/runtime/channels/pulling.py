@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
@@ -9,10 +10,25 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from bohrbug.runtime.channels.delivery import MISSING
-from bohrbug.runtime.channels.envelopes import is_envelope
-from bohrbug.runtime.channels.events import ChannelId, Outcome, TaskId, process_of
-from bohrbug.runtime.channels.exchange import Bell, any_left, find, is_readable, leave
-from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
+from bohrbug.runtime.channels.ends import channel_named
+from bohrbug.runtime.channels.envelopes import Envelope, enclosed, is_envelope
+from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, TaskId, process_of
+from bohrbug.runtime.channels.exchange import (
+    Mailbox,
+    Postman,
+    any_left,
+    find,
+    is_readable,
+    leave,
+)
+from bohrbug.runtime.channels.replaying import (
+    ReplayingStream,
+    ReplaySession,
+    read_report,
+    waiter,
+    wake,
+)
+from bohrbug.runtime.channels.session import Session, active
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
 _SLICE = 0.05
@@ -59,42 +75,56 @@ class Source:
 
 
 class Routes:
-    """Which messages other processes receive, by the log.
+    """Which process receives a message, by the log.
 
     Parameters:
         session: whose log.
     """
 
     def __init__(self, session: ReplaySession) -> None:
-        self._routes: dict[tuple[ChannelId, Message], TaskId] = {}
-        processes = session.coded.processes
+        self._messages: dict[ChannelId, dict[Message, TaskId]] = {}
+        self._receivers: dict[ChannelId, set[TaskId]] = {}
         for task, coded in session.coded.tasks.items():
-            process = process_of(task, processes)
-            if process is not None and process != session.root:
-                self._routes.update(dict.fromkeys(coded.receipts(), process))
+            process = process_of(task, session.coded.processes)
+            if process is None:
+                continue
+            for channel, message in coded.receipts():
+                messages = self._messages.get(channel)
+                if messages is None:
+                    messages = self._messages[channel] = {}
+                messages[message] = process
+            for channel in coded.received_from():
+                self._receivers.setdefault(channel, set()).add(process)
+
+    def shares(self, channel: Channel) -> bool:
+        """Whether several processes receive from a channel."""
+        return len(self._receivers.get(channel.id, ())) > 1
 
     def process(self, channel: Channel, message: Message) -> TaskId | None:
-        """The first task of the other process that receives a message, if one does."""
-        return self._routes.get((channel.id, message))
+        """The first task of the process that receives a message, if one does."""
+        messages = self._messages.get(channel.id)
+        return None if messages is None else messages.get(message)
 
 
 class _Place:
-    """What a process needs to pull messages in one session."""
+    """What a process needs to exchange messages with others in one session."""
 
     def __init__(self, session: ReplaySession) -> None:
-        self.routes: Routes
-        self.rings = 0
-        """How often the bell has rung."""
+        self.routes = Routes(session)
         self.pid = -1
-        self.bell: Bell
+        self.mailbox: Mailbox
+        self.opening: Any
+        """Held by the one task that takes what is in the mailbox."""
+        self.postman = Postman()
         self.locks: WeakKeyDictionary[Channel, Any] = WeakKeyDictionary()
 
     def prepare(self, session: ReplaySession) -> None:
-        """After a fork the child has its own bell, and others are the other processes."""
+        """After a fork the child has its own mailbox."""
         if self.pid != os.getpid():
             self.pid = os.getpid()
-            self.routes = Routes(session)
-            self.bell = Bell(_bell(session, session.root))
+            self.mailbox = Mailbox(_mailbox(session, session.root))
+            self.opening = real_lock()
+            self.postman = Postman()
             self.locks = WeakKeyDictionary()
 
 
@@ -103,23 +133,67 @@ _lock = real_lock()
 
 
 def _place(session: ReplaySession) -> _Place:
-    with _lock:
-        place = _places.get(session)
-        if place is None:
-            place = _places[session] = _Place(session)
-        place.prepare(session)
-        return place
+    place = _places.get(session)
+    if place is None or place.pid != os.getpid():
+        with _lock:
+            place = _places.get(session)
+            if place is None:
+                place = _places[session] = _Place(session)
+            place.prepare(session)
+    return place
 
 
-def _bell(session: ReplaySession, process: TaskId | None) -> str:
-    return f"{session.options.folder}/bell-{process}"
+def before_fork(session: Session) -> None:
+    """The child needs to know what the log says of messages, too: find out once for both."""
+    if isinstance(session, ReplaySession):
+        _place(session)
+
+
+def _mailbox(session: ReplaySession, process: TaskId | None) -> str:
+    return f"{session.options.folder}/mailbox-{process}"
+
+
+def post(
+    stream: ReplayingStream,
+    channel: Channel,
+    message: Message,
+    item: Any,
+    before: Callable[[], object] = lambda: None,
+) -> bool:
+    """Bring a message to the process that receives it, if several may.
+
+    Parameters:
+        stream: of the task that sends.
+        channel: that it sends to.
+        message: which one.
+        item: what is sent.
+        before: called before the message can be received.
+
+    Returns:
+        False if it has to go through the pipe, and nothing has happened.
+    """
+    session = stream.replay
+    place = _place(session)
+    process = place.routes.process(channel, message)
+    if process is None or session.desynchronisation is not None:
+        return False
+    if not place.routes.shares(channel):
+        return False
+    try:
+        data = bytes(ForkingPickler.dumps(enclosed(*message, item)))
+    except Exception:  # noqa: BLE001 - pickling calls whatever the item's class says
+        # The queue's own way tells the program that it can't be pickled.
+        return False
+    before()
+    if process == session.root:
+        _arrive(channel, message, _open(channel, data)[1])
+    else:
+        place.postman.post(_mailbox(session, process), channel, message, data)
+    return True
 
 
 def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: Source) -> Any:
     """Receive the message that the log says is received.
-
-    One task of a process at a time takes messages from the pipe; those of others of this process
-    are kept for them, those of other processes are left where they find them.
 
     Returns:
         The item, or :data:`MISSING` if all is native now.
@@ -131,49 +205,96 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
     message = (outcome.message.sender, outcome.message.number)
     session = stream.replay
     place = _place(session)
-    with channel.lock:
-        pulling = place.locks.setdefault(channel, real_lock())
-    waited = 0.0
-    rings = -1
-    while True:
+    shared = place.routes.shares(channel)
+    if shared:
+        taking = place.opening
+    else:
         with channel.lock:
-            item = channel.arrived.pop(message, MISSING)
-            if item is MISSING:
-                lock = channel.awaited[message] = waiter()
+            taking = place.locks.setdefault(channel, real_lock())
+    waited = 0.0
+    while True:
+        item = channel.arrived.pop(message, MISSING)
         if item is not MISSING:
             return item
-        data = None
-        if rings != place.rings or session.native:
-            rings = place.rings
-            data = find(channel, message)
-        if data is not None:
-            channel.awaited.pop(message, None)
-            return _open(channel, data)[1]
+        if taking.acquire(blocking=False):
+            try:
+                if shared:
+                    came = _take_posted(session, channel, message, source, waited)
+                else:
+                    came = _take_next(place, channel, message, source)
+            finally:
+                taking.release()
+                _wake_one(channel, message)
+        else:
+            lock = channel.awaited[message] = waiter()
+            if message not in channel.arrived:
+                came = bool(lock.acquire(timeout=_SLICE))
+        if message in channel.arrived:
+            continue
         if session.native:
             return MISSING
-        if not pulling.acquire(blocking=False):
-            lock.acquire(timeout=_SLICE)
+        if came:
+            waited = 0.0
+        else:
             waited += _SLICE
             session.check(stream, waited, f"message {outcome.message} in {channel.id}")
-            continue
-        try:
-            readable, rung = place.bell.wait_beside(source.reader.fileno(), _SLICE)
-            place.rings += rung
-            if readable:
-                data = source.take()
-            elif not rung:
-                waited += _SLICE
-                session.check(stream, waited, f"message {outcome.message} in {channel.id}")
-        finally:
-            pulling.release()
-            _wake_one(channel, message)
-        if data is not None:
-            waited = 0.0
-            arrived, item = _open(channel, data)
-            if arrived == message:
-                channel.awaited.pop(message, None)
-                return item
-            _pass_on(session, place, channel, arrived, item, data)
+
+
+def _take_next(place: _Place, channel: Channel, wanted: Message, source: Source) -> bool:
+    """Take what comes next from a pipe that only this process reads; whether something came."""
+    data = source.take()
+    if data is None:
+        is_readable(source.reader.fileno(), _SLICE)
+        data = source.take()
+    if data is None:
+        # Another process that has no log may have read it, and posted what it took.
+        with place.opening:
+            came = _open_mailbox(place, channel.session)
+        data = find(channel, wanted)
+        if data is None:
+            return came
+    _arrive(channel, *_open(channel, data))
+    return True
+
+
+def _take_posted(
+    session: ReplaySession, channel: Channel, wanted: Message, source: Source, waited: float
+) -> bool:
+    """Take what was posted to this process; whether something came."""
+    place = _place(session)
+    posted = _open_mailbox(place, session)
+    if wanted in channel.arrived:
+        return True
+    # Who has no log, or one that was cut off, sends through the pipe.
+    data = find(channel, wanted) or (source.take() if waited else None)
+    if data is not None:
+        message, item = _open(channel, data)
+        thing = enclosed(*message, item)
+        if message == wanted or not _pass_on(session, channel, thing):
+            _arrive(channel, message, item)
+        return True
+    if not posted:
+        place.mailbox.wait(_SLICE)
+    return posted
+
+
+def _open_mailbox(place: _Place, session: Session) -> bool:
+    """Sort what was posted to this process; whether there was something."""
+    posted = place.mailbox.take()
+    for creator, number, flavour, _, _, data in posted:
+        # An empty one says that something was left as a file.
+        channel = channel_named(session, ChannelId(creator, number), flavour)
+        if channel is not None and data:
+            _arrive(channel, *_open(channel, data))
+    return bool(posted)
+
+
+def _arrive(channel: Channel, message: Message, item: Any) -> None:
+    with channel.lock:
+        channel.arrived[message] = item
+        lock = channel.awaited.pop(message, None)
+    if lock is not None:
+        wake(lock)
 
 
 def _open(channel: Channel, data: bytes) -> tuple[Message, Any]:
@@ -194,58 +315,88 @@ def _wake_one(channel: Channel, besides: Message) -> None:
         wake(lock)
 
 
-def _pass_on(
-    session: ReplaySession,
-    place: _Place,
-    channel: Channel,
-    message: Message,
-    item: Any,
-    data: bytes,
-) -> None:
-    process = place.routes.process(channel, message)
-    if process is not None and message[0] is not None:
-        leave(channel, message, data)
-        Bell.ring(_bell(session, process))
-        return
-    with channel.lock:
-        channel.arrived[message] = item
-        lock = channel.awaited.pop(message, None)
-    if lock is not None:
-        wake(lock)
-
-
 def early(channel: Channel) -> Any:
     """When all is native: something that arrived before, or :data:`MISSING`."""
     session = channel.session
     if not isinstance(session, ReplaySession):
         return MISSING
+    place = _place(session)
+    if place.opening.acquire(blocking=False):
+        try:
+            _open_mailbox(place, session)
+        finally:
+            place.opening.release()
     with channel.lock:
         if channel.arrived:
             return channel.arrived.pop(next(iter(channel.arrived)))
     if session.desynchronisation is None:
         # Only the log of this process is over: what was left is others'.
         return MISSING
-    data = any_left(channel)
+    data = any_left(channel, desynchronised=True)
     return MISSING if data is None else _open(channel, data)[1]
 
 
-def belongs_elsewhere(stream: Stream, channel: Channel, thing: Any) -> bool:
-    """Whether another process is to receive what one past the end of its log has taken.
+def take_natively(
+    stream: Stream, kind: Kind, channel: Channel, source: Source, real: Callable[[], Any]
+) -> Any:
+    """What one past the end of its log receives: what comes, and is no other's by the log.
 
-    It is left for that one then: a process whose log ends early, because it was killed, say,
-    must not take what the log says that others receive.
+    A process whose log ends early, because it was killed, say, must not take what the log says
+    that others receive.  After a desynchronisation what was posted or left is anybody's.
+
+    Returns:
+        An item, with or without its envelope.
     """
     session = stream.session
-    if (
-        not isinstance(session, ReplaySession)
-        or session.desynchronisation is not None
-        or not is_envelope(thing)
-    ):
+    if not isinstance(session, ReplaySession):
+        return real()
+    while True:
+        # Not for ever: another process may leave something when it ends.
+        if kind is Kind.RECV and not is_readable(source.reader.fileno(), _SLICE):
+            session.look_around()
+            item = early(channel)
+            if item is not MISSING:
+                return item
+            desynchronised = read_report(session.folder) is not None
+            left = any_left(channel, desynchronised=desynchronised)
+            if left is not None:
+                return ForkingPickler.loads(left)
+            continue
+        data = source.take() if kind is Kind.RECV else None
+        if kind is Kind.RECV and data is None:
+            continue
+        thing = real() if data is None else ForkingPickler.loads(data)
+        if not is_envelope(thing) or not _pass_on(session, channel, thing):
+            return thing
+
+
+def _pass_on(session: ReplaySession, channel: Channel, envelope: Envelope) -> bool:
+    """Whether a message is another's by the log, and was posted to that one."""
+    sender, number = envelope[1:3]
+    place = _place(session)
+    process = place.routes.process(channel, (sender, number))
+    desynchronised = session.desynchronisation is not None
+    if process is None or process == session.root or desynchronised:
         return False
-    message = (thing[1], thing[2])
-    process = _place(session).routes.process(channel, message)
-    if process is None:
+    if read_report(session.folder) is not None:
         return False
-    leave(channel, message, bytes(ForkingPickler.dumps(thing)))
-    Bell.ring(_bell(session, process))
+    data = bytes(ForkingPickler.dumps(envelope))
+    place.postman.post(_mailbox(session, process), channel, (sender, number), data)
     return True
+
+
+def give_up(session: Session) -> None:
+    """This process ends: what was posted to it and it has not received is anybody's."""
+    if not isinstance(session, ReplaySession) or session not in _places:
+        return
+    place = _place(session)
+    _open_mailbox(place, session)
+    for channel in list(session.named.values()):
+        for message, item in list(channel.arrived.items()):
+            with contextlib.suppress(OSError):
+                data = bytes(ForkingPickler.dumps(enclosed(*message, item)))
+                leave(channel, message, data, to_any=True)
+
+
+active.before_fork.append(before_fork)
+active.at_end.append(give_up)

@@ -19,7 +19,7 @@ from bohrbug.runtime.channels.delivery import (
     wait_for_space,
 )
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.recording import EVENTS_IN_BLOCK, STALE, RecordingStream
+from bohrbug.runtime.channels.recording import STALE, RecordingStream
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
 from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
@@ -158,13 +158,14 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
             self.not_empty.notify()
     code = target.codes.get(_SEND)
     if code is None:
-        code = target.codes[_SEND] = recorder.vocabulary.code(
+        code = target.codes[_SEND] = recorder.define(
             Kind.SEND, Status.SENT, channel.id, channel.flavour
         )
-    codes = recorder.codes
-    codes.append(code)
-    if len(codes) >= EVENTS_IN_BLOCK:
-        recorder.flush()
+    try:
+        recorder.codes[recorder.at] = code + 1
+        recorder.at += 1
+    except (IndexError, ValueError):
+        recorder.keep(code)
 
 
 def _put_slowly(
@@ -319,10 +320,11 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
             recorder.received_from[target] = recorder.receiving[channel, target.task]
         return item
     source.last = number  # type: ignore[union-attr]
-    codes = recorder.codes
-    codes.append(code)
-    if len(codes) >= EVENTS_IN_BLOCK:
-        recorder.flush()
+    try:
+        recorder.codes[recorder.at] = code + 1
+        recorder.at += 1
+    except (IndexError, ValueError):
+        recorder.keep(code)
     return item
 
 
@@ -353,7 +355,7 @@ def _wait_for_item(
             stream.flush()
             if owner._qsize():
                 continue
-        if stream.codes and (left is None or left > STALE):
+        if stream.has_unwritten() and (left is None or left > STALE):
             owner.not_empty.wait(STALE)
         else:
             owner.not_empty.wait(left)

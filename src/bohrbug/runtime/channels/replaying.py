@@ -15,8 +15,16 @@ from typing import Any, Protocol
 
 from bohrbug.runtime.channels.codec import CodedLog, CodedTask, Cursor, Last, read_coded
 from bohrbug.runtime.channels.digest import digest
-from bohrbug.runtime.channels.events import Event, Kind, Outcome, Status, TaskId, process_of
-from bohrbug.runtime.channels.session import Session, SessionOptions
+from bohrbug.runtime.channels.events import (
+    LOOP,
+    Event,
+    Kind,
+    Outcome,
+    Status,
+    TaskId,
+    process_of,
+)
+from bohrbug.runtime.channels.session import Session, SessionOptions, active, append
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
 DESYNCHRONISED = 3
@@ -24,6 +32,12 @@ DESYNCHRONISED = 3
 
 REPORT = "desynchronisation"
 """File in the session's folder that the first desynchronisation is written to."""
+
+INTERRUPTED = "interrupted"
+"""File in the session's folder that says that the user has stopped the replay."""
+
+PROGRESS = "progress"
+"""File in the session's folder: how many events each process had that has ended."""
 
 _SLICE = 0.1
 _POLL = 0.005
@@ -101,6 +115,8 @@ class ReplaySession(Session):
         """True once everything is to go as it goes: desynchronised, or the log is over."""
         self.desynchronisation: Desynchronisation | None = None
         self._quiet = _Quiet(self)
+        self.follows = any(LOOP in task for task in self.coded.tasks)
+        """Whether event loops get what comes to them in the order of the log."""
 
     def make_stream(self, task: TaskId) -> Stream:
         """See :meth:`Session.make_stream`."""
@@ -156,6 +172,9 @@ class ReplaySession(Session):
         """
         if self.native and self.desynchronisation is None:
             return
+        if self.is_interrupted():
+            self.go_native()
+            return
         first = self._first(found)
         with self._lock:
             self.desynchronisation = self.desynchronisation or first
@@ -186,8 +205,15 @@ class ReplaySession(Session):
         _end_children()
         real_exit(DESYNCHRONISED)
 
+    def is_interrupted(self) -> bool:
+        """Whether the user has stopped the replay: what is left of the log does not come."""
+        last = getattr(sys, "last_value", None)
+        return isinstance(last, KeyboardInterrupt) or (self.folder / INTERRUPTED).exists()
+
     def look_around(self) -> None:
         """Called now and then by tasks that wait: has another process desynchronised?"""
+        if not self.native and self.is_interrupted():
+            self.go_native()
         if not self.native and (report := read_report(self.folder)) is not None:
             self.desynchronisation = report
             self.go_native()
@@ -240,6 +266,10 @@ class ReplaySession(Session):
                 )
             )
 
+    def quiet_seconds(self) -> float:
+        """For how long nothing has gone on, in any process."""
+        return self._quiet.seconds()
+
     def past_end(self, stream: ReplayingStream) -> None:
         """A task has more events than the log: wait until all others have had theirs."""
         pause = 0.002
@@ -257,6 +287,13 @@ class ReplaySession(Session):
         """The process, or the replay, ends: did the first task do all that it should?"""
         stream = self.streams.get(self.root or "")
         if isinstance(stream, ReplayingStream) and not stream.ended:
+            done = sum(
+                one.number for one in self.streams.values() if isinstance(one, ReplayingStream)
+            )
+            for leave in active.at_end:
+                leave(self)
+            with contextlib.suppress(OSError):
+                append(self.folder / PROGRESS, f"{done}\n".encode())
             stream.end()
 
 
@@ -397,7 +434,7 @@ class ReplayingStream(Stream):
             elif event.outcome == _SENT:
                 self._codes_sent[channel] = code
         self.polled = 0.0
-        if _is_poll(event):
+        if is_poll(event):
             self._polls[key] = event.outcome
         elif self._polls:
             self._polls.clear()
@@ -466,7 +503,7 @@ class ReplayingStream(Stream):
     def end(self) -> None:
         """See :meth:`Stream.end`."""
         # Polls in vain may be left: that depends on time.
-        while (left := self.expected) is not None and _is_poll(left):
+        while (left := self.expected) is not None and is_poll(left):
             self._advance()
         super().end()
         if left is not None and not self.replay.native and not self.session.closed:
@@ -522,7 +559,8 @@ def in_vain(timeout: float | None) -> Outcome | None:
     return None if timeout is None else Outcome(Status.TIMED_OUT)
 
 
-def _is_poll(event: Event) -> bool:
+def is_poll(event: Event) -> bool:
+    """Whether an event is a look in vain, or at how full a channel is."""
     status = event.outcome.status
     if event.kind is Kind.LOOK:
         return True

@@ -16,6 +16,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.codec import header, process_block
 from bohrbug.runtime.channels.events import TaskId
+from bohrbug.runtime.channels.pending import Pages
 from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.streams import Channel, Stream, local, real_lock
 
@@ -78,6 +79,7 @@ class Session:
         self.folder = Path(options.folder)
         self.streams: dict[TaskId, Stream] = {}
         self.channels: weakref.WeakSet[Channel] = weakref.WeakSet()
+        self.pages = Pages(self.folder)
         self.named: dict[Any, Channel] = {}
         """Channels between processes, which have no single object, by their ids."""
         self.closed = False
@@ -135,6 +137,7 @@ class Session:
     def after_fork(self) -> None:
         """In a forked child: forget the tasks that live on only in the parent."""
         self.streams = {}
+        self.pages = Pages(self.folder)
         self._lock = real_lock()
         self.root = None
         local.stream = None
@@ -220,7 +223,10 @@ class Active:
 
     def __init__(self) -> None:
         self.session: Session | None = None
-        self.on_fork: list[Callable[[Session], None]] = []
+        self.before_fork: list[Callable[[Session], None]] = []
+        """Filled by families of channels: what to do in a process that is about to fork."""
+        self.at_end: list[Callable[[Session], None]] = []
+        """Likewise: what to do when a process ends."""
 
     def start(self, session: Session) -> None:
         """Take part in a session.

@@ -131,7 +131,7 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
         return item
 
     def _wait(self, stream: RecordingStream) -> Any:
-        if stream.codes and _simple_empty(self):
+        if stream.has_unwritten() and _simple_empty(self):
             try:
                 return _simple_get(self, True, STALE)
             except Empty:

@@ -1,6 +1,7 @@
 """Sockets within this machine: who is accepted next, and how many bytes come at once.
 
-Only TCP over the loopback interface, and not what an asyncio event loop does with its sockets.
+Only TCP over the loopback interface.  What is done with a socket while an asyncio event loop runs
+in the thread is left to :mod:`aio_sockets`.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ import time
 from typing import Any
 
 from bohrbug.runtime.channels.delivery import MISSING
-from bohrbug.runtime.channels.descriptors import beside, known, wait_ready
+from bohrbug.runtime.channels.descriptors import CONNECTION, beside, known, wait_ready
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing
-from bohrbug.runtime.channels.events import ChannelId, Kind, Status
+from bohrbug.runtime.channels.events import ChannelId, Kind, MessageId, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream
-from bohrbug.runtime.channels.session import append, current, main_stream
+from bohrbug.runtime.channels.session import active, append, current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream, channel_of
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
 
-LISTEN, CONNECTION = "socket.accept", "socket"
+LISTEN = "socket.accept"
 
 _Socket: Any = socket.socket
 _listen, _accept, _connect, _connect_ex = (
@@ -39,14 +40,21 @@ _REGISTRATION_IN_REPLAY = 2.0
 
 
 def _stream() -> Stream | None:
-    stream = current()
-    # The order in which an event loop serves its sockets is its own affair.
-    return None if stream is None or _in_event_loop() else stream
+    return None if _in_event_loop() else current()
 
 
 def _in_event_loop() -> bool:
     events = sys.modules.get("asyncio.events")
     return events is not None and events._get_running_loop() is not None
+
+
+def _loop() -> Any:
+    """The event loop that runs in this thread, if it takes part."""
+    if active.session is None or not _in_event_loop():
+        return None
+    from bohrbug.runtime.channels.aio_turns import running_loop
+
+    return running_loop()
 
 
 def _kind(self: Any) -> Kind:
@@ -61,6 +69,22 @@ def _is_loopback(self: Any, address: Any) -> bool:
         return False
     host = str(address[0]) if isinstance(address, tuple) else ""
     return host.startswith("127.") or host in ("localhost", "::1", "::ffff:127.0.0.1")
+
+
+def _stream_in_loop() -> Stream | None:
+    from bohrbug.runtime.channels.aio import aio_stream
+
+    return aio_stream()
+
+
+def _seen_in_loop(self: Any, flags: object, *, sends: bool) -> tuple[Any, ChannelId] | None:
+    """The event loop that runs here and the channel that it uses; ``None`` if it sees nothing."""
+    loop = None if flags else _loop()
+    if loop is None:
+        return None
+    ends = beside(self)._bohrbug_ends
+    name = ends.outgoing if ends is not None and sends else loop.channel_of(self)
+    return None if name is None else (loop, name)
 
 
 # -- connecting ----------------------------------------------------------------------------
@@ -101,7 +125,7 @@ def _peer(stream: Stream, address: Any) -> tuple[ChannelId, ChannelId] | None:
 
 
 def _connecting(self: Any, address: Any, real: Any) -> Any:
-    stream = _stream()
+    stream = _stream() if _loop() is None else _stream_in_loop()
     if stream is None or not _is_loopback(self, address):
         return real(self, address)
     stream.expect(Kind.SEND, None, "socket.connect")
@@ -136,6 +160,9 @@ def _start_to_listen(self: Any, *args: Any) -> None:
 
 @patches.method(_Socket, "accept")
 def _accept_next(self: Any) -> Any:
+    loop = _loop()
+    if loop is not None and beside(self)._bohrbug_channel is not None:
+        return _accept_in(loop, self)
     stream = _stream()
     if stream is None or beside(self)._bohrbug_channel is None:
         return _accept(self)
@@ -148,13 +175,7 @@ def _accept_next(self: Any) -> Any:
         if outcome.status is Status.TIMED_OUT:
             raise TimeoutError("timed out")
         if outcome.message is not None:
-            message = (outcome.message.sender, outcome.message.number)
-            while message not in channel.arrived:
-                if not wait_ready(stream, self.fileno(), select.POLLIN, str(outcome.message)):
-                    break
-                came, pair = _take(stream, channel, self)
-                channel.arrived[came] = pair
-            pair = channel.arrived.pop(message, MISSING)
+            pair = _accept_this(stream, channel, self, outcome.message)
             if pair is not MISSING:
                 return pair
     if channel.arrived:
@@ -168,6 +189,40 @@ def _accept_next(self: Any) -> Any:
         stream.note(kind, channel, Status.TIMED_OUT)
         raise
     stream.received(kind, channel, message)
+    return pair
+
+
+def _accept_this(stream: ReplayingStream, channel: Channel, self: Any, message: MessageId) -> Any:
+    """The connection that the log says is accepted; others that come are kept."""
+    while tuple(message) not in channel.arrived:
+        if not wait_ready(stream, self.fileno(), select.POLLIN, str(message)):
+            break
+        came, pair = _take(stream, channel, self)
+        channel.arrived[came] = pair
+    return channel.arrived.pop((message.sender, message.number), MISSING)
+
+
+def _accept_in(loop: Any, self: Any) -> Any:
+    """As above, while an event loop runs: it is the loop that accepts."""
+    from bohrbug.runtime.channels import aio_sockets
+
+    kind = Kind.TRY_RECV
+    channel = channel_of(loop.stream, beside(self), LISTEN)
+    outcome = aio_sockets.expected(loop, channel.id, kind)
+    if outcome is not None and outcome.status is Status.EMPTY:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    if outcome is not None and outcome.message is not None:
+        pair = _accept_this(loop.stream, channel, self, outcome.message)
+        if pair is not MISSING:
+            return pair
+    if channel.arrived:
+        return channel.arrived.pop(next(iter(channel.arrived)))
+    try:
+        message, pair = _take(loop.stream, channel, self)
+    except BlockingIOError:
+        loop.stream.note(kind, channel, Status.EMPTY)
+        raise
+    loop.stream.received(kind, channel, message)
     return pair
 
 
@@ -188,6 +243,11 @@ def _take(stream: Stream, channel: Channel, self: Any) -> tuple[tuple[str | None
 
 def _receive(self: Any, size: int, flags: int, real: Any) -> bytes | None:
     """The bytes, or ``None`` if they are to be received natively and without a note."""
+    seen = _seen_in_loop(self, flags or size <= 0, sends=False)
+    if seen is not None:
+        from bohrbug.runtime.channels import aio_sockets
+
+        return aio_sockets.receive(*seen, self.fileno(), lambda most: _recv(self, most), size)
     stream = None if flags or size <= 0 else _stream()
     channel = None if stream is None else incoming(stream, beside(self))
     if stream is None or channel is None:
@@ -252,6 +312,11 @@ def _receive_into(self: Any, buffer: Any, nbytes: int = 0, flags: int = 0) -> in
 
 @patches.method(_Socket, "send")
 def _send_bytes(self: Any, data: Any, flags: int = 0) -> int:
+    seen = _seen_in_loop(self, flags, sends=True)
+    if seen is not None:
+        from bohrbug.runtime.channels import aio_sockets
+
+        return aio_sockets.send(*seen, self.fileno(), lambda part: _send(self, part), data)
     stream = None if flags else _stream()
     channel = None if stream is None else outgoing(stream, beside(self))
     if stream is None or channel is None:
@@ -272,6 +337,20 @@ def _send_bytes(self: Any, data: Any, flags: int = 0) -> int:
         raise
     stream.note(Kind.SEND, channel, Status.VALUE, (count,))
     return count
+
+
+if hasattr(_Socket, "sendmsg"):
+    _sendmsg = _Socket.sendmsg
+
+    @patches.method(_Socket, "sendmsg")
+    def _send_buffers(self: Any, buffers: Any, *args: Any) -> int:
+        seen = _seen_in_loop(self, args, sends=True)
+        if seen is None:
+            return _sendmsg(self, buffers, *args)  # type: ignore[no-any-return]
+        from bohrbug.runtime.channels import aio_sockets
+
+        data = b"".join(buffers)
+        return aio_sockets.send(*seen, self.fileno(), lambda part: _send(self, part), data)
 
 
 def _send_exactly(stream: ReplayingStream, self: Any, data: Any, count: int) -> int:

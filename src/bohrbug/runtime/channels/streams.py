@@ -32,9 +32,9 @@ class Stream:
         "ended",
         "inside",
         "made",
+        "numbers",
         "session",
         "task",
-        "timeouts",
     )
 
     replaying = False
@@ -44,7 +44,7 @@ class Stream:
         self.task = task
         self.children = 0
         self.made = 0
-        self.timeouts = 0
+        self.numbers: dict[str, int] = {}
         self.inside = 0
         """Above 0 within the native part of an operation: what happens there is no event."""
         self.ended = False
@@ -59,10 +59,11 @@ class Stream:
         self.made += 1
         return ChannelId(self.task, self.made - 1)
 
-    def next_timeout(self) -> int:
-        """The number of the next timeout that this task sets."""
-        self.timeouts += 1
-        return self.timeouts - 1
+    def next_number(self, of: str) -> int:
+        """The number of the next thing of a sort that this task makes: a timeout, a timer."""
+        number = self.numbers.get(of, 0)
+        self.numbers[of] = number + 1
+        return number
 
     def note(
         self,

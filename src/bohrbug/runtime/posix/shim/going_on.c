@@ -74,7 +74,7 @@ static bool has_same_options(const struct step *last) {
     const uint16_t *known = POOL + last->options;
     uint32_t count = 0;
     streak.waiting_count = 0;
-    if (last->timed) return false;
+    if (last->kind == CHOOSE || last->timed) return false;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];
@@ -94,15 +94,17 @@ static bool has_same_options(const struct step *last) {
 static bool begin_streak(struct task *task, uint32_t step) {
     if (!step || hooks || segment->with_stacks || segment->fairness_active || order_is_kept())
         return false;
+    /* What such a process does may be no step at all. */
+    if (alone && segment->processes > 1) return false;
     const struct step *last = &STEPS[step - 1];
     if (!has_same_options(last)) return false;
     if (step >= steps_at_hand) steps_prepare();
-    bool alone = last->enabled == 1, in_prefix = step < segment->prefix_length;
+    bool only_one = last->enabled == 1, in_prefix = step < segment->prefix_length;
     streak.until = smaller(steps_at_hand, segment->max_steps);
     if (in_prefix) streak.until = smaller(streak.until, segment->prefix_length);
-    if (!alone) streak.until = smaller(streak.until, segment->slice_began + TIME_SLICE);
+    if (!only_one) streak.until = smaller(streak.until, segment->slice_began + TIME_SLICE);
     if (step >= streak.until) return false;
-    streak.needs_policy = in_prefix || !policy_is_forced(alone);
+    streak.needs_policy = in_prefix || !policy_is_forced(only_one);
     streak.step_like = (struct step){
         .stack = NONE,
         .effect = NONE,

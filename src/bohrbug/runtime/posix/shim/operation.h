@@ -32,6 +32,9 @@ struct touched touched_by_task(const struct task *task);
 struct touched touched_by_step(uint32_t step);
 /* Whether the order of two steps of different tasks matters. */
 bool conflict(const struct touched *one, const struct touched *other);
+/* Whether nobody but the running task can ever tell that it is done: it is private to a process that
+ * has had no other task. */
+bool is_unseen(enum kind kind, uint32_t resource);
 /* Whether it may end a wait that signals and cancellation end, too. */
 static inline bool ends_waits(enum kind kind, enum type type) {
     return kind == NOTIFY || kind == WAIT || kind == SET || (kind == RELEASE && type == SEMAPHORE);

@@ -54,6 +54,8 @@ static inline void after_release(uint32_t resource, uint64_t site) {
     if (segment->alive_count > 1 && segment->after_release) perform(CONTINUE, resource, site);
 }
 
+/* A data choice of the current task: a number below `arity`. */
+uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site);
 /* A look that changed nothing; after many in a row the task is taken to wait, and yields. */
 void fruitless(uint64_t site);
 

@@ -15,6 +15,8 @@ extern __thread int inside OWN_OF_THREAD;
 extern __thread int busy OWN_OF_THREAD;
 /* Index of this process. */
 extern uint32_t this_process OWN;
+/* Whether it has had one task only. */
+extern bool alone OWN;
 
 static inline bool controlled(void) { return current && !inside; }
 

@@ -1,0 +1,43 @@
+"""Programs whose result depends on the order of messages: recorded once, replayed several times."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import bohrbug
+from bohrbug.runtime.channels.codec import read_log
+from bohrbug.runtime.channels.events import Log
+from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.streams import local
+
+
+@pytest.fixture(autouse=True)
+def in_place() -> Iterator[None]:
+    """As at the start of a command: before the program takes functions by name."""
+    install()
+    yield
+    restore()
+    assert local.stream is None
+
+
+def pause(seconds: float = 0.003) -> None:
+    """Sleep for some while."""
+    time.sleep(random.random() * seconds)
+
+
+def steady(tmp_path: Path, program: Callable[[], object], times: int = 3) -> Log:
+    """Record a program and check that replays give the same; its log."""
+    path = tmp_path / "log"
+    with bohrbug.record(path):
+        expected = program()
+    for _ in range(times):
+        with bohrbug.replay_messages(path) as replay:
+            assert program() == expected
+        assert replay.desynchronisation is None
+        assert replay.warnings == []
+    return read_log(path)
