@@ -13,7 +13,8 @@ from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import WATCH_NOTHING, WATCH_RACES, WATCH_SHARED
-from bohrbug.runtime.posix.recorded import MOST_MAPPINGS, Reading
+from bohrbug.runtime.posix.naming import MOST_MAPPINGS
+from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Place, module_name
 
