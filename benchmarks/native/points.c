@@ -1,7 +1,9 @@
 /* How much a scheduling point costs: `points same N` locks and unlocks a mutex N times in one thread,
- * `points hand N` lets two threads wake each other N times.  Prints nanoseconds for each operation
- * by the processor's own clock, as the others are virtual under control. */
+ * `points among N` does so while one thread waits for another mutex and a third could run, and
+ * `points hand N` lets two threads wake each other N times.  Prints nanoseconds of processor time for each
+ * operation, by the kernel's own clock, as the C library's are virtual under control. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ static int64_t now(void) {
     /* Not through the C library, whose clock is virtual here. */
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "a"(SYS_clock_gettime), "D"(CLOCK_MONOTONIC), "S"(&time)
+                     : "a"(SYS_clock_gettime), "D"(CLOCK_PROCESS_CPUTIME_ID), "S"(&time)
                      : "rcx", "r11", "memory");
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
@@ -37,6 +39,34 @@ static void *play(void *argument) {
     return NULL;
 }
 
+static void *wait_for_it(void *held) {
+    pthread_mutex_lock(held);
+    pthread_mutex_unlock(held);
+    return NULL;
+}
+
+static void lock_and_unlock(const char *what) {
+    int64_t before = now();
+    for (long i = 0; i < rounds; i++) {
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+    }
+    printf("%.1f ns for each operation%s\n", (double)(now() - before) / (double)(2 * rounds), what);
+}
+
+static void among_others(void) {
+    pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t waits, could_run;
+    pthread_mutex_lock(&held);
+    pthread_create(&waits, NULL, wait_for_it, &held);
+    sched_yield();
+    pthread_create(&could_run, NULL, wait_for_it, &mutex);
+    lock_and_unlock(" among others");
+    pthread_mutex_unlock(&held);
+    pthread_join(waits, NULL);
+    pthread_join(could_run, NULL);
+}
+
 int main(int count, char **words) {
     rounds = count > 2 ? atol(words[2]) : 1000;
     int64_t before = now();
@@ -48,10 +78,7 @@ int main(int count, char **words) {
         printf("%.1f ns for each hand-over\n", (double)(now() - before) / (double)(2 * rounds));
         return 0;
     }
-    for (long i = 0; i < rounds; i++) {
-        pthread_mutex_lock(&mutex);
-        pthread_mutex_unlock(&mutex);
-    }
-    printf("%.1f ns for each operation\n", (double)(now() - before) / (double)(2 * rounds));
+    if (count > 1 && strcmp(words[1], "among") == 0) among_others();
+    else lock_and_unlock("");
     return 0;
 }

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bohrbug.cli import native
+from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.runtime.posix import gdb
 from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.runtime import NativeRuntime
 
 from .test_command_line import bohrbug
 
@@ -86,3 +90,17 @@ def test_gdb_is_for_native_programs(tmp_path: Path) -> None:
     result = bohrbug(tmp_path, "replay", "--gdb", "made.json")
     assert result.returncode == 2
     assert "for Python tests there is --pdb" in result.stderr
+
+
+def test_gdb_gets_the_accesses_that_are_scheduling_points(
+    native_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = native_build("lock_order.c")
+    file = tmp_path / saved(program, tmp_path, "")
+    monkeypatch.chdir(tmp_path)
+    point = (str(program), "", 0, 4711)
+    lent: list[object] = []
+    monkeypatch.setattr(NativeRuntime, "lend", lambda self, *_: lent.extend(self.point_keys()))
+    monkeypatch.setattr(native, "gdb_path", lambda: "gdb")
+    native.debug_native(replace(read_reproduction(file), points=(point,)))
+    assert lent == [point]

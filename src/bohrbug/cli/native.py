@@ -228,6 +228,7 @@ def debug_native(reproduction: Reproduction) -> None:
         os.chdir(directory)
     failure = reproduction.failure
     runtime = command_from(reproduction.target).runtime(reproduction.options)
+    runtime.want_points(reproduction.points)
     end = f"The execution is ended here: {failure_headline(failure.outcome)}"
 
     def start(environment: Mapping[str, str]) -> None:

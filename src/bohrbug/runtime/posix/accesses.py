@@ -13,6 +13,7 @@ from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import WATCH_NOTHING, WATCH_RACES, WATCH_SHARED
+from bohrbug.runtime.posix.naming import MOST_MAPPINGS
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Place, module_name
@@ -187,6 +188,7 @@ class HooksFolder:
     def __init__(self, library: Path | None) -> None:
         # Not one that removes itself: forked processes leave it to the one that made it.
         self.path = tempfile.mkdtemp(prefix="bohrbug-hooks-")
+        self._looked_at: dict[bytes, str | None] = {}
         for name in SONAMES if library is not None else ():
             Path(self.path, name).symlink_to(str(library))
 
@@ -196,7 +198,15 @@ class HooksFolder:
 
     def other_runtime(self, segment: Segment) -> str | None:
         """The path of the sanitizer's own runtime, if a process has loaded that all the same."""
-        for module in segment.modules:
+        content = segment.read_modules()
+        if content not in self._looked_at:
+            if len(self._looked_at) >= MOST_MAPPINGS:
+                self._looked_at.clear()
+            self._looked_at[content] = self._other_among(segment.modules)
+        return self._looked_at[content]
+
+    def _other_among(self, modules: Any) -> str | None:
+        for module in modules:
             path = Path(module.path.decode("utf-8", "surrogateescape"))
             if path.name in SONAMES and str(path.parent) != self.path:
                 return str(path)

@@ -23,6 +23,8 @@ FLAGS = (
     "-g",
     "-fPIC",
     "-shared",
+    # Processes that are forked find every function looked up already.
+    "-Wl,-z,now",
     "-fvisibility=hidden",
     "-fexceptions",
     "-Wall",

@@ -36,13 +36,14 @@ class BohrbugFilter:
 
     def filter(self, frames):
         for frame in frames:
-            if gdb.solib_name(frame.inferior_frame().pc()) != {shim!r}:
+            library = gdb.solib_name(frame.inferior_frame().pc()) or ""
+            if not library.startswith({ours!r}):
                 yield frame
 
 
 gdb.frame_filters["bohrbug"] = BohrbugFilter()
 """
-"""Takes the frames of the shim out of stacks, in a gdb that has Python."""
+"""Takes the frames of the shim and of the hooks out of stacks, in a gdb that has Python."""
 
 
 def gdb_path() -> str:
@@ -143,7 +144,10 @@ def run_gdb(
     gdb = gdb_path()
     with tempfile.TemporaryDirectory(prefix="bohrbug-") as folder:
         frames, commands = Path(folder) / "frames.py", Path(folder) / "commands"
-        frames.write_text(_FILTER.format(shim=str(shim)), encoding="utf-8")
+        # The loader looks for the hooks first in the first folder.
+        hooks = environment.get("LD_LIBRARY_PATH", "").partition(":")[0]
+        ours = (str(shim), hooks) if hooks else (str(shim),)
+        frames.write_text(_FILTER.format(ours=ours), encoding="utf-8")
         commands.write_text(gdb_script(environment, stops, end), encoding="utf-8")
         # Ctrl-C is for gdb, which stops the program then.
         before = signal.signal(signal.SIGINT, lambda *_: None)

@@ -9,7 +9,6 @@ import select
 import signal
 import socket
 import stat
-import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,9 @@ SERVER_FD = 900
 SERVER_PATIENCE = 10.0
 """Seconds that a program may take to get to its main function, to be a fork server."""
 
-_ANSWER = struct.Struct("ii")
+ANSWER_FD = 901
+"""Where it puts its answers."""
+
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -173,10 +174,12 @@ class Launcher:
         self._input = input
         self._server: socket.socket | None = None
         self._server_pid: int | None = None
+        self._answers = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     def close(self) -> None:
         """Give everything back."""
         self.end_server()
+        os.close(self._answers)
         self.stdout.close()
         self.stderr.close()
 
@@ -192,7 +195,9 @@ class Launcher:
         try:
             descriptor = os.pidfd_open(pid)
             try:
-                stop = self._until_ended(descriptor, segment)
+                poller = select.poll()
+                poller.register(descriptor, select.POLLIN)
+                stop = self._until_ended(poller, segment)
             finally:
                 os.close(descriptor)
             if stop is not None:
@@ -237,20 +242,34 @@ class Launcher:
         ours, its = socket.socketpair()
         environment = {
             **self._environment,
-            "BOHRBUG_SERVER": "1",
+            "BOHRBUG_SERVER": "",
             "BOHRBUG_INPUT": self._input.path,
         }
+        if "LD_BIND_NOW" not in environment:
+            # Else each fork looks up the functions that it calls; the program is not to see it.
+            environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}
         with its:
-            self._server_pid = self._spawn(segment, environment, [(its.fileno(), SERVER_FD)])
+            more = [(its.fileno(), SERVER_FD), (self._answers, ANSWER_FD)]
+            self._server_pid = self._spawn(segment, environment, more)
         self._server = ours
-        ours.settimeout(SERVER_PATIENCE)
-        try:
-            pid, _ = _ANSWER.unpack(ours.recv(_ANSWER.size, socket.MSG_WAITALL))
-        except (OSError, struct.error):
-            pid = -1
-        ours.settimeout(None)
-        if pid < 0:
+        pid, _ = self._answer() if self._poller(ours).poll(SERVER_PATIENCE * 1000) else (0, 0)
+        if not pid:
             self.end_server()
+
+    def _poller(self, server: socket.socket) -> select.poll:
+        """What there is to wait for: an answer, or the end of the server."""
+        poller = select.poll()
+        poller.register(self._answers, select.POLLIN)
+        poller.register(server, select.POLLIN)
+        return poller
+
+    def _answer(self) -> tuple[int, int]:
+        """The process that has ended, or 0 if there is none, and its status as of ``waitpid``."""
+        try:
+            answer = os.eventfd_read(self._answers)
+        except BlockingIOError:
+            return 0, 0
+        return answer >> 32, answer & 0xFFFFFFFF
 
     @property
     def serves(self) -> bool:
@@ -264,15 +283,16 @@ class Launcher:
         self._clear()
         try:
             server.send(b"x")
-            stop = self._until_ended(server.fileno(), segment)
-            if stop is not None:
-                self._kill_forked(segment)
-            answer = server.recv(_ANSWER.size, socket.MSG_WAITALL)
-            pid, status = _ANSWER.unpack(answer)
-        except (OSError, struct.error):
+        except OSError:
             self.end_server()
             return None
-        if pid <= 0:
+        poller = self._poller(server)
+        stop = self._until_ended(poller, segment)
+        if stop is not None:
+            self._kill_forked(segment)
+            poller.poll()
+        pid, status = self._answer()
+        if not pid:
             self.end_server()
             return None
         kill_all(pid, segment)
@@ -296,10 +316,8 @@ class Launcher:
             os.waitpid(self._server_pid, 0)
             self._server_pid = None
 
-    def _until_ended(self, descriptor: int, segment: Segment) -> str | None:
-        """Wait until a descriptor says that it is over; else why it has to be killed."""
-        poller = select.poll()
-        poller.register(descriptor, select.POLLIN)
+    def _until_ended(self, poller: select.poll, segment: Segment) -> str | None:
+        """Wait until there is something to read; else why it has to be killed."""
         standstill = Standstill(segment)
         while not poller.poll(LOOK_SECONDS * 1000):
             if self._interrupted():
@@ -314,11 +332,12 @@ class Launcher:
 
 def kill_all(pid: int, segment: Segment) -> None:
     """End whatever is left of an execution."""
-    pids = [process.pid for process in segment.processes if process.state == layout.ALIVE]
-    for other in pids:
-        if other > 0 and other != pid:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(other, signal.SIGKILL)
+    if segment.header.processes > 1:
+        pids = [process.pid for process in segment.processes if process.state == layout.ALIVE]
+        for other in pids:
+            if other > 0 and other != pid:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(other, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 

@@ -6,7 +6,7 @@ import ctypes
 import mmap
 import os
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -102,7 +102,9 @@ class Segment:
         self.header = layout.Header.from_buffer(self._memory)
         self.accesses = AccessesRecord.from_buffer(self._memory, self._offsets["accesses"])
         self._address = ctypes.addressof(self.header)
-        self._empty = self._empty_header()
+        # The header before an execution, and what settings it is for.
+        self._begun = b""
+        self._begun_for: tuple[object, ...] = ()
 
     # -- life ------------------------------------------------------------------------
 
@@ -150,19 +152,25 @@ class Segment:
                 f"the plan has {len(plan.prefix):,} steps, and at most {self.steps:,} are allowed: "
                 "raise --max-steps"
             )
+        cpus = tuple(cpus)
+        wanted = (max_steps, cpus, tuple(settings.items()))
+        if wanted != self._begun_for:
+            self._begun = self._header_for(max_steps, cpus, settings)
+            self._begun_for = wanted
         self._clear()
-        header = self.header
+        return self._write_plan(plan)
+
+    def _header_for(
+        self, max_steps: int, cpus: Iterable[int], settings: Mapping[str, object]
+    ) -> bytes:
+        """What the header is before an execution, but for the plan."""
+        header = layout.Header()
         header.max_steps = min(max_steps, self.steps)
         for cpu in cpus:
             if cpu < 64 * layout.CPU_WORDS:
                 header.cpus[cpu // 64] |= 1 << cpu % 64
         for name, value in settings.items():
             setattr(header, name, value)
-        return self._write_plan(plan)
-
-    def _empty_header(self) -> bytes:
-        """What the header is before each execution."""
-        header = layout.Header()
         header.magic = layout.MAGIC
         header.version = layout.VERSION
         header.header_size = ctypes.sizeof(layout.Header)
@@ -203,7 +211,7 @@ class Segment:
             if count:
                 ctypes.memset(self._address + self._offsets[name], 0, count * size)
         self._clear_accesses(tasks)
-        ctypes.memmove(self._address, self._empty, len(self._empty))
+        ctypes.memmove(self._address, self._begun, len(self._begun))
 
     def _clear_accesses(self, tasks: int) -> None:
         """The part of the segment that is about accesses; the clocks themselves are made zero."""

@@ -104,6 +104,7 @@ static const struct control control = {
 
 EXPORT const struct control *bohrbug_take_hooks(const struct hooks *taken) {
     hooks = taken;
+    look_again();
     if (has_begun) begin_hooks();
     return &control;
 }

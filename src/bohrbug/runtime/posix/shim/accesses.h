@@ -150,7 +150,7 @@ const struct control *bohrbug_take_hooks(const struct hooks *hooks);
 
 /* -- of the shim ------------------------------------------------------------------------------ */
 
-extern const struct hooks *hooks;
+extern const struct hooks *hooks OWN;
 
 static inline bool accesses_watched(void) { return hooks && hooks->now; }
 

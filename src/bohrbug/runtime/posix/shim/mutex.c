@@ -20,7 +20,9 @@ static bool is_locked(const pthread_mutex_t *mutex) {
     return mutex->__data.__lock != 0 && mutex->__data.__owner != 0;
 }
 
-static struct resource *resource_of(pthread_mutex_t *mutex, uint64_t site, const char *what) {
+/* The memory may have been used for something else, or the mutex locked where nobody saw it. */
+static struct resource *resource_looked_up(pthread_mutex_t *mutex, uint64_t site,
+                                           const char *what) {
     bool is_new;
     bool shared = mutex->__data.__kind != DESTROYED && mutex->__data.__kind & SHARED;
     struct resource *resource = resource_at(mutex, MUTEX, shared, site, &is_new);
@@ -29,22 +31,36 @@ static struct resource *resource_of(pthread_mutex_t *mutex, uint64_t site, const
     if (is_new && is_locked(mutex)) {
         resource->owner.task = OUTSIDE;
     } else if (resource->owner.task != NONE && !is_locked(mutex)) {
-        /* The memory was used for something else, and is a new mutex now. */
+        /* A new mutex now. */
         resource = resource_make(mutex, MUTEX, shared, site);
     }
     return resource;
 }
 
-/* After the scheduler has found it free. */
-static int take(pthread_mutex_t *mutex, struct resource *resource, uint64_t site) {
-    int result = REAL(pthread_mutex_trylock)(mutex);
+static inline struct resource *resource_of(pthread_mutex_t *mutex, uint64_t site,
+                                           const char *what) {
+    struct resource *resource = resource_seen(mutex, MUTEX);
+    bool is_as_it_was = resource && mutex->__data.__kind != DESTROYED &&
+                        (resource->owner.task == NONE || is_locked(mutex));
+    return is_as_it_was ? resource : resource_looked_up(mutex, site, what);
+}
+
+/* A thread that is not controlled holds it, or one that is about to vanish. */
+static __attribute__((noinline)) int take_from_outside(pthread_mutex_t *mutex, uint64_t site) {
+    int result = EBUSY;
     while (result == EBUSY) {
-        /* A thread that is not controlled holds it, or one that is about to vanish. */
         struct timespec pause = {0, 10000};
         REAL(nanosleep)(&pause, NULL);
         result = REAL(pthread_mutex_trylock)(mutex);
         if (result == EBUSY) perform(YIELD, current_resource(), site);
     }
+    return result;
+}
+
+/* After the scheduler has found it free. */
+static inline int take(pthread_mutex_t *mutex, struct resource *resource, uint64_t site) {
+    int result = REAL(pthread_mutex_trylock)(mutex);
+    if (result == EBUSY) result = take_from_outside(mutex, site);
     if (result == 0 || result == EOWNERDEAD) {
         resource_take(resource, site);
         resource->count = 1;
@@ -90,15 +106,20 @@ static bool is_checked(const pthread_mutex_t *mutex) {
            mutex->__data.__kind & ROBUST;
 }
 
-static void check_owner(pthread_mutex_t *mutex, const struct resource *resource, uint64_t site,
-                        const char *what) {
+static void check_other_owner(pthread_mutex_t *mutex, const struct resource *resource,
+                              uint64_t site, const char *what) {
     uint32_t owner = resource->owner.task;
     char path[64];
-    if (owner == index_of(current) || owner == OUTSIDE || is_checked(mutex)) return;
+    if (owner == OUTSIDE || is_checked(mutex)) return;
     if (owner == NONE)
         misuse(resource_index(resource), site, "%s a mutex that nobody has locked", what);
     misuse(resource_index(resource), site, "%s a mutex that task %s has locked", what,
            path_of(owner, path, sizeof path));
+}
+
+static inline void check_owner(pthread_mutex_t *mutex, const struct resource *resource,
+                               uint64_t site, const char *what) {
+    if (resource->owner.task != index_of(current)) check_other_owner(mutex, resource, site, what);
 }
 
 int mutex_unlock(pthread_mutex_t *mutex, uint64_t site) {

@@ -3,21 +3,9 @@
 #include "descriptors.h"
 #include "task.h"
 
-bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
-
-bool is_change(enum kind kind) {
-    return kind == RELEASE || kind == NOTIFY || kind == END || kind == SPAWN || kind == SET ||
-           kind == PUT || kind == GET;
-}
-
 bool is_write(enum kind kind) {
     return kind != JOIN && kind != SLEEP && kind != YIELD && kind != INSPECT && kind != CONTINUE &&
            kind != READ && kind != LOAD && kind != CHOOSE;
-}
-
-/* Whether it may end a wait that signals and cancellation end, too. */
-static bool ends_waits(enum kind kind, enum type type) {
-    return kind == NOTIFY || kind == WAIT || kind == SET || (kind == RELEASE && type == SEMAPHORE);
 }
 
 static uint32_t kernel_of_life(const struct task *task) {
@@ -75,26 +63,10 @@ bool is_unseen(enum kind kind, uint32_t resource) {
                     type == ONCE);
 }
 
-static uint8_t gate_of(const struct task *task) {
-    if (task->resource & TASK_BIT) return 0;
-    const struct resource *resource = &RESOURCES[task->resource];
-    switch ((enum type)resource->type) {
-    case MUTEX:
-    case SPINLOCK:
-    case ONCE:
-        return resource->owner.task == NONE ? GATED | OPEN : GATED;
-    case SEMAPHORE:
-        return resource->value > 0 ? GATED | OPEN : GATED;
-    case CONDITION:
-        /* Whoever begins to wait holds the mutex. */
-        return task->kind == WAIT ? GATED : 0;
-    default:
-        return 0;
-    }
-}
-
 uint8_t step_flags(const struct task *task, bool yielded) {
-    uint32_t flags = gate_of(task) | kernel_of(task);
+    uint32_t flags = kernel_of(task);
+    if (!(task->resource & TASK_BIT))
+        flags |= gate_of(&RESOURCES[task->resource], (enum kind)task->kind);
     if (yielded) flags |= YIELDED;
     if (task->condition != ALWAYS) flags |= WAITS;
     if (task->deadline != NO_DEADLINE && !segment->late_timeouts) flags |= COULD_FIRE;

@@ -13,10 +13,17 @@ struct touched {
     bool is_write;
 };
 
+#define KIND_BIT(kind) (1u << (kind))
+
 /* Whether the operation says that its task can make no progress. */
-bool is_yield(enum kind kind);
+static inline bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
+
 /* Whether it may let other tasks go on. */
-bool is_change(enum kind kind);
+static inline bool is_change(enum kind kind) {
+    return KIND_BIT(kind) & (KIND_BIT(RELEASE) | KIND_BIT(NOTIFY) | KIND_BIT(END) | KIND_BIT(SPAWN) |
+                             KIND_BIT(SET) | KIND_BIT(PUT) | KIND_BIT(GET));
+}
+
 /* Whether it changes its resource; as in model/operation.py. */
 bool is_write(enum kind kind);
 
@@ -28,6 +35,28 @@ bool conflict(const struct touched *one, const struct touched *other);
 /* Whether nobody but the running task can ever tell that it is done: it is private to a process that
  * has had no other task. */
 bool is_unseen(enum kind kind, uint32_t resource);
+/* Whether it may end a wait that signals and cancellation end, too. */
+static inline bool ends_waits(enum kind kind, enum type type) {
+    return kind == NOTIFY || kind == WAIT || kind == SET || (kind == RELEASE && type == SEMAPHORE);
+}
+
+/* What is known of acquiring a resource just before an operation, as flags of the step. */
+static inline uint8_t gate_of(const struct resource *resource, enum kind kind) {
+    switch ((enum type)resource->type) {
+    case MUTEX:
+    case SPINLOCK:
+    case ONCE:
+        return resource->owner.task == NONE ? GATED | OPEN : GATED;
+    case SEMAPHORE:
+        return resource->value > 0 ? GATED | OPEN : GATED;
+    case CONDITION:
+        /* Whoever begins to wait holds the mutex. */
+        return kind == WAIT ? GATED : 0;
+    default:
+        return 0;
+    }
+}
+
 /* The flags of the step in which a task does what it is about to do. */
 uint8_t step_flags(const struct task *task, bool yielded);
 

@@ -120,7 +120,6 @@ struct task *process_prepare(uint64_t site) {
     struct task *task = task_prepare(current, index);
     task->main = 1;
     task->spawned_at = task->site = site;
-    task->stack = NONE;
     PROCESSES[index].main_task = index_of(task);
     perform(SPAWN, TASK_BIT | index_of(task), site);
     return task;

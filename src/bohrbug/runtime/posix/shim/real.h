@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "functions.h"
+#include "own.h"
 
 /* Declared by no header, or only for some programs. */
 int __uflow(FILE *stream);
@@ -44,7 +45,7 @@ int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t siz
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);
 
-#define DECLARE(name) extern __typeof__(name) *real_##name;
+#define DECLARE(name) extern __typeof__(name) *real_##name OWN;
 INTERPOSED(DECLARE)
 #undef DECLARE
 

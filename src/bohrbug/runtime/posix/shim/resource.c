@@ -9,42 +9,31 @@
 #include <unistd.h>
 
 #include "ending.h"
-#include "order.h"
 #include "task.h"
 
-/* From address to index, by open addressing; of this process only. */
-struct slot {
-    uint64_t address;
-    uint32_t index, used;
-};
+#define FIRST_SLOTS ((size_t)1 << 8)
 
-static struct slot first_slots[1 << 12];
-static struct slot *slots = first_slots;
-static size_t slot_count = 1 << 12, slots_used;
-
-static size_t hash_of(uint64_t address) {
-    return (size_t)((address >> 3) * 0x9E3779B97F4A7C15ULL >> 20) & (slot_count - 1);
-}
+static struct slot first_slots[FIRST_SLOTS];
+struct slots slots = {first_slots, FIRST_SLOTS - 1, 0};
 
 /* The slot of an address, or the free one where it would go. */
 static struct slot *slot_of(uint64_t address) {
-    size_t i = hash_of(address);
-    while (slots[i].used && slots[i].address != address) i = (i + 1) & (slot_count - 1);
-    return &slots[i];
+    size_t i = slot_first(address);
+    while (slots.at[i].used && slots.at[i].address != address) i = (i + 1) & slots.mask;
+    return &slots.at[i];
 }
 
 static void grow(void) {
-    struct slot *old = slots;
-    size_t old_count = slot_count;
-    size_t bytes = 2 * old_count * sizeof *slots;
-    void *memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct slots old = slots;
+    size_t count = 2 * (old.mask + 1);
+    void *memory = (void *)syscall(SYS_mmap, NULL, count * sizeof *slots.at,
+                                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) finish(TOO_BIG, NONE, "no memory for the table of resources");
-    slots = memory;
-    slot_count = 2 * old_count;
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i].used) *slot_of(old[i].address) = old[i];
-    if (old != first_slots) munmap(old, old_count * sizeof *old);
+    slots.at = memory;
+    slots.mask = count - 1;
+    for (size_t i = 0; i <= old.mask; i++)
+        if (old.at[i].used) *slot_of(old.at[i].address) = old.at[i];
+    if (old.at != first_slots) munmap(old.at, (old.mask + 1) * sizeof *old.at);
 }
 
 /* What names a place in shared memory in every process: file and offset; false if it is private.
@@ -129,7 +118,7 @@ static struct resource *enter(struct slot *slot, uint64_t address, struct resour
     slot->address = address;
     slot->index = resource_index(resource);
     slot->used = 1;
-    if (is_new_slot && ++slots_used * 2 > slot_count) grow();
+    if (is_new_slot && ++slots.used * 2 > slots.mask) grow();
     return resource;
 }
 
@@ -177,9 +166,9 @@ static bool is_private(const struct slot *slot) {
 
 uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t child_process) {
     uint32_t first = segment->resources;
-    for (size_t i = 0; i < slot_count; i++) {
-        if (!is_private(&slots[i])) continue;
-        const struct resource *old = &RESOURCES[slots[i].index];
+    for (size_t i = 0; i <= slots.mask; i++) {
+        if (!is_private(&slots.at[i])) continue;
+        const struct resource *old = &RESOURCES[slots.at[i].index];
         struct resource *copy = append(old->address, child_process, old->type, old->created_at);
         *copy = *old;
         copy->space = copy->process = child_process;
@@ -192,18 +181,6 @@ uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t chil
 }
 
 void resources_adopt(uint32_t first) {
-    for (size_t i = 0; i < slot_count; i++)
-        if (is_private(&slots[i])) slots[i].index = first++;
-}
-
-void resource_take(struct resource *resource, uint64_t site) {
-    resource->owner.task = index_of(current);
-    resource->owner.site = site;
-    resource->owner.stack = current->stack;
-}
-
-void resource_release(struct resource *resource) {
-    resource->owner.task = NONE;
-    if (order_is_kept()) order_publish(resource_index(resource));
-    segment->changes++;
+    for (size_t i = 0; i <= slots.mask; i++)
+        if (is_private(&slots.at[i])) slots.at[i].index = first++;
 }

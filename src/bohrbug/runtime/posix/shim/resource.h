@@ -3,8 +3,34 @@
 #define BOHRBUG_RESOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "segment.h"
+#include "order.h"
+#include "task.h"
+
+/* From address to index, by open addressing; of this process only. */
+struct slot {
+    uint64_t address;
+    uint32_t index, used;
+};
+
+extern struct slots {
+    struct slot *at;
+    size_t mask, used;         /* one less than there are, and how many are in use */
+} slots OWN;
+
+static inline size_t slot_first(uint64_t address) {
+    return (size_t)((address >> 3) * 0x9E3779B97F4A7C15ULL >> 20) & slots.mask;
+}
+
+/* The resource at an address if it is the first that one looks at, as it mostly is; or NULL. */
+static inline struct resource *resource_seen(const void *address, enum type type) {
+    uint64_t place = (uint64_t)(uintptr_t)address;
+    const struct slot *slot = &slots.at[slot_first(place)];
+    if (slot->address != place || !slot->used || slot->index == NONE) return NULL;
+    struct resource *resource = &RESOURCES[slot->index];
+    return resource->type == type ? resource : NULL;
+}
 
 /* The resource at an address, made on first sight.  `is_new` (or NULL) tells whether it was. */
 struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
@@ -27,7 +53,14 @@ static inline uint32_t resource_index(const struct resource *resource) {
 }
 
 /* Who holds it and where it was taken, for reports. */
-void resource_take(struct resource *resource, uint64_t site);
-void resource_release(struct resource *resource);
+static inline void resource_take(struct resource *resource, uint64_t site) {
+    resource->owner = (struct holder){index_of(current), current->stack, site};
+}
+
+static inline void resource_release(struct resource *resource) {
+    resource->owner.task = NONE;
+    if (order_is_kept()) order_publish(resource_index(resource));
+    segment->changes++;
+}
 
 #endif

@@ -18,17 +18,14 @@
 #include "order.h"
 #include "policy.h"
 #include "process.h"
+#include "recording.h"
 #include "signals.h"
 #include "stack.h"
 #include "standstill.h"
 
-/* Steps that a task does in a row before it is taken to yield, as any real scheduler would. */
-#define TIME_SLICE 2000
 /* Operations in a row that nobody can tell of, after which there is a scheduling point all the same:
  * whoever makes no step is taken to be stuck. */
 #define UNSEEN 1000
-/* Fruitless looks in a row, with no change in between, after which a task is taken to yield. */
-#define FRUITLESS 50
 
 uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
 
@@ -125,7 +122,7 @@ static bool same(const uint16_t *some, const uint16_t *others, uint32_t count) {
 
 /* Where the options of this step are in the pool; often they are those of the step before. */
 static uint32_t pooled_options(void) {
-    uint16_t *pool = TABLE(uint16_t, pool);
+    uint16_t *pool = POOL;
     uint32_t count = enabled_count + timed_count;
     if (segment->steps) {
         const struct step *last = &STEPS[segment->steps - 1];
@@ -144,7 +141,7 @@ static uint32_t pooled_options(void) {
 }
 
 static void record(const struct task *chosen, bool yielded) {
-    STEPS[segment->steps] = (struct step){
+    *next_step() = (struct step){
         .site = chosen->site,
         .resource = chosen->resource,
         .stack = chosen->stack,
@@ -212,7 +209,7 @@ uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site) {
     uint32_t value = step < segment->prefix_length ? value_of_prefix(arity, step)
                                                    : policy_value(arity);
     segment->choices++;
-    STEPS[step] = (struct step){
+    *next_step() = (struct step){
         .site = site,
         .resource = resource,
         .stack = segment->with_stacks && stack_is_wanted() ? stack_record() : NONE,
@@ -346,13 +343,9 @@ enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
-void perform(enum kind kind, uint32_t resource, uint64_t site) {
-    static const struct waiting not = {ALWAYS, 0, NO_DEADLINE, false, false};
-    perform_waiting(kind, resource, site, &not);
-}
-
-void after_release(uint32_t resource, uint64_t site) {
-    if (segment->after_release && segment->alive_count > 1) perform(CONTINUE, resource, site);
+void perform_simply(enum kind kind, uint32_t resource, uint64_t site, enum condition condition) {
+    struct waiting waiting = {condition, 0, NO_DEADLINE, false, false};
+    perform_waiting(kind, resource, site, &waiting);
 }
 
 void fruitless(uint64_t site) {

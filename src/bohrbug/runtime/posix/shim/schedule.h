@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "going_on.h"
 #include "resource.h"
 #include "task.h"
 
@@ -25,19 +26,34 @@ enum woken { GOES_ON, TIMED_OUT, INTERRUPTED };
 /* Number of the resource of the current task, for operations without another one. */
 uint32_t current_resource(void);
 
-/* The current task is about to do an operation that does not block. */
-void perform(enum kind kind, uint32_t resource, uint64_t site);
-/* ... one that may have to wait; returns when the task may do it, or what else ended the wait. */
+/* The current task is about to do an operation that may have to wait; returns when the task may do it,
+ * or what else ended the wait. */
 enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
                            const struct waiting *waiting);
 
+/* ... one that nothing else can end. */
+void perform_simply(enum kind kind, uint32_t resource, uint64_t site, enum condition condition);
+
 static inline enum woken perform_when(enum kind kind, uint32_t resource, uint64_t site,
                                       struct waiting waiting) {
-    return perform_waiting(kind, resource, site, &waiting);
+    bool waits_simply = waiting.deadline == NO_DEADLINE && !waiting.target &&
+                        !waiting.cancellable && !waiting.interruptible;
+    if (!waits_simply) return perform_waiting(kind, resource, site, &waiting);
+    if (!goes_on(kind, resource, site, waiting.condition))
+        perform_simply(kind, resource, site, waiting.condition);
+    return GOES_ON;
+}
+
+/* ... one that does not block. */
+static inline void perform(enum kind kind, uint32_t resource, uint64_t site) {
+    perform_when(kind, resource, site, (struct waiting){ALWAYS, 0, NO_DEADLINE, false, false});
 }
 
 /* ... and has done one that lets others go on: a plain store may follow that nobody sees. */
-void after_release(uint32_t resource, uint64_t site);
+static inline void after_release(uint32_t resource, uint64_t site) {
+    if (segment->alive_count > 1 && segment->after_release) perform(CONTINUE, resource, site);
+}
+
 /* A data choice of the current task: a number below `arity`. */
 uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site);
 /* A look that changed nothing; after many in a row the task is taken to wait, and yields. */

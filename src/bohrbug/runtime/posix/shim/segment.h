@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "own.h"
+
 #define SEGMENT_MAGIC 0x47554252484f42ULL
 #define SEGMENT_VERSION 1u
 
@@ -282,15 +284,24 @@ struct header {
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
 };
 
-/* Of this library only, or every look at it would be by way of a table. */
-extern struct header *segment __attribute__((visibility("hidden")));
+extern struct header *segment OWN;
 
 #define TABLE(type, field) ((type *)((char *)segment + segment->at.field))
-#define TASKS TABLE(struct task, tasks)
-#define RESOURCES TABLE(struct resource, resources)
 #define PROCESSES TABLE(struct process, processes)
 #define MODULES TABLE(struct module, modules)
-#define STEPS TABLE(struct step, steps)
+
+/* Where the tables are in this process that every scheduling point looks at. */
+extern struct places {
+    struct task *tasks;
+    struct resource *resources;
+    struct step *steps;
+    uint16_t *pool;
+} places OWN;
+
+#define TASKS (places.tasks)
+#define RESOURCES (places.resources)
+#define STEPS (places.steps)
+#define POOL (places.pool)
 
 /* Maps the segment that the environment names; false if there is none. */
 int segment_open(void);

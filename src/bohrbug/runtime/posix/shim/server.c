@@ -1,5 +1,6 @@
 #include "server.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +11,17 @@
 #include <unistd.h>
 
 #include "real.h"
+#include "touching.h"
 
+/* Set if it is wanted; names a further variable that is for the server only, if there is one. */
 #define WANTED "BOHRBUG_SERVER"
 /* Where standard input is found anew in each execution. */
 #define INPUT "BOHRBUG_INPUT"
 
 bool server_is_wanted(void) { return getenv(WANTED) != NULL; }
 
-static void become_an_execution(const char *input) {
-    REAL(close)(SERVER_FD);
+/* Everything that an execution begins with and that needs no plan. */
+static void get_ready(const char *input) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* Of its own: some servers end by kill(0, SIGTERM). */
     setsid();
@@ -27,6 +30,12 @@ static void become_an_execution(const char *input) {
         REAL(dup2)(fd, 0);
         REAL(close)(fd);
     }
+    touch_memory();
+}
+
+static bool has_order(void) {
+    char order;
+    return REAL(read)(SERVER_FD, &order, 1) == 1;
 }
 
 /* Files that were opened before main would share their position among all executions. */
@@ -38,26 +47,38 @@ static bool has_open_files(void) {
     return false;
 }
 
-static bool tell(struct answer answer) {
-    return REAL(write)(SERVER_FD, &answer, sizeof answer) == sizeof answer;
+static bool tell(pid_t pid, int status) {
+    uint64_t answer = (uint64_t)(uint32_t)pid << 32 | (uint32_t)status;
+    return REAL(write)(ANSWER_FD, &answer, sizeof answer) == sizeof answer;
+}
+
+static bool is_wanted_no_more(void) {
+    char order;
+    return REAL(recv)(SERVER_FD, &order, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 void server_run(void) {
     const char *input = getenv(INPUT);
+    unsetenv(getenv(WANTED));
     unsetenv(WANTED);
     unsetenv(INPUT);
     REAL(fflush)(NULL);
-    char order;
-    if (!tell((struct answer){has_open_files() ? -1 : (int)getpid(), 0})) REAL(_exit)(0);
-    while (REAL(read)(SERVER_FD, &order, 1) == 1) {
-        struct answer answer = {0, -1};
-        answer.pid = REAL(fork)();
-        if (answer.pid == 0) {
-            become_an_execution(input);
+    int error = errno;
+    if (!tell(has_open_files() ? 0 : getpid(), 1)) REAL(_exit)(0);
+    while (!is_wanted_no_more()) {
+        int status = -1;
+        pid_t pid = REAL(fork)();
+        if (pid == 0) {
+            get_ready(input);
+            if (!has_order()) REAL(_exit)(0);
+            REAL(close)(SERVER_FD);
+            REAL(close)(ANSWER_FD);
+            errno = error;
             return;
         }
-        if (answer.pid > 0) REAL(waitpid)(answer.pid, &answer.status, 0);
-        if (!tell(answer)) break;
+        if (pid > 0) REAL(waitpid)(pid, &status, 0);
+        else if (!has_order()) break;
+        if (!tell(pid > 0 ? pid : 0, status)) break;
     }
     REAL(_exit)(0);
 }

@@ -1,20 +1,22 @@
-/* The fork server: the program stops just before main, and is forked for each execution. */
+/* The fork server: the program stops just before main, and is forked for each execution.
+ *
+ * The next process is forked at once when one has ended, and waits itself for the order: while the
+ * starter looks at what happened, and thinks of the next plan, it gets ready. */
 #ifndef BOHRBUG_SERVER_H
 #define BOHRBUG_SERVER_H
 
 #include <stdbool.h>
 
-/* The descriptor that orders come by and answers go to. */
+/* A socket that orders come by, and that is closed when nobody wants any more. */
 #define SERVER_FD 900
-
-/* What an execution came to; the starter reads it as two 32-bit numbers. */
-struct answer {
-    int pid, status;
-};
+/* An eventfd for the answers: the process, or 0 if there is none, and how it ended, as the two halves of
+ * a number.  Whoever writes to a socket is taken to have no more to do, and the reader is brought to
+ * its processor, where it would be in the way of the next fork. */
+#define ANSWER_FD 901
 
 /* Whether this process is to serve. */
 bool server_is_wanted(void);
-/* Forks for each order; returns only in the forked children. */
+/* Forks for each order; returns only in the forked children, when the order has come. */
 void server_run(void);
 
 #endif

@@ -13,6 +13,13 @@ static void fall_asleep(void) {
             TASKS[names[i].task - 1].asleep = names[i].asleep;
 }
 
+bool nobody_sleeps(void) {
+    if (!segment->behind_prefix) return false;
+    for (uint32_t i = 0; i < segment->alive_count; i++)
+        if (is_asleep(segment->alive[i])) return false;
+    return true;
+}
+
 static void all_wake(void) {
     for (uint32_t i = 0; i < segment->alive_count; i++) TASKS[segment->alive[i]].asleep = AWAKE;
 }

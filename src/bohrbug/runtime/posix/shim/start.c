@@ -22,6 +22,7 @@
 #include "trap.h"
 
 struct header *segment;
+struct places places;
 
 static int is_of_this_version(const struct header *header) {
     return header->magic == SEGMENT_MAGIC && header->version == SEGMENT_VERSION &&
@@ -52,6 +53,12 @@ int segment_open(void) {
         return 0;
     }
     segment = memory;
+    places = (struct places){
+        .tasks = TABLE(struct task, tasks),
+        .resources = TABLE(struct resource, resources),
+        .steps = TABLE(struct step, steps),
+        .pool = TABLE(uint16_t, pool),
+    };
     return 1;
 }
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "ending.h"
+#include "going_on.h"
 
 __thread struct task *current;
 __thread int inside;
@@ -29,6 +30,7 @@ struct task *task_prepare(struct task *parent, uint32_t process) {
     task->number = parent ? ++parent->children : 0;
     task->name_in_plan = name_of(parent, task->number);
     task->process = process;
+    task->stack = NONE;
     task->deadline = NO_DEADLINE;
     task->kind = BEGIN;
     task->also = NONE;
@@ -39,11 +41,13 @@ struct task *task_prepare(struct task *parent, uint32_t process) {
 }
 
 void task_enliven(struct task *task) {
+    look_again();
     task->state = ALIVE;
     segment->alive[segment->alive_count++] = (uint16_t)index_of(task);
 }
 
 void task_remove(struct task *task) {
+    look_again();
     uint32_t kept = 0;
     for (uint32_t i = 0; i < segment->alive_count; i++)
         if (segment->alive[i] != index_of(task)) segment->alive[kept++] = segment->alive[i];

@@ -8,15 +8,15 @@
 #include "segment.h"
 
 /* The task of this thread; NULL in threads that are not controlled. */
-extern __thread struct task *current __attribute__((tls_model("initial-exec")));
+extern __thread struct task *current OWN_OF_THREAD;
 /* Above 0 while this thread runs code of the shim that may call interposed functions. */
-extern __thread int inside __attribute__((tls_model("initial-exec")));
+extern __thread int inside OWN_OF_THREAD;
 /* Above 0 while this thread runs code of the shim; no nudge may interrupt that. */
-extern __thread int busy __attribute__((tls_model("initial-exec")));
+extern __thread int busy OWN_OF_THREAD;
 /* Index of this process. */
-extern uint32_t this_process;
+extern uint32_t this_process OWN;
 /* Whether it has had one task only. */
-extern bool alone;
+extern bool alone OWN;
 
 static inline bool controlled(void) { return current && !inside; }
 

@@ -55,7 +55,6 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     task->routine = (uint64_t)(uintptr_t)routine;
     task->argument = (uint64_t)(uintptr_t)argument;
     task->spawned_at = task->site = site;
-    task->stack = NONE;
     perform(SPAWN, number, site);
     if (fails(THREAD_FAULT, site)) {
         task_discard(task);
