@@ -28,7 +28,7 @@ _HEAD = struct.Struct("<IHH")
 _PREAMBLE = 1024
 """Bytes for the head and the preamble."""
 _PAGE = 4096
-_PAGES = 256
+_PAGES = 32
 """In one file; it takes no more memory than the pages that are used."""
 
 CODES = (_PAGE - _PREAMBLE) // 2
