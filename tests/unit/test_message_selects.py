@@ -111,7 +111,8 @@ def work(name: int, jobs: object, results: object) -> None:
         jobs.task_done()
 
 
-def test_workers_that_are_terminated_leave_their_events(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["terminate", "kill"])
+def test_workers_that_are_ended_leave_their_events(tmp_path: Path, how: str) -> None:
     context = multiprocessing.get_context("fork")
 
     def program() -> list[object]:
@@ -126,9 +127,9 @@ def test_workers_that_are_terminated_leave_their_events(tmp_path: Path) -> None:
         jobs.join()
         got = [results.get() for _ in range(12)]
         for worker in workers:
-            worker.terminate()
+            getattr(worker, how)()
             worker.join()
-        assert {worker.exitcode for worker in workers} == {-15}
+        assert {worker.exitcode for worker in workers} == {-15 if how == "terminate" else -9}
         return got
 
     log = steady(tmp_path, program, 2)
