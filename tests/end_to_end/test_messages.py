@@ -331,7 +331,7 @@ def test_a_strict_replay_that_stops_leaves_no_process(folder: Folder) -> None:
         """
         import os, time
         print("pid", os.getpid(), flush=True)
-        time.sleep(60 * ("DIFFERS" in os.environ))
+        time.sleep(600 * ("DIFFERS" in os.environ))
         """,
     )
     assert record(folder, "parent.py").code == 0
