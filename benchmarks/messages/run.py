@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bohrbug.runtime.channels.codec import read_log
+from bohrbug.runtime.channels.reading import read_log
 
 PROGRAMS = Path(__file__).parent / "programs"
 FREQUENT_SWITCHES = "1e-5"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bohrbug.api import BohrbugFailure, choose, explore, explored
     from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+    from bohrbug.runtime.channels.desynchronisation import DesynchronisationError
     from bohrbug.runtime.channels.programs import record, replay_messages
-    from bohrbug.runtime.channels.replaying import DesynchronisationError
 
 __version__ = "0.1.0"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.runtime.channels.codec import read_log
+from bohrbug.runtime.channels.reading import read_log
 
 from .conftest import Ended, Folder
 

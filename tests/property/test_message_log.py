@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from bohrbug.runtime.channels.codec import (
     ABOUT,
     MAGIC,
-    CodedLog,
     Encoder,
     LogError,
-    decode,
     encode,
     header,
     json_block,
@@ -28,6 +26,7 @@ from bohrbug.runtime.channels.events import (
     Outcome,
     Status,
 )
+from bohrbug.runtime.channels.reading import CodedLog, decode
 
 TASKS = st.sampled_from(["0", "0.1", "0.2", "0.2.1", "0.10", "1"])
 CHANNELS = st.builds(ChannelId, TASKS, st.integers(0, 300))

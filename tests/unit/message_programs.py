@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import bohrbug
-from bohrbug.runtime.channels.codec import read_log
 from bohrbug.runtime.channels.events import Log
 from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.reading import read_log
 from bohrbug.runtime.channels.streams import local
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import bohrbug
-from bohrbug.runtime.channels.codec import read_log
 from bohrbug.runtime.channels.events import Kind, MessageId, Status
+from bohrbug.runtime.channels.reading import read_log
 from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 SENDERS, MESSAGES = 4, 25

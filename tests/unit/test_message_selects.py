@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 import bohrbug
-from bohrbug.runtime.channels.codec import encode, read_coded, read_log
+from bohrbug.runtime.channels.codec import encode
 from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.reading import read_coded, read_log
 from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 # -- sockets ---------------------------------------------------------------------------------

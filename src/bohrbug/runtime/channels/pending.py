@@ -19,7 +19,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from bohrbug.runtime.channels.codec import block_of, read_coded, task_and_first
+from bohrbug.runtime.channels.codec import block_of, task_and_first
+from bohrbug.runtime.channels.reading import read_coded
 from bohrbug.runtime.channels.streams import real_lock
 
 NAME = "pending"

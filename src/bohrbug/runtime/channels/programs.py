@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from bohrbug.runtime.channels.codec import ABOUT, OUTCOME, json_block
-from bohrbug.runtime.channels.installation import install, restore
-from bohrbug.runtime.channels.pending import recover
-from bohrbug.runtime.channels.replaying import (
-    INTERRUPTED,
-    PROGRESS,
+from bohrbug.runtime.channels.desynchronisation import (
     REPORT,
     Desynchronisation,
     DesynchronisationError,
-    ReplaySession,
     read_report,
 )
+from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.pending import recover
+from bohrbug.runtime.channels.replaying import INTERRUPTED, PROGRESS, ReplaySession
 from bohrbug.runtime.channels.session import (
     WARNINGS,
     Session,
