@@ -11,6 +11,7 @@ from setuptools import Extension, setup
 ACCELERATOR = Path("src", "bohrbug", "accelerator")
 SHIM = Path("src", "bohrbug", "runtime", "posix", "shim")
 HOOKS = Path("src", "bohrbug", "runtime", "posix", "hooks")
+ALLOCATIONS = Path("src", "bohrbug", "runtime", "posix", "allocations")
 
 
 def extensions() -> list[Extension]:
@@ -73,6 +74,22 @@ def shim() -> list[Extension]:
                 "-Wextra",
             ],
             extra_link_args=["-Wl,-soname,libtsan.so.2"],
+            libraries=["dl", "pthread"],
+            optional=True,
+        ),
+        Extension(
+            "bohrbug.runtime.posix._allocations",
+            sorted(path.as_posix() for path in ALLOCATIONS.glob("*.c")),
+            define_macros=[("_GNU_SOURCE", None)],
+            undef_macros=["_FORTIFY_SOURCE"],
+            extra_compile_args=[
+                "-std=gnu11",
+                "-fvisibility=hidden",
+                "-fexceptions",
+                "-fno-builtin",
+                "-Wall",
+                "-Wextra",
+            ],
             libraries=["dl", "pthread"],
             optional=True,
         ),

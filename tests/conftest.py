@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 from pathlib import Path
 
@@ -26,4 +27,6 @@ def environment() -> dict[str, str]:
     kept["PYTHONPATH"] = str(SOURCE)
     kept["PYTHONIOENCODING"] = "utf-8"
     kept["COLUMNS"] = "100"
+    # Where Python is told to write no bytecode, each of them would compile all of it again.
+    compileall.compile_dir(SOURCE, quiet=2)
     return kept

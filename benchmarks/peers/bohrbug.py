@@ -39,6 +39,9 @@ def explore(program: Program, strategy: str, executions: int, seed: int, seconds
         seconds=None,
         seed=seed,
         keep_going=True,
+        # What follows a failure: the peers have no such thing, or it is switched off, too.
+        minimise=False,
+        causes=0,
         **_strategy_option(strategy),
     )
     return Batch(result.executions, failed=result.failed)

@@ -11,9 +11,9 @@ import os
 import platform
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,64 +23,22 @@ from bohrbug.search.registry import STRATEGIES
 
 from . import published
 from .programs import SUITE
+from .trials import Records, Trial, TwinTrial, append, records_of
 
 LIMIT = 10_000
 """Schedules after which a trial is given up."""
 
+TWIN_LIMIT = 1_000
+"""Executions of a correct twin: what a user has by default."""
+
 SEEDS = 20
 
-DETERMINISTIC = frozenset({"dfs", "ipb", "idb", "dpor"})
+DETERMINISTIC = frozenset({"bpor", "dfs", "ipb", "idb", "dpor"})
 """Strategies for which the seed changes nothing: one trial stands for all."""
 
 NOT_MEASURED = frozenset({"replay"})
 
 AUTO = "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One exploration of a broken program.
-
-    Parameters:
-        program: its name.
-        strategy: its name.
-        seed: the seed.
-        schedules: the number of the execution that found the bug, ``None`` if none did.
-        member: the member of a portfolio that found it, otherwise the strategy.
-        outcome: the kind of outcome.
-        executions: executions made.
-        seconds: wall time.
-    """
-
-    program: str
-    strategy: str
-    seed: int
-    schedules: int | None
-    member: str
-    outcome: str
-    executions: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class TwinTrial:
-    """One exploration of a correct twin.
-
-    Parameters:
-        program: its name.
-        strategy: its name.
-        verdict: the verdict.
-        failures: what was reported, which is wrong.
-        caveats: the caveats of the verdict.
-        executions: executions made.
-    """
-
-    program: str
-    strategy: str
-    verdict: str
-    failures: tuple[str, ...]
-    caveats: tuple[str, ...]
-    executions: int
 
 
 def explore_broken(
@@ -96,6 +54,7 @@ def explore_broken(
         bound=2 if strategy == AUTO else None,
         seed=seed,
         minimise=False,
+        causes=0,
     )
     failure = result.failures[0] if result.failures else None
     return Trial(
@@ -119,6 +78,7 @@ def explore_correct(program: str, strategy: str, limit: int, seconds: float | No
         executions=limit,
         seconds=seconds,
         minimise=False,
+        causes=0,
     )
     return TwinTrial(
         program,
@@ -226,7 +186,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-large", action="store_true", help="leave out the large programs")
     parser.add_argument("--no-twins", action="store_true", help="leave out the correct twins")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--json", type=Path, help="write every trial to this file")
+    parser.add_argument(
+        "--json", type=Path, help="append every trial to this file; make none that is in it"
+    )
     parser.add_argument(
         "--read", type=Path, action="append", help="measure nothing; tables of such files together"
     )
@@ -245,35 +207,44 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def _jobs(arguments: argparse.Namespace) -> Iterator[tuple[object, ...]]:
-    for program in arguments.program:
-        for strategy in arguments.strategy:
-            seeds = 1 if strategy in DETERMINISTIC else arguments.seeds
-            for seed in range(seeds):
-                yield program, strategy, seed, arguments.limit, arguments.seconds
+def _jobs(
+    arguments: argparse.Namespace, known: Records
+) -> Iterator[tuple[Callable[..., Trial | TwinTrial], tuple[object, ...]]]:
+    """What is left to explore: first every program once, so that a run can be stopped early."""
+    done = {(trial.program, trial.strategy, trial.seed) for trial in known.trials}
+    done_twins = {twin.program for twin in known.twins}
+    for seed in range(arguments.seeds):
+        for program in arguments.program:
+            if seed == 0 and not arguments.no_twins and program not in done_twins:
+                yield explore_correct, (program, AUTO, TWIN_LIMIT, arguments.seconds)
+            for strategy in arguments.strategy:
+                is_needed = seed == 0 or strategy not in DETERMINISTIC
+                if is_needed and (program, strategy, seed) not in done:
+                    job = (program, strategy, seed, arguments.limit, arguments.seconds)
+                    yield explore_broken, job
 
 
-def run(arguments: argparse.Namespace) -> tuple[list[Trial], list[TwinTrial]]:
-    """Make all explorations, several processes at a time."""
-    trials: list[Trial] = []
-    twins: list[TwinTrial] = []
+def run(arguments: argparse.Namespace) -> Records:
+    """Make all explorations that the file does not have yet, several processes at a time."""
+    path: Path | None = arguments.json
+    conditions = _conditions(arguments)
+    records = Records()
+    if path is not None and path.exists():
+        records = records_of([path])
+        if records.conditions and records.conditions[-1]["limit"] != arguments.limit:
+            raise SystemExit(f"{path} has trials with another limit: name another file")
+    records.add(conditions)
+    if path is not None:
+        append(path, conditions)
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
-        broken = [pool.submit(explore_broken, *job) for job in _jobs(arguments)]  # type: ignore[arg-type]
-        correct = []
-        if not arguments.no_twins:
-            correct = [
-                pool.submit(explore_correct, program, AUTO, 1_000, arguments.seconds)
-                for program in arguments.program
-            ]
-        for number, finished in enumerate(as_completed(broken), 1):
-            trials.append(finished.result())
+        jobs = [pool.submit(explore, *job) for explore, job in _jobs(arguments, records)]
+        for number, finished in enumerate(as_completed(jobs), 1):
+            records.add(finished.result())
+            if path is not None:
+                append(path, finished.result())
             if number % 50 == 0:
-                _write(arguments, trials, twins)
-                print(f"{number:,} of {len(broken):,} trials", file=sys.stderr, flush=True)
-        twins = [each.result() for each in correct]
-    order = {name: number for number, name in enumerate(SUITE)}
-    trials.sort(key=lambda each: (order[each.program], each.strategy, each.seed))
-    return trials, twins
+                print(f"{number:,} of {len(jobs):,} trials", file=sys.stderr, flush=True)
+    return records
 
 
 def _conditions(arguments: argparse.Namespace) -> dict[str, object]:
@@ -286,34 +257,16 @@ def _conditions(arguments: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def _write(
-    arguments: argparse.Namespace, trials: Sequence[Trial], twins: Sequence[TwinTrial]
-) -> None:
-    """Write what there is so far: a long run may be stopped."""
-    if arguments.json is None:
-        return
-    document = {
-        "conditions": _conditions(arguments),
-        "trials": [asdict(trial) for trial in trials],
-        "twins": [asdict(twin) for twin in twins],
-    }
-    arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
-def _print(
-    arguments: argparse.Namespace,
-    conditions: list[dict[str, object]],
-    trials: list[Trial],
-    twins: list[TwinTrial],
-) -> None:
+def _print(arguments: argparse.Namespace, records: Records) -> None:
     """Print the tables, and what is wrong."""
+    trials, twins = records.trials, records.twins
     measured = {trial.program for trial in trials}
     programs = [program for program in SUITE if program in measured]
     strategies = [
         name for name in arguments.strategy if any(trial.strategy == name for trial in trials)
     ]
     cells = summarise(trials)
-    print("\n".join(json.dumps(each) for each in conditions))
+    print("\n".join(json.dumps(each) for each in records.conditions))
     print("\n## Schedules to the first bug (medians)\n")
     print(table(cells, programs, strategies))
     print(f"\n## Strategies\n\n{totals(cells, programs, strategies)}")
@@ -332,15 +285,7 @@ def _print(
 def main(argv: Sequence[str] | None = None) -> None:
     """Run what the command line asks for, and print the tables."""
     arguments = _arguments(argv)
-    if arguments.read:
-        documents = [json.loads(path.read_text(encoding="utf-8")) for path in arguments.read]
-        trials = [Trial(**each) for document in documents for each in document["trials"]]
-        twins = [TwinTrial(**each) for document in documents for each in document["twins"]]
-        _print(arguments, [document["conditions"] for document in documents], trials, twins)
-        return
-    trials, twins = run(arguments)
-    _write(arguments, trials, twins)
-    _print(arguments, [_conditions(arguments)], trials, twins)
+    _print(arguments, records_of(arguments.read) if arguments.read else run(arguments))
 
 
 if __name__ == "__main__":

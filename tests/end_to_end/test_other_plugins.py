@@ -22,7 +22,7 @@ def test_xdist(folder: Folder) -> None:
     done = folder.pytest("--bohrbug", "-n", "2", "-v")
     assert "1 failed, 1 passed" in done.out, done.out
     assert "It fails if and only if" in done.out
-    assert "2 tests explored, 2 of them with several tasks" in done.out
+    assert "2 tests explored: " in done.out
     assert "PASSED (holds" in done.out
     path = folder.reproduction()
     assert f"bohrbug replay {path.relative_to(folder.path)}" in done.out

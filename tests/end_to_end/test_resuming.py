@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,14 +24,10 @@ import threading
 class Counter:
     def __init__(self):
         self.value = 0
-        self.other = 0
-        self.lock = threading.Lock()
 
     def work(self, number):
         seen = self.value
         self.value = seen + 1
-        with self.lock:
-            self.other += 1
         if number == 2 and self.value == 1:
             raise KeyError(number)
 
@@ -45,122 +43,203 @@ def test():
 """
 
 DRIVER = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from program import test
 from bohrbug.exploration import store as stores
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.parallel import chief
+from bohrbug.exploration.parallel.crew import Crew
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
 
 # So that much is saved in the short life of these processes.
-stores.SAVE_EVERY, stores.SHARE, chief.STATE_EVERY = 0.02, 1.0, 0.02
-given = json.loads(sys.argv[1])
-path = Path("kept.exploration")
-options = ExploreOptions(keep_going=True, seconds=None, minimise=False, **given)
-target = {"kind": "function", "name": "program:test", "path": None}
-subject = stores.Subject(target, "test", options)
-store = stores.ExplorationStore(subject, path, resume=path.exists())
-print("exploring", flush=True)
-result = Explorer(test, "test", options, keeper=store).explore()
-print(json.dumps({
-    "executions": result.executions,
-    "failures": sorted(str(f.outcome.signature()) for f in result.failures),
-    "occurrences": sorted(f.occurrences for f in result.failures),
-    "races": sorted(race.label for race in result.races),
-    "covered": result.verdict.covered,
-    "verdict": result.verdict.kind.value,
-}))
+stores.SAVE_EVERY, stores.SHARE, chief.STATE_EVERY = 0.01, 0.5, 0.01
+
+
+def tell(word, content=None):
+    print(json.dumps([word, content]), flush=True)
+
+
+def count_down(cls, name, number):
+    method = getattr(cls, name)
+    left = number
+
+    def counted(*arguments, **named):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            tell("now")
+        return method(*arguments, **named)
+
+    setattr(cls, name, counted)
+
+
+def explore(folder, given, number):
+    os.chdir(folder)
+    path = Path("kept.exploration")
+    options = ExploreOptions(
+        keep_going=True, seconds=None, minimise=False, causes=0, **given
+    )
+    target = {"kind": "function", "name": "program:test", "path": None}
+    subject = stores.Subject(target, "test", options)
+    store = stores.ExplorationStore(subject, path, resume=path.exists())
+    if number:
+        if options.workers > 1:
+            count_down(Crew, "_hear", number)
+        else:
+            count_down(ThreadsRuntime, "execute", number)
+    result = Explorer(test, "test", options, keeper=store).explore()
+    tell("result", {
+        "executions": result.executions,
+        "failures": sorted(str(f.outcome.signature()) for f in result.failures),
+        "occurrences": sorted(f.occurrences for f in result.failures),
+        "races": sorted(race.label for race in result.races),
+        "covered": result.verdict.covered,
+        "verdict": result.verdict.kind.value,
+    })
+
+
+# A fork costs a hundredth of a start.
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        explore(*json.loads(line))
+        os._exit(0)
+    tell("began", child)
+    tell("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "program.py").write_text(PROGRAM)
-    (tmp_path / "driver.py").write_text(DRIVER)
-    return tmp_path
+class Processes:
+    """Starts explorations in processes of their own.
+
+    They are forked, in turns, from two processes in which names have different orders.
+    """
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        (folder / "program.py").write_text(PROGRAM)
+        (folder / "driver.py").write_text(DRIVER)
+        self._parents = [
+            subprocess.Popen(
+                [sys.executable, "driver.py"],
+                cwd=folder,
+                env={**environment, "PYTHONHASHSEED": seed},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for seed in ("1", "2")
+        ]
+
+    def explore(
+        self,
+        folder: Path,
+        options: dict[str, Any],
+        number: int = 0,
+        seconds: float = 0.0,
+    ) -> dict[str, Any] | None:
+        """What came of an exploration, or ``None`` if it was killed.
+
+        Parameters:
+            folder: where it is kept.
+            options: of the exploration.
+            number: kill it after so many executions, or messages of workers; 0: never.
+            seconds: and after so much time, so that it is in the middle of anything.
+        """
+        parent = self._parents[0]
+        self._parents.reverse()
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        parent.stdin.write(json.dumps([str(folder), options, number]) + "\n")
+        parent.stdin.flush()
+        result, child = None, 0
+        # The first words of the two may come in any order.
+        said = set()
+        while True:
+            line = parent.stdout.readline()
+            assert line, "the process has ended"
+            word, content = json.loads(line)
+            said.add(word)
+            if word == "began":
+                child = content
+            elif word == "result":
+                result = content
+            elif word == "ended":
+                assert content == 0 or (content == -signal.SIGKILL and number), content
+                return result if content == 0 else None
+            if said == {"began", "now"}:
+                time.sleep(seconds)
+                os.kill(child, signal.SIGKILL)
+
+    def close(self) -> None:
+        for parent in self._parents:
+            parent.communicate()
 
 
-def start(
-    folder: Path, environment: dict[str, str], options: dict[str, Any]
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "driver.py", json.dumps(options)],
-        cwd=folder,
-        # Names must not have another order in the next process.
-        env={**environment, "PYTHONHASHSEED": "random"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> dict[str, Any] | None:
-    """What a process printed, or ``None`` if it was killed."""
-    out, err = process.communicate(timeout=300)
-    if process.returncode == -signal.SIGKILL:
-        return None
-    assert process.returncode == 0, err
-    return json.loads(out.splitlines()[-1])
+@pytest.fixture(scope="module")
+def processes(
+    tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
+) -> Iterator[Processes]:
+    made = Processes(tmp_path_factory.mktemp("driver"), environment)
+    yield made
+    made.close()
 
 
 def until_done(
-    folder: Path, environment: dict[str, str], options: dict[str, Any], seed: int
+    processes: Processes, folder: Path, options: dict[str, Any], seed: int, most: int
 ) -> tuple[dict[str, Any], int]:
-    """Kill and resume until it is done; how it ended, and how often it was killed."""
+    """Kill and resume until it is done; how it ended, and how often it was killed.
+
+    Parameters:
+        processes: where.
+        folder: where it is kept.
+        options: of the exploration.
+        seed: determines when it is killed.
+        most: executions, or messages of workers, in the first life; then more and more.
+    """
     random = Random(seed)
-    kept = folder / "kept.exploration"
     for killed in range(100):
-        process = start(folder, environment, options)
-        assert process.stdout is not None
-        # Its life begins here: how long a start takes, differs from machine to machine.
-        assert process.stdout.readline() == "exploring\n"
         # The first one dies at its very beginning; each of the others gets somewhat further.
-        life = random.random() * (0.2 + killed / 4) if killed else 0.0
-        try:
-            process.wait(timeout=life)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-        result = finish(process)
+        number = random.randrange(1, most) + most * (killed - 1) if killed else 1
+        result = processes.explore(folder, options, number, random.random() * 0.02)
         if result is not None:
-            assert not kept.exists()
+            assert not (folder / "kept.exploration").exists()
             return result, killed
     raise AssertionError("it does not come to an end")
 
 
 EXACT = [
-    {"strategy": "dfs", "executions": 1500},
-    {"strategy": "ipb", "bound": 2, "executions": 100_000},
-    {"strategy": "pct", "executions": 800},
+    {"strategy": "dfs", "executions": 400},
+    {"strategy": "ipb", "bound": 1, "executions": 100_000},
+    {"strategy": "pct", "executions": 300},
     {"strategy": "dpor", "executions": 100_000},
-    {"strategy": "auto", "executions": 600},
+    {"strategy": "auto", "executions": 250},
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", EXACT, ids=lambda options: options["strategy"])
 def test_killed_and_resumed_is_the_same_as_undisturbed(
-    folder: Path, environment: dict[str, str], options: dict[str, Any]
+    processes: Processes, tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    expected = finish(start(folder, environment, options))
+    expected = processes.explore(tmp_path, options)
     assert expected is not None
-    assert not (folder / "kept.exploration").exists()
-    result, killed = until_done(folder, environment, options, 1)
+    assert not (tmp_path / "kept.exploration").exists()
+    result, killed = until_done(processes, tmp_path, options, 1, expected["executions"] // 2)
     # How often a race was seen, and so on, may differ a little; what was found may not.
     assert result == expected
-    assert killed, "it ended before it could be killed"
+    assert killed > 1, "it ended before it could be killed"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["dpor", "auto", "random"])
 def test_killed_and_resumed_with_workers(
-    folder: Path, environment: dict[str, str], strategy: str
+    processes: Processes, tmp_path: Path, strategy: str
 ) -> None:
-    options = {"strategy": strategy, "executions": 1200 if strategy == "dpor" else 800}
-    expected = finish(start(folder, environment, options))
+    options = {"strategy": strategy, "executions": 300}
+    expected = processes.explore(tmp_path, options)
     assert expected is not None
-    result, killed = until_done(folder, environment, {**options, "workers": 2}, 7)
-    assert killed
+    result, killed = until_done(processes, tmp_path, {**options, "workers": 2}, 7, 10)
+    assert killed > 1
     assert result["failures"] == expected["failures"]
     assert result["races"] == expected["races"]
     assert result["verdict"] == expected["verdict"]

@@ -15,11 +15,12 @@ from bohrbug.api import write_reproduction
 from bohrbug.exploration.native import Command, native_explorer, replay_native
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import read_reproduction
-from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.operation import READ, UPDATE, WRITE
 from bohrbug.model.outcome import OutcomeKind, RacePattern
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.build import UnsupportedError
+from tests.native.exploring import explored
 from tests.native.test_command_line import bohrbug
 
 Build = Callable[..., Path]
@@ -65,21 +66,6 @@ CORRECT = (
     "cplusplus.cpp",
     "race_free.cpp",
 )
-
-
-def explored(program: Path, **options: object) -> Result:
-    settings = {
-        "executions": 3_000,
-        "seconds": 60.0,
-        "max_steps": 20_000,
-        "hang_seconds": 10.0,
-        **options,
-    }
-    explorer, _ = native_explorer(
-        Command((str(program),), exit_code=0),
-        ExploreOptions(**settings),  # type: ignore[arg-type]
-    )
-    return explorer.explore()
 
 
 @pytest.mark.parametrize("name", FAILING)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import Command, native_explorer
-from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
+from tests.native.exploring import explored
 from tests.native.test_engines import runtime_for
 
 Build = Callable[..., Path]
@@ -38,6 +37,7 @@ BROKEN = {
     "fork_with_lock.c": OutcomeKind.DEADLOCK,
     "not_reentrant.c": OutcomeKind.MISUSE,
     "static_buffer.c": OutcomeKind.ASSERTION,
+    "talk.c": OutcomeKind.DEADLOCK,
 }
 """For each program the outcome of its failure; with ``-DFIXED`` it has none."""
 
@@ -51,21 +51,6 @@ CORRECT = (
     "cplusplus.cpp",
     "rust.rs",
 )
-
-
-def explored(program: Path, **options: object) -> Result:
-    settings = {
-        "executions": 3_000,
-        "seconds": 60.0,
-        "max_steps": 20_000,
-        "hang_seconds": 10.0,
-        **options,
-    }
-    explorer, _ = native_explorer(
-        Command((str(program),), exit_code=0),
-        ExploreOptions(**settings),  # type: ignore[arg-type]
-    )
-    return explorer.explore()
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -83,6 +68,20 @@ def test_its_corrected_twin_does_not(native_build: Build, name: str) -> None:
     assert not result.failures, result.failures[0].outcome
     assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
     assert not result.diverged, result.verdict
+
+
+def test_a_task_that_polls_hides_no_deadlock(native_build: Build) -> None:
+    result = explored(native_build("talk.c", "-DPOLLS"), timeouts="late", executions=5)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]
+
+
+def test_what_one_task_alone_can_see_is_no_scheduling_point(native_build: Build) -> None:
+    steps = {}
+    for flags in ((), ("-DSHARED",)):
+        with runtime_for(native_build("own_locks.c", *flags)) as runtime:
+            steps[flags] = len(runtime.execute(Plan()).trace)
+    # Those of its own lock, its unlock and what follows that.
+    assert steps[("-DSHARED",)] - steps[()] >= 50 * 3
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

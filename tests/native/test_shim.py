@@ -44,6 +44,7 @@ def _native() -> None:
 def test_the_shim_compiles_without_a_warning(tmp_path: Path) -> None:
     compile_shim(tmp_path / "shim.so", ("-Werror",))
     build.HOOKS_LIBRARY.compile(tmp_path / "hooks.so", ("-Werror",))
+    build.ALLOCATIONS_LIBRARY.compile(tmp_path / "allocations.so", ("-Werror",))
 
 
 def test_the_layout_is_the_same_on_both_sides(tmp_path: Path) -> None:
@@ -80,6 +81,11 @@ def enumerators(name: str) -> list[str]:
 
 def test_kinds_have_the_same_order_on_both_sides() -> None:
     assert [kind.name.upper() for kind in layout.KINDS] == enumerators("kind")
+
+
+def test_faults_are_the_same_on_both_sides() -> None:
+    table = re.findall(r"F\((\w+), \w+, (\w+)\)", (SOURCES / "faults.h").read_text())
+    assert table == list(layout.FAULTS.items())
 
 
 def test_types_have_the_same_number_on_both_sides() -> None:
@@ -121,8 +127,8 @@ def test_every_function_of_the_table_has_a_wrapper() -> None:
     exported -= {"bohrbug_hands_over", "bohrbug_ends"}
     # Called by wrappers of others, or looked up for their sake.
     assert set(names) - exported <= {"pthread_mutex_consistent"}
-    # The library of hooks calls it.
-    assert exported - set(names) == {"bohrbug_take_hooks"}
+    # Other libraries call them.
+    assert exported - set(names) == {"bohrbug_take_hooks", "bohrbug_allocation_fails"}
 
 
 def test_without_a_compiler_the_message_says_what_is_missing(

@@ -13,9 +13,17 @@ from bohrbug import VerdictKind
 # started by threads, and explores one order of two critical sections.
 MISSED_BY_OTHERS = ("nested_lost_update", "lock_order_2", "lock_order_3")
 
+# Of the sizes of one program these show nothing that others don't, and take long: they are for the
+# benchmark.
+LEFT_OUT = ("reorder_50", "twostage_100")
+
 
 def _programs(large: bool) -> list[Program]:
-    return [program for program in SUITE.values() if program.is_large == large]
+    return [
+        program
+        for program in SUITE.values()
+        if program.is_large == large and program.name not in LEFT_OUT
+    ]
 
 
 def _name(program: Program) -> str:
@@ -24,7 +32,12 @@ def _name(program: Program) -> str:
 
 def _find(program: Program, executions: int) -> None:
     result = bohrbug.explore(
-        program.broken, name=program.name, executions=executions, seconds=None, minimise=False
+        program.broken,
+        name=program.name,
+        executions=executions,
+        seconds=None,
+        minimise=False,
+        causes=0,
     )
     assert result.failures, result.verdict
     failure = result.failures[0]
@@ -49,7 +62,7 @@ def test_the_bug_is_found(program: Program) -> None:
 
 @pytest.mark.parametrize("program", _programs(large=False), ids=_name)
 def test_nothing_is_found_in_the_correct_twin(program: Program) -> None:
-    kind = _find_nothing(program, 200)
+    kind = _find_nothing(program, 100)
     assert kind in (
         VerdictKind.HOLDS,
         VerdictKind.HOLDS_WITHIN_BOUND,
@@ -66,7 +79,7 @@ def test_the_bug_of_a_large_program_is_found(program: Program) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", _programs(large=True), ids=_name)
 def test_nothing_is_found_in_the_correct_twin_of_a_large_program(program: Program) -> None:
-    _find_nothing(program, 50)
+    _find_nothing(program, 20)
 
 
 @pytest.mark.parametrize("name", MISSED_BY_OTHERS)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bohrbug.model.happens_before import canonical_hash
 from bohrbug.model.plan import Plan
+from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.divisible import Divisible, Reporting, State, StateError, is_divisible
@@ -206,6 +207,24 @@ def test_a_reduction_divided_executes_each_graph_once(
     assert sum(found.schedules.values()) == len(found.classes)
     assert isinstance(parts, OptimalReduction)
     assert parts.redundant == 0
+
+
+@several
+@given(randoms, st.sets(st.sampled_from(sorted(ALL))), st.integers(0, 2**32), st.data())
+def test_a_bounded_reduction_divided_is_the_same_search(
+    random: Random, features: set[str], seed: int, data: st.DataObject
+) -> None:
+    made = program(random, frozenset(features))
+    if count_schedules(made) > 400:
+        return
+    bound = data.draw(st.sampled_from([0, 1, 2, None]))
+    whole, expected = alone(lambda: BoundedReduction(bound), made)
+    parts, found = divided(lambda: BoundedReduction(bound), made, seed)
+    assert found.schedules == expected.schedules
+    assert set(found.schedules.values()) == {1}
+    assert parts.exhausted
+    assert parts.complete == whole.complete
+    assert parts.covered() == whole.covered()
 
 
 @pytest.mark.parametrize("name", ["random", "pct", "pos", "surw"])

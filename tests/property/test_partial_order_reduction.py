@@ -122,7 +122,7 @@ def test_each_happens_before_graph_is_executed_once(random: Random, features: se
 @given(randoms)
 @moderate
 def test_no_graph_is_lost_when_executions_fail(random: Random) -> None:
-    made = program(random, ALL - {"yields"})
+    made = program(random, ALL - {"yields", "choices"})
     assume(count_schedules(made) <= MOST_SCHEDULES)
     outcomes, traces = explore(made, OptimalReduction())
     everything, all_traces = explore(made, DepthFirst())
@@ -135,12 +135,94 @@ def test_no_graph_is_lost_when_executions_fail(random: Random) -> None:
 @given(randoms)
 @moderate
 def test_no_outcome_is_lost_when_tasks_yield(random: Random) -> None:
-    made = program(random, ALL)
+    made = program(random, ALL - {"choices"})
     assume(count_schedules(made) <= MOST_SCHEDULES)
     strategy = OptimalReduction()
     outcomes, _ = explore(made, strategy)
     assert outcomes == set(brute_force(made))
     assert strategy.complete
+
+
+@given(randoms)
+@moderate
+def test_what_data_choices_after_failures_hide_is_not_called_complete(random: Random) -> None:
+    """An execution that fails early does not show which steps are followed by a data choice."""
+    made = program(random, ALL)
+    assume(count_schedules(made) <= MOST_SCHEDULES)
+    strategy = OptimalReduction()
+    outcomes = set()
+    diverged = 0
+    while (plan := strategy.next_plan()) is not None:
+        trace, final = execute(made, plan)
+        diverged += trace.divergence is not None
+        strategy.observe(trace)
+        outcomes.add(final)
+    expected = set(brute_force(made))
+    assert outcomes == expected if not diverged else outcomes <= expected
+    assert strategy.complete == (not diverged)
+
+
+BLOCKED_FOR_EVER = Program(
+    (
+        (
+            "0",
+            (
+                Instruction("read", "y"),
+                Instruction("yield"),
+                Instruction("spawn", "0.1"),
+                Instruction("try", "k"),
+                Instruction("write", "x", 1),
+                Instruction("join", "0.1"),
+            ),
+        ),
+        (
+            "0.1",
+            (
+                Instruction("begin"),
+                Instruction("acquire", "k"),
+                Instruction("release", "k"),
+                Instruction("end"),
+            ),
+        ),
+    ),
+    spawned=frozenset({"0.1"}),
+)
+"""The last step before the end can be the blocked task's own: it races with an earlier one."""
+
+SPAWNED_BEFORE = Program(
+    (
+        ("0", (Instruction("write", "y", 1), Instruction("spawn", "0.1"))),
+        (
+            "0.1",
+            (
+                Instruction("begin"),
+                Instruction("yield"),
+                Instruction("check", "x", 0),
+                Instruction("end"),
+            ),
+        ),
+        ("0.2", (Instruction("write", "y", 2), Instruction("try", "k"), Instruction("write", "x"))),
+    ),
+    spawned=frozenset({"0.1"}),
+)
+"""A task that comes to a yield with its first step can be spawned earlier for it."""
+
+CHOSEN_THEN_FAILED = Program(
+    (
+        ("0", (Instruction("check", "x", 1),)),
+        ("0.1", (Instruction("check", "x", 0),)),
+        ("0.2", (Instruction("write", "x", 1), Instruction("check", "y", 0))),
+        ("0.3", (Instruction("read", "y"), Instruction("choose", "", 2))),
+    )
+)
+"""An execution can fail after a data choice and before a task moves that was explored first."""
+
+
+@pytest.mark.parametrize("made", [BLOCKED_FOR_EVER, SPAWNED_BEFORE, CHOSEN_THEN_FAILED])
+def test_no_outcome_of_these_is_lost(made: Program) -> None:
+    outcomes, _ = explore(made, OptimalReduction())
+    assert outcomes == set(brute_force(made))
+    assert len(outcomes) > 1
 
 
 @given(randoms, st.sampled_from([0, 1, 2, None]))
@@ -176,7 +258,7 @@ def test_what_is_dropped_to_save_memory_is_said(random: Random, room: int) -> No
 
 @pytest.mark.parametrize("seed", range(12))
 def test_long_sequences_may_be_shortened(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bohrbug.search.dpor.LONG", 0)
+    monkeypatch.setattr("bohrbug.search.dpor_path.LONG", 0)
     made = program(Random(seed), frozenset({"timeouts"}))
     if count_schedules(made) > 2_000:
         made = program(Random(seed + 100), frozenset())

@@ -59,10 +59,10 @@ def test_functions_are_found_by_code_and_by_globals() -> None:
         return lambda: None
 
     first, second = make(), make()
-    assert same(heap.functions_running([first.__code__]), [first, second])
+    assert same(heap.functions_running([first.__code__], heap.all_functions()), [first, second])
     namespace: dict[str, Any] = {}
     exec("def function(): pass", namespace)
-    assert same(heap.functions_in([namespace]), [namespace["function"]])
+    assert same(heap.functions_in([namespace], heap.all_functions()), [namespace["function"]])
 
 
 def test_referrers_are_those_that_the_collector_names() -> None:
@@ -81,7 +81,7 @@ def test_referrers_are_those_that_the_collector_names() -> None:
 def test_bad_arguments_are_refused() -> None:
     for call, arguments in (
         (native.referrers, (1,)),
-        (native.functions_running, ({},)),
+        (native.referrers, ({},)),
         (native.read_attribute, ()),
         (native.chained_states, ({}, (), [], 1)),
     ):

@@ -38,7 +38,7 @@ def test_a_weak_initial_commutes_with_all_before_it() -> None:
     assert is_weak_initial(event(3, writes=Y), sequence) is None
     assert is_weak_initial(event(4, reads=4), sequence) == 3
     assert is_weak_initial(event(4, reads=X), sequence) is None
-    assert is_weak_initial(event(4, reads=X), sequence, start=1) == 3
+    assert is_weak_initial(event(4, reads=X), sequence, 1) == 3
     assert is_weak_initial(Event(4, "0.4", EVERYTHING), sequence) is None
 
 

@@ -90,6 +90,9 @@ Py_ssize_t running_index(PyObject *execution);
 /* ``(code object, instruction offset)`` of the Python code that called. */
 PyObject *calling_place(void);
 
+/* Whether an object is a weak reference to another. */
+bool refers_to(PyObject *reference, PyObject *object);
+
 /* -- scheduling.c, deciding.c ---------------------------------------------------- */
 
 extern PyObject *acquire_kind, *release_kind, *task_killed;
@@ -106,6 +109,23 @@ PyObject *use_policies(PyObject *module, PyObject *arguments);
 /* -- locks.c -------------------------------------------------------------------- */
 
 PyObject *use_locks(PyObject *module, PyObject *arguments);
+
+/* -- threads.c ------------------------------------------------------------------ */
+
+PyObject *use_tasks(PyObject *module, PyObject *arguments);
+PyObject *use_threads(PyObject *module, PyObject *arguments);
+
+/* -- points.c ------------------------------------------------------------------- */
+
+PyObject *use_points(PyObject *module, PyObject *arguments);
+
+/* -- queues.c ------------------------------------------------------------------- */
+
+PyObject *use_queues(PyObject *module, PyObject *arguments);
+
+/* -- registering.c -------------------------------------------------------------- */
+
+PyObject *registering_method(PyObject *module, PyObject *arguments);
 
 /* -- detector.c ----------------------------------------------------------------- */
 
@@ -128,11 +148,19 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *referrers(PyObject *module, PyObject *objects);
-PyObject *functions_running(PyObject *module, PyObject *codes);
-PyObject *functions_in(PyObject *module, PyObject *namespaces);
 
 /* -- hashes.c ------------------------------------------------------------------- */
 
 PyObject *chained_states(PyObject *module, PyObject *arguments);
+
+/* -- events.c, races.c ------------------------------------------------------------ */
+
+PyObject *use_events(PyObject *module, PyObject *type);
+PyObject *use_reversals(PyObject *module, PyObject *type);
+PyObject *is_weak_initial(PyObject *module, PyObject *arguments);
+PyObject *first_initial(PyObject *module, PyObject *arguments);
+PyObject *still_asleep(PyObject *module, PyObject *arguments);
+PyObject *independent_events(PyObject *module, PyObject *arguments);
+PyObject *take_plain_steps(PyObject *module, PyObject *arguments);
 
 #endif

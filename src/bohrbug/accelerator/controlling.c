@@ -88,3 +88,18 @@ calling_place(void)
     Py_XDECREF(offset);
     return place;
 }
+
+bool
+refers_to(PyObject *reference, PyObject *object)
+{
+    if (!PyWeakref_CheckRef(reference))
+        return false;
+#if PY_VERSION_HEX < 0x030D0000
+    return PyWeakref_GET_OBJECT(reference) == object;
+#else
+    PyObject *found;
+    bool same = PyWeakref_GetRef(reference, &found) > 0 && found == object;
+    Py_XDECREF(found);
+    return same;
+#endif
+}

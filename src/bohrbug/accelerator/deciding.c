@@ -47,14 +47,34 @@ highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssi
     return best;
 }
 
+static PyTypeObject *uniform_type;
+static Slot uniform_slots[] = {{"_state", 0}, {0}};
+
+/* UniformRandomDecider.value; -1: an exception is set. */
+static Py_ssize_t
+uniform_value(PyObject *decider, Py_ssize_t arity)
+{
+    unsigned long long state = PyLong_AsUnsignedLongLongMask(slot_get(decider, uniform_slots[0]));
+    state += 0x9E3779B97F4A7C15u;
+    PyObject *number = PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(state);
+    if (number == NULL)
+        return -1;
+    slot_set(decider, uniform_slots[0], number);
+    Py_DECREF(number);
+    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
+    state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
+    return (Py_ssize_t)(((state ^ (state >> 31)) >> 32) * (unsigned long long)arity >> 32);
+}
+
 PyObject *
 use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *priorities;
-    if (!PyArg_ParseTuple(arguments, "O", &priorities) ||
-        find_slots(priorities, priorities_slots) < 0)
+    PyObject *priorities, *uniform;
+    if (!PyArg_ParseTuple(arguments, "OO", &priorities, &uniform) ||
+        find_slots(priorities, priorities_slots) < 0 || find_slots(uniform, uniform_slots) < 0)
         return NULL;
     priorities_type = (PyTypeObject *)Py_NewRef(priorities);
+    uniform_type = (PyTypeObject *)Py_NewRef(uniform);
     text_priority = PyUnicode_InternFromString("_priority");
     text_choose = PyUnicode_InternFromString("choose");
     if (PyErr_Occurred())
@@ -141,6 +161,10 @@ choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, 
         PyObject *chosen = highest_priority(decider, enabled, count, step);
         if (chosen != NULL || PyErr_Occurred())
             return chosen;
+    }
+    if (uniform_type != NULL && Py_IS_TYPE(decider, uniform_type)) {
+        Py_ssize_t drawn = count > 1 ? uniform_value(decider, count) : 0;
+        return drawn < 0 ? NULL : enabled[drawn];
     }
     PyObject *tasks = PyList_New(count), *number = PyLong_FromSsize_t(step), *chosen = NULL;
     if (tasks != NULL && number != NULL) {

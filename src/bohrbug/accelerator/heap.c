@@ -1,37 +1,67 @@
 /* Finding objects through the garbage collector; see bohrbug/runtime/threads/heap.py. */
 #include "accelerator.h"
 
-/* Everything that the collector tracks. */
-static PyObject *
-tracked_objects(void)
+/* -- walking ----------------------------------------------------------------------- */
+
+typedef struct Addresses Addresses;
+typedef bool (*Test)(PyObject *object, Addresses *addresses);
+
+/* What is looked for, and what was found: references to it, in an array that grows. */
+typedef struct {
+    Test test;
+    Addresses *addresses;
+    PyObject *left_out;
+    PyObject **found;
+    size_t count, room;
+    bool failed;
+} Search;
+
+/* A gcvisitobjects_t.  It makes no objects, which could change what is walked over. */
+static int
+look_at(PyObject *object, void *argument)
 {
+    Search *search = argument;
+    if (object == search->left_out || !search->test(object, search->addresses))
+        return 1;
+    if (search->count == search->room) {
+        size_t room = search->room == 0 ? 256 : 2 * search->room;
+        PyObject **found = PyMem_RawRealloc(search->found, room * sizeof *found);
+        if (found == NULL) {
+            search->failed = true;
+            return 0;
+        }
+        search->found = found;
+        search->room = room;
+    }
+    search->found[search->count++] = Py_NewRef(object);
+    return 1;
+}
+
+/* Look at everything that the collector tracks. */
+static void
+walk(Search *search)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyUnstable_GC_VisitObjects(look_at, search);
+#else
     PyObject *gc = PyImport_ImportModule("gc");
     PyObject *objects = gc == NULL ? NULL : PyObject_CallMethod(gc, "get_objects", NULL);
     Py_XDECREF(gc);
-    return objects;
+    search->failed = objects == NULL;
+    for (Py_ssize_t i = 0; objects != NULL && i < PyList_GET_SIZE(objects); i++)
+        if (!look_at(PyList_GET_ITEM(objects, i), search))
+            break;
+    Py_XDECREF(objects);
+#endif
 }
 
-PyObject *
-objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
-{
-    PyObject *objects = tracked_objects(), *found = PyList_New(0);
-    bool failed = objects == NULL || found == NULL;
-    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(objects); i++) {
-        PyObject *object = PyList_GET_ITEM(objects, i);
-        int wanted = PySequence_Contains(types, (PyObject *)Py_TYPE(object));
-        failed = wanted < 0 || (wanted && PyList_Append(found, object) < 0);
-    }
-    Py_XDECREF(objects);
-    if (failed)
-        Py_CLEAR(found);
-    return found;
-}
+/* -- sets of objects --------------------------------------------------------------- */
 
 /* A set of addresses; the number of places is a power of two, most of them are empty. */
-typedef struct {
+struct Addresses {
     PyObject **places;
     size_t mask;
-} Addresses;
+};
 
 static size_t
 place_of(const Addresses *addresses, PyObject *object)
@@ -74,7 +104,7 @@ make_addresses(Addresses *addresses, PyObject *objects)
     return 0;
 }
 
-typedef bool (*Test)(PyObject *object, Addresses *addresses);
+/* -- searches ---------------------------------------------------------------------- */
 
 /* All tracked objects, but for the list ``objects`` itself, that pass a test. */
 static PyObject *
@@ -83,18 +113,24 @@ tracked_objects_that(Test test, PyObject *objects)
     Addresses addresses;
     if (make_addresses(&addresses, objects) < 0)
         return NULL;
-    PyObject *all = tracked_objects(), *found = PyList_New(0);
-    bool failed = all == NULL || found == NULL;
-    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(all); i++) {
-        PyObject *object = PyList_GET_ITEM(all, i);
-        if (object != objects && test(object, &addresses))
-            failed = PyList_Append(found, object) < 0;
-    }
-    Py_XDECREF(all);
+    Search search = {.test = test, .addresses = &addresses, .left_out = objects};
+    walk(&search);
     PyMem_Free(addresses.places);
-    if (failed)
-        Py_CLEAR(found);
-    return found;
+    PyObject *found = search.failed ? NULL : PyList_New((Py_ssize_t)search.count);
+    for (size_t i = 0; i < search.count; i++) {
+        if (found != NULL)
+            PyList_SET_ITEM(found, (Py_ssize_t)i, search.found[i]);
+        else
+            Py_DECREF(search.found[i]);
+    }
+    PyMem_RawFree(search.found);
+    return found != NULL || PyErr_Occurred() ? found : PyErr_NoMemory();
+}
+
+static bool
+has_type(PyObject *object, Addresses *addresses)
+{
+    return is_wanted((PyObject *)Py_TYPE(object), addresses);
 }
 
 static bool
@@ -104,32 +140,17 @@ refers_to_one(PyObject *object, Addresses *addresses)
     return traverse != NULL && traverse(object, is_wanted, addresses) != 0;
 }
 
-static bool
-runs_one(PyObject *object, Addresses *addresses)
+PyObject *
+objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
 {
-    return PyFunction_Check(object) && is_wanted(PyFunction_GET_CODE(object), addresses);
-}
-
-static bool
-has_globals(PyObject *object, Addresses *addresses)
-{
-    return PyFunction_Check(object) && is_wanted(PyFunction_GET_GLOBALS(object), addresses);
+    PyObject *list = PySequence_List(types);
+    PyObject *found = list == NULL ? NULL : tracked_objects_that(has_type, list);
+    Py_XDECREF(list);
+    return found;
 }
 
 PyObject *
 referrers(PyObject *Py_UNUSED(module), PyObject *objects)
 {
     return tracked_objects_that(refers_to_one, objects);
-}
-
-PyObject *
-functions_running(PyObject *Py_UNUSED(module), PyObject *codes)
-{
-    return tracked_objects_that(runs_one, codes);
-}
-
-PyObject *
-functions_in(PyObject *Py_UNUSED(module), PyObject *namespaces)
-{
-    return tracked_objects_that(has_globals, namespaces);
 }

@@ -15,14 +15,15 @@ static Py_ssize_t spin_reads;
 static PyObject *text_switch, *text_effects, *text_after_signals;
 
 Slot execution_slots[] = {
-    [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0}, [ATOMIC] = {"atomic", 0},
+    [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0},
+    [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0},
     [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
     [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
     [LAST_ENABLED] = {"_last_enabled", 0}, [LAST_IDS] = {"_last_ids", 0},
     [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
-    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [PREFIX] = {"_prefix", 0},
+    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
     [PREFIX_LENGTH] = {"_prefix_length", 0}, [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0},
-    [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
+    [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SINK] = {"sink", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
     [SPINNING] = {"_spinning", 0}, [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0},
     [TRACE] = {"trace", 0}, [VARIABLES] = {"_variables", 0}, [YIELDING] = {"_yielding", 0},
     {0},
@@ -66,17 +67,26 @@ switch_to(PyObject *self, PyObject *running, PyObject *chosen)
     return 0;
 }
 
-/* The pending operation of a task. */
-static int
-set_pending(PyObject *task, PyObject *kind, PyObject *resource, PyObject *place)
+PyObject *
+new_operation(PyObject *kind, PyObject *resource, PyObject *place)
 {
     PyTypeObject *type = (PyTypeObject *)operation_type;
     PyObject *operation = type->tp_alloc(type, 3);
     if (operation == NULL)
-        return -1;
+        return NULL;
     PyTuple_SET_ITEM(operation, 0, Py_NewRef(kind));
     PyTuple_SET_ITEM(operation, 1, Py_NewRef(resource));
     PyTuple_SET_ITEM(operation, 2, Py_NewRef(place));
+    return operation;
+}
+
+/* The pending operation of a task. */
+static int
+set_pending(PyObject *task, PyObject *kind, PyObject *resource, PyObject *place)
+{
+    PyObject *operation = new_operation(kind, resource, place);
+    if (operation == NULL)
+        return -1;
     SET_TASK(task, PENDING, operation);
     Py_DECREF(operation);
     return 0;

@@ -5,9 +5,9 @@
 #include "accelerator.h"
 
 enum {
-    ABORTING, ALIVE, ATOMIC, CURRENT, DECIDER, DETECTOR, FAIRNESS, IDLE_YIELDS, LAST_ENABLED,
-    LAST_IDS, MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT, ROWS,
-    SIGNALS, SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
+    ABORTING, ALIVE, ALL_TASKS, ATOMIC, CURRENT, DECIDER, DETECTOR, FAIRNESS, IDLE_YIELDS, LAST_ENABLED,
+    LAST_IDS, MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, POOL, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT,
+    ROWS, SIGNALS, SINK, SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
 };
 enum {
     BLOCKED_SINCE, BREAKABLE, DEADLINE, ENDED, GREENLET, HOLDING, ID, INDEX, INSIDE, LOOKS,
@@ -35,6 +35,9 @@ extern Py_ssize_t time_slice, lonely_steps;
 
 /* Tasks alive at the same time up to which a choice is made here. */
 enum { MOST_TASKS = 96 };
+
+/* ``Operation(kind, resource, place)`` */
+PyObject *new_operation(PyObject *kind, PyObject *resource, PyObject *place);
 
 /* Execution._decide; on DONE ``chosen`` is borrowed. */
 Progress decide(PyObject *execution, PyObject *running, PyObject **chosen);

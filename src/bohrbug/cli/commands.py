@@ -34,9 +34,7 @@ from bohrbug.cli.exploring import (
     usage_error,
 )
 from bohrbug.cli.native import (
-    command as native_command,
-)
-from bohrbug.cli.native import (
+    NativeFlags,
     debug_native,
     explore_kept,
     explore_native,
@@ -113,9 +111,7 @@ def run(
     as_json: bool,
     verbose: bool,
     quiet: bool,
-    check: str | None,
-    same_output: bool,
-    exit_code: int | None,
+    flags: NativeFlags,
     **given: Any,
 ) -> None:
     """Explore a script, a function given as module:function, or a native program after "--".
@@ -127,15 +123,14 @@ def run(
     """
     options = explore_options(given)
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
-        native = native_command(program, arguments, check, same_output, exit_code)
+        native = flags.command(program, arguments)
         path = subject_of(native, options).path()
         showing = Showing(as_json, verbose, quiet)
         if go_on:
             _resume_native(path, options, showing)
         store = ExplorationStore(subject_of(native, options), path)
         explore_native(native, options, showing, store)
-    if check is not None or same_output or exit_code is not None:
-        usage_error("--check, --same-output and --exit-code are for native programs")
+    flags.refuse()
     try:
         test = program_named(program, arguments)
     except ProgramError as error:

@@ -97,6 +97,7 @@ def result_to_json(result: Result) -> dict[str, Any]:
         ],
         "executions": result.executions,
         "diverged": result.diverged,
+        "follow_ups": result.follow_ups,
         "points": result.points,
         "tasks": result.tasks,
         "seconds": round(result.seconds, 3),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,6 +16,7 @@ from rich.console import Console
 from bohrbug.api import write_reproduction
 from bohrbug.cli.exploring import ProgressAdapter, Showing, tell, usage_error
 from bohrbug.exploration.native import (
+    FAULTS,
     KIND,
     Command,
     command_from,
@@ -33,6 +36,8 @@ from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
 from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
 from bohrbug.runtime.posix.runtime import Printed
+
+_FAULT_NAMES = ", ".join(FAULTS)
 
 
 def is_native(program: str, arguments: Sequence[str], raw: Sequence[str]) -> bool:
@@ -59,20 +64,53 @@ def _is_function(program: str) -> bool:
     return bool(colon) and "/" not in module and not Path(program).exists()
 
 
-def command(
-    program: str,
-    arguments: Sequence[str],
-    check: str | None,
-    same_output: bool,
-    exit_code: int | None,
-) -> Command:
-    """The test that a command line means."""
-    return Command(
-        (program, *arguments),
-        exit_code,
-        same_output,
-        tuple(words_of(check)) if check else (),
-    )
+@dataclass(frozen=True, slots=True)
+class NativeFlags:
+    """What a command line says that only native programs have.
+
+    Parameters:
+        check: a command to run after each execution.
+        same_output: the program must print the same each time.
+        exit_code: what it should exit with.
+        faults: the calls that may fail.
+        most_faults: how many of them fail in one execution.
+    """
+
+    check: str | None
+    same_output: bool
+    exit_code: int | None
+    faults: tuple[str, ...]
+    most_faults: int
+
+    @property
+    def any_given(self) -> bool:
+        """Whether it says anything."""
+        return self != NativeFlags(None, False, None, (), 1)
+
+    def refuse(self) -> None:
+        """End the command if any was given: the test is no native program."""
+        if self.any_given:
+            usage_error("--check, --same-output, --exit-code and --fault are for native programs")
+
+    def command(self, program: str, arguments: Sequence[str]) -> Command:
+        """The test that a command line means."""
+        return Command(
+            (program, *arguments),
+            self.exit_code,
+            self.same_output,
+            tuple(words_of(self.check)) if self.check else (),
+            faults=self.faults,
+            most_faults=self.most_faults,
+        )
+
+
+def faults_named(text: str | None) -> tuple[str, ...]:
+    """The calls that ``--fault`` lists."""
+    names = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
+    for name in names:
+        if name not in FAULTS:
+            usage_error(f"--fault: {name} is not one of the calls that can fail: {_FAULT_NAMES}")
+    return names
 
 
 def printed_text(printed: Printed | None) -> str:
@@ -91,8 +129,34 @@ def show_printed(printed: Printed) -> None:
 
 
 def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that only native programs have."""
+    """Add the flags that only native programs have; the command gets them as ``flags``."""
+
+    @wraps(command)
+    def wrapped(
+        *,
+        check: str | None,
+        same_output: bool,
+        exit_code: int | None,
+        fault: str | None,
+        most_faults: int,
+        **others: Any,
+    ) -> Any:
+        flags = NativeFlags(check, same_output, exit_code, faults_named(fault), most_faults)
+        return command(flags=flags, **others)
+
     for decorate in (
+        click.option(
+            "--most-faults",
+            type=click.IntRange(min=1),
+            default=1,
+            metavar="N",
+            help="How many calls fail in one execution of a native program, at most.",
+        ),
+        click.option(
+            "--fault",
+            metavar="CALL,...",
+            help=f"Let calls of a native program fail, as a choice: {_FAULT_NAMES}.",
+        ),
         click.option("--exit-code", type=int, help="What a native program should exit with."),
         click.option(
             "--same-output", is_flag=True, help="A native program must print the same each time."
@@ -101,8 +165,8 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--check", metavar="COMMAND", help="Run after each execution of a native program."
         ),
     ):
-        command = decorate(command)
-    return command
+        wrapped = decorate(wrapped)
+    return wrapped
 
 
 def subject_of(test: Command, options: ExploreOptions) -> Subject:

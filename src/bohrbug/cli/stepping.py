@@ -25,8 +25,7 @@ from bohrbug.cli.exploring import (
     leave,
     usage_error,
 )
-from bohrbug.cli.native import command as native_command
-from bohrbug.cli.native import is_native, native_options
+from bohrbug.cli.native import NativeFlags, is_native, native_options
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.prompt import Prompt, is_terminal, scripted_commands
 from bohrbug.exploration.findings import accesses_of
@@ -97,9 +96,7 @@ class _Subject:
 def step(
     program: str,
     arguments: Sequence[str],
-    check: str | None,
-    same_output: bool,
-    exit_code: int | None,
+    flags: NativeFlags,
     **given: Any,
 ) -> None:
     """Step through one execution, and choose who runs.
@@ -115,16 +112,15 @@ def step(
     raw = click.get_current_context().meta[RAW_ARGUMENTS]
     script = None if is_terminal() else scripted_commands()
     if program.endswith(".json") and Path(program).is_file():
-        if arguments or given_options(given) or check or same_output or exit_code is not None:
+        if arguments or given_options(given) or flags.any_given:
             usage_error("a file says itself what is executed, and how: give it alone")
         leave(_step_file(Path(program), script))
     options = explore_options(given)
     if is_native(program, arguments, raw):
-        native = native_command(program, arguments, check, same_output, exit_code)
+        native = flags.command(program, arguments)
         subject = _Subject(native.name, native.target(), options, Path.cwd())
         leave(_step_native(subject, script))
-    if check is not None or same_output or exit_code is not None:
-        usage_error("--check, --same-output and --exit-code are for native programs")
+    flags.refuse()
     try:
         test = program_named(program, arguments)
     except ProgramError as error:

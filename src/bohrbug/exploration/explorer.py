@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
+from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
 from bohrbug.exploration.findings import LONG, Findings
@@ -123,10 +124,7 @@ class Explorer:
         # Whether what the accesses of the test are has been seen, as far as they ever are.
         sees_accesses = isinstance(self.runtime, ThreadsRuntime)
         self._primed = options.level == Level.SYNC.value or not sees_accesses
-        self._uncontrolled: dict[str, int] = {}
-        self._notes: list[str] = []
-        self._hung = ""
-        self._gave_up = ""
+        self.caveats = Caveats()
         self._proposed = 0
         self._restarts = 0
         # Plans whose executions have shown the runtime more of the test, in order.
@@ -138,6 +136,8 @@ class Explorer:
         self._shown = 0.0
         # Steps of the longest execution that passed.
         self.longest_passed = 0
+        # Of the executions that the runtime of this process has made, those that are no follow-ups.
+        self._made_to_search = 0
 
     # -- the loop ------------------------------------------------------------------
 
@@ -160,15 +160,11 @@ class Explorer:
                 watchdog.stop()
             random.setstate(state)
         result.seconds = _now() - self._started
-        for kind, *_ in self.findings.unconfirmed:
-            what = getattr(kind, "value", kind)
-            self._notes.append(f"a failure was seen but not confirmed by replay ({what})")
+        result.follow_ups = max(self.runtime.made - self._made_to_search, 0)
+        result.diverged = self.caveats.diverged
+        self.caveats.note_unconfirmed(kind for kind, *_ in self.findings.unconfirmed)
         if result.untimely:
-            outcome = result.untimely[0].outcome
-            self._notes.append(
-                "the test fails if a timeout or a sleep ends although other tasks could still run "
-                f"({outcome.message or outcome.kind.value}); explored without that from then on"
-            )
+            self.caveats.note_untimely(result.untimely[0])
         result.races = list(self.findings.races.values())
         result.unconfirmed = self._directing.unconfirmed
         result.interrupted = self._interrupted
@@ -186,11 +182,12 @@ class Explorer:
             len(result.failures),
             result.diverged,
             result.interrupted,
-            self._hung or self._gave_up,
-            self._uncontrolled,
+            self.caveats.hung or self.caveats.given_up,
+            self.caveats.uncontrolled,
             self.runtime.skipped_functions(),
-            tuple(self._notes),
+            tuple(self.caveats.notes),
             self.runtime.unseen,
+            self.runtime.faults,
         )
 
     def _new_watchdog(self) -> Watchdog | None:
@@ -331,7 +328,7 @@ class Explorer:
         result, options = self.result, self.options
         return (
             self._interrupted
-            or bool(self._hung)
+            or bool(self.caveats.hung)
             or result.executions >= options.executions
             or (bool(result.failures) and not options.keep_going)
             or self._is_time_up()
@@ -350,6 +347,7 @@ class Explorer:
         if self.runtime.has_learned:
             self._lessons.append(plan)
         self.result.executions += 1
+        self._made_to_search += 1
         new_points = self._look_at(executed)
         self.tell_progress(0)
         return executed.trace, new_points
@@ -363,16 +361,15 @@ class Explorer:
         result.tasks = max(result.tasks, executed.tasks)
         where = trace.divergence
         if where is not None and not executed.nudged and not trace.plan.foresaw(where.step):
-            self._note_divergence(1, divergence_words(trace))
+            self.caveats.note_divergence(1, divergence_words(trace))
         if trace.uncontrolled.counts:
-            for what, count in trace.uncontrolled.counts.items():
-                self._uncontrolled[what] = self._uncontrolled.get(what, 0) + count
+            self.caveats.note_uncontrolled(trace.uncontrolled.counts)
         if trace.races and self.options.races != "ignore":
             self.findings.note_races(trace)
         if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
             return max(executed.new_points, 1)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
-            self.note_hang(outcome.message)
+            self.caveats.note_hang(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:
             self.findings.note_pass(trace)
             self._learn_step_limit(len(trace))
@@ -399,16 +396,6 @@ class Explorer:
                 self.findings.note_races(executed.trace)
         again = self.findings.replay(Plan())
         return again if again.outcome.signature() == trace.outcome.signature() else trace
-
-    def _note_divergence(self, count: int, words: str) -> None:
-        if not self.result.diverged:
-            self._notes.append(words)
-        self.result.diverged += count
-
-    def note_hang(self, message: str) -> None:
-        """An execution hung, here or in a worker: the exploration ends."""
-        self._hung = message
-        self._notes.append(message)
 
     def tell_progress(self, more: int) -> None:
         """Now and then tell how it goes.
@@ -457,6 +444,7 @@ class Explorer:
             with self.runtime.other_points(remembered.points):
                 trace = self.runtime.execute(remembered.plan, learn=False, watch=True).trace
                 self.result.executions += 1
+                self._made_to_search += 1
                 if trace.outcome.is_failure:
                     remembered.fails = True
                     self.findings.note_failure(trace, REMEMBERED)
@@ -497,22 +485,22 @@ class Explorer:
             points=list(self.runtime.point_keys()),
             counters=self.runtime.counters(),
             executions=result.executions,
-            diverged=result.diverged,
+            diverged=self.caveats.diverged,
             steps=result.points,
             tasks=result.tasks,
             seconds=_now() - self._started,
             proposed=self._proposed,
             restarts=self._restarts,
             longest_passed=self.longest_passed,
-            notes=list(self._notes),
-            uncontrolled=dict(self._uncontrolled),
+            notes=list(self.caveats.notes),
+            uncontrolled=dict(self.caveats.uncontrolled),
             occurrences=self.findings.occurrences(),
         )
 
     def _keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
         self.findings.note_failure(trace, is_counted=is_counted)
         if self.findings.unrepeatable:
-            self.note_hang(self.findings.unrepeatable)
+            self.caveats.note_hang(self.findings.unrepeatable)
         self._keep_findings()
 
     def _keep_findings(self) -> None:
@@ -524,7 +512,7 @@ class Explorer:
         if self._keeper is None:
             return
         unfinished = self._interrupted or self._is_time_up()
-        if searched and unfinished and self._proposed and not self._hung:
+        if searched and unfinished and self._proposed and not self.caveats.hung:
             self.save()
         else:
             self._keeper.discard()
@@ -543,14 +531,13 @@ class Explorer:
                 self._interrupted = True
                 return
             self._lessons.append(plan)
+        self._made_to_search = self.runtime.made
         self.runtime.take_new_points()
         check_points(saved.points, self.runtime.point_keys())
         self.runtime.set_counters(saved.counters)
         result.executions = saved.executions
         result.points, result.tasks = saved.steps, saved.tasks
-        result.diverged = saved.diverged
-        self._notes[:] = saved.notes
-        self._uncontrolled.update(saved.uncontrolled)
+        self.caveats = Caveats(list(saved.notes), dict(saved.uncontrolled), saved.diverged)
         self._proposed, self._restarts = saved.proposed, saved.restarts
         self._started = _now() - saved.seconds
         if saved.longest_passed:
@@ -570,9 +557,8 @@ class Explorer:
         result.tasks = max(result.tasks, figures.tasks)
         self._proposed += figures.executions
         if figures.diverged:
-            self._note_divergence(figures.diverged, figures.first_divergence)
-        for what, count in figures.uncontrolled.items():
-            self._uncontrolled[what] = self._uncontrolled.get(what, 0) + count
+            self.caveats.note_divergence(figures.diverged, figures.first_divergence)
+        self.caveats.note_uncontrolled(figures.uncontrolled)
         if figures.longest_passed:
             self._learn_step_limit(figures.longest_passed)
         for signature, count in figures.occurrences.items():
@@ -612,15 +598,10 @@ class Explorer:
             self._lessons.append(plan)
             outcome = executed.trace.outcome
             if outcome.kind is OutcomeKind.HANG and not self.runtime.look_closer():
-                self.note_hang(outcome.message)
+                self.caveats.note_hang(outcome.message)
             if executed.new_points or outcome.kind is OutcomeKind.HANG:
                 self._restart()
                 return
-
-    def note_given_up(self, message: str) -> None:
-        """Workers have died, and a part of the search was given up."""
-        self._gave_up = message
-        self._notes.append(message)
 
     # -- interrupts --------------------------------------------------------------------
 

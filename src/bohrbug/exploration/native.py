@@ -18,10 +18,14 @@ from bohrbug.exploration.replaying import Replay, difference_between, executed
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings, Printed
 
 KIND = "command"
 """The kind of target of a native program in reproduction files."""
+
+FAULTS = tuple(layout.FAULTS)
+"""The calls that can be made to fail."""
 
 OnPrinted = Callable[[Printed], object]
 
@@ -36,6 +40,8 @@ class Command:
         same_output: it should print the same in every execution.
         check: a command that must exit with 0 after each execution.
         epoch: what the real-time clock says at the beginning of each execution, in seconds.
+        faults: the calls that may fail, see :data:`FAULTS`.
+        most_faults: how many of them fail in one execution.
     """
 
     words: tuple[str, ...]
@@ -43,6 +49,8 @@ class Command:
     same_output: bool = False
     check: tuple[str, ...] = ()
     epoch: int = field(default_factory=lambda: int(time.time()))
+    faults: tuple[str, ...] = ()
+    most_faults: int = 1
 
     @property
     def name(self) -> str:
@@ -59,6 +67,8 @@ class Command:
             "same_output": self.same_output,
             "check": list(self.check),
             "epoch": self.epoch,
+            "faults": list(self.faults),
+            "most_faults": self.most_faults,
         }
 
     def runtime(
@@ -72,7 +82,12 @@ class Command:
         expectation = Expectation(self.exit_code, self.same_output, self.check)
         return NativeRuntime(
             self.words,
-            replace(settings_of(options), epoch=self.epoch),
+            replace(
+                settings_of(options),
+                epoch=self.epoch,
+                faults=self.faults,
+                most_faults=self.most_faults,
+            ),
             NativeExplainer(expectation),
             on_printed=on_printed,
         )
@@ -86,6 +101,9 @@ def command_from(target: dict[str, Any]) -> Command:
         target["same_output"],
         tuple(target["check"]),
         target["epoch"],
+        # Older files have none.
+        tuple(target.get("faults", ())),
+        target.get("most_faults", 1),
     )
 
 

@@ -10,7 +10,7 @@ from bohrbug.model.outcome import Access, Race
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.native_race_classes import Side, classify
 from bohrbug.runtime.posix.accesses import SeenRace, Witnessed, with_witness
-from bohrbug.runtime.posix.recorded import NativeTrace
+from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.runtime import NativeRuntime
 
 

@@ -82,7 +82,9 @@ class Result:
         races: distinct data races seen in any execution.
         unconfirmed: deadlocks and data races that were predicted, and did not happen in the
             executions that were directed at them.
-        executions: executions made, those of minimisation and confirmation left out.
+        executions: executions made by the search.
+        follow_ups: executions made, since it was last resumed, to confirm failures, to minimise
+            them and to find their causes.
         diverged: executions that could not follow their plan.
         points: scheduling points in the longest execution.
         tasks: tasks in the execution with most of them.
@@ -98,6 +100,7 @@ class Result:
     races: list[Race] = field(default_factory=list)
     unconfirmed: list[Prediction] = field(default_factory=list)
     executions: int = 0
+    follow_ups: int = 0
     diverged: int = 0
     points: int = 0
     tasks: int = 0

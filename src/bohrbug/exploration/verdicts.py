@@ -49,20 +49,24 @@ class Conditions:
         scope: changes to the modules whose data accesses are seen.
         timeouts: when a timeout can fire.
         interpreter: whose rules for switching threads are followed.
+        faults: which calls could fail, for people; "" where none could.
     """
 
     level: str
     scope: tuple[str, ...]
     timeouts: str
     interpreter: str
+    faults: str = ""
 
     @classmethod
-    def of(cls, options: ExploreOptions) -> Conditions:
+    def of(cls, options: ExploreOptions, faults: str = "") -> Conditions:
         """The conditions that options set."""
-        return cls(options.level, options.scope, options.timeouts, options.interpreter)
+        return cls(options.level, options.scope, options.timeouts, options.interpreter, faults)
 
     def __str__(self) -> str:
         text = f"level {self.level}, timeouts {self.timeouts}, interpreter {self.interpreter}"
+        if self.faults:
+            text += f", {self.faults}"
         return f"{text}, scope {' '.join(self.scope)}" if self.scope else text
 
 
@@ -121,6 +125,7 @@ class Evidence:
         skipped: functions whose data accesses could not be made visible, with the reason.
         notes: further caveats.
         unseen: what the runtime never sees, see :func:`unseen`.
+        faults: see :class:`Conditions`.
     """
 
     options: ExploreOptions
@@ -136,6 +141,7 @@ class Evidence:
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     unseen: str = ""
+    faults: str = ""
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -155,7 +161,7 @@ def judge(evidence: Evidence) -> Verdict:
         covered,
         limits,
         reason,
-        Conditions.of(evidence.options),
+        Conditions.of(evidence.options, evidence.faults),
         estimate_of(strategy),
         evidence.diverged,
         certificate=_CERTIFICATE,

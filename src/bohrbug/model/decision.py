@@ -54,6 +54,7 @@ class Decision:
         standings: every task that has not ended, oldest first.
         yielded: ``running`` gives control away of its own will.
         arity: the number of values of a data choice, 0 for a choice of a task.
+        what: what the values other than 0 of a data choice mean, for people.
     """
 
     step: int
@@ -63,6 +64,7 @@ class Decision:
     standings: tuple[Standing, ...]
     yielded: bool = False
     arity: int = 0
+    what: str = ""
 
     def standing(self, task: TaskId) -> Standing | None:
         """Where a task stands; ``None`` if it has ended or is not known."""

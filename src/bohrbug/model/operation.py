@@ -114,6 +114,19 @@ CHOOSE = _kind("choose", is_write=False)
 """A data choice: :func:`bohrbug.choose` picks one of ``n`` values."""
 
 
+_FAULT = "fault:"
+
+
+def fault_id(call: str) -> ResourceId:
+    """The resource of the data choices by which calls of a function fail; 0 lets them do."""
+    return _FAULT + call
+
+
+def is_fault(resource: ResourceId) -> bool:
+    """Whether it is one that :func:`fault_id` gave."""
+    return resource.startswith(_FAULT)
+
+
 class Site(NamedTuple):
     """A place in the source of the tested program.
 

@@ -60,6 +60,10 @@ class Priorities:
     length: int
 
 
+TaskValues = tuple[tuple[TaskId, tuple[int, ...]], ...]
+"""For tasks the values of their data choices, in order."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segments:
     """Run given stretches of given tasks in turn, as far as that is possible.
@@ -68,10 +72,13 @@ class Segments:
     Lenient where a prefix is strict: it is how a schedule is varied.
 
     Parameters:
-        segments: pairs of a task and the number of its steps.
+        segments: pairs of a task and the number of its steps, data choices not counted.
+        values: for each task the values of its data choices behind the prefix, in order; beyond
+            these they are 0.
     """
 
     segments: tuple[tuple[TaskId, int], ...]
+    values: TaskValues = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ class Ordered:
 
     orderings: tuple[Ordering, ...]
     seed: int = 0
-    values: tuple[tuple[TaskId, tuple[int, ...]], ...] = ()
+    values: TaskValues = ()
 
 
 Point = Site | ResourceId

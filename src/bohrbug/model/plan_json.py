@@ -44,11 +44,16 @@ from bohrbug.model.plan import (
     Segments,
     Sleeper,
     Sleeping,
+    TaskValues,
     UniformRandom,
     WeightedRandom,
 )
 
 PLAN_FORMAT = "bohrbug-plan"
+
+
+def _values_to_json(values: TaskValues) -> list[Json]:
+    return [[task, list(made)] for task, made in values]
 
 
 def _policy_to_json(policy: Policy) -> Json:
@@ -61,14 +66,18 @@ def _policy_to_json(policy: Policy) -> Json:
             return {"name": "random", "seed": seed}
         case Priorities(seed, depth, length):
             return {"name": "priorities", "seed": seed, "depth": depth, "length": length}
-        case Segments(segments):
-            return {"name": "segments", "segments": [list(segment) for segment in segments]}
+        case Segments(segments, values):
+            return {
+                "name": "segments",
+                "segments": [list(segment) for segment in segments],
+                "values": _values_to_json(values),
+            }
         case Ordered(orderings, seed, values):
             return {
                 "name": "ordered",
                 "orderings": orderings_to_json(orderings),
                 "seed": seed,
-                "values": [[task, list(made)] for task, made in values],
+                "values": _values_to_json(values),
             }
         case Sleeping(asleep, first):
             return {
@@ -233,7 +242,12 @@ def _policy_from_json(data: Json) -> Policy:
             return Priorities(number("seed"), number("depth"), number("length"))
         case "segments":
             segments = a_list(field_of(policy, "segments", where), f"{where} segments")
-            return Segments(tuple(_segment(segment) for segment in segments))
+            # Older files have none.
+            values = a_list(policy.get("values", []), f"{where} values")
+            return Segments(
+                tuple(_segment(segment) for segment in segments),
+                tuple(_values_of_task(row) for row in values),
+            )
         case "ordered":
             values = a_list(field_of(policy, "values", where), f"{where} values")
             return Ordered(

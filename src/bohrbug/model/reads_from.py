@@ -43,10 +43,9 @@ class EventCounter:
 
     def executed(self, task: TaskId, operation: Operation) -> ResourceEvent:
         """The event of an operation that is executed now."""
-        event = self.pending(task, operation)
-        key = (task, event.kind, event.resource, point_of(operation))
-        self._counts[key] = event.occurrence
-        return event
+        key = (task, operation.kind.name, operation.resource, point_of(operation))
+        count = self._counts[key] = self._counts.get(key, 0) + 1
+        return ResourceEvent(*key[:3], site_of(operation.place), count)
 
     def pending(self, task: TaskId, operation: Operation) -> ResourceEvent:
         """The event that an operation will be."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
 from types import CodeType
 from typing import Any, Protocol, runtime_checkable
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import Operation, Site
 from bohrbug.model.plan import Point
 
@@ -67,20 +69,16 @@ def span_of(place: Any) -> Span | None:
     return (first, last, start, end)
 
 
-class _Points(dict[tuple[int, int], tuple[CodeType, Site]]):
-    """Sites by code object and offset; comparing code objects would take longer than all else.
+_MOST_POINTS = 1 << 16
 
-    Each entry keeps its code object alive, so that no other one gets its address.
-    """
+_points: dict[tuple[int, int], tuple[CodeType, Site]] = {}
+"""Sites by code object and offset; comparing code objects would take longer than all else.
 
-    LIMIT = 1 << 16
-
-
-_points = _Points()
+Each entry keeps its code object alive, so that no other one gets its address.
+"""
 
 
-def point_of(operation: Operation) -> Point:
-    """What an operation is recognised by in another execution: its site, else its resource."""
+def _point_of(operation: Operation) -> Point:
     place = operation.place
     if isinstance(place, Site):
         return place
@@ -91,7 +89,13 @@ def point_of(operation: Operation) -> Point:
     key = (id(code), offset)
     found = _points.get(key)
     if found is None:
-        if len(_points) >= _Points.LIMIT:
+        if len(_points) >= _MOST_POINTS:
             _points.clear()
         found = _points[key] = (code, _site(code, max(offset, 0)))
     return found[1]
+
+
+point_of: Callable[[Operation], Point] = _point_of
+"""What an operation is recognised by in another execution: its site, else its resource."""
+if native is not None:
+    point_of = native.use_points(_points, _point_of)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId
+from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId, is_fault
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, Race, TaskInfo, Uncontrolled
 from bohrbug.model.plan import Choice, Plan
 
@@ -133,6 +133,14 @@ class Trace:
             return False
         previous = self.tasks[index - 1]
         return previous != task and previous in enabled
+
+    def faults(self) -> list[int]:
+        """Indices of the data choices by which a call failed."""
+        return [
+            i
+            for i in sorted(self.arities)
+            if self.choices[i] and is_fault(self.operations[i].resource)
+        ]
 
     def preemptions(self) -> list[int]:
         """Indices of the steps that begin with a preemption."""

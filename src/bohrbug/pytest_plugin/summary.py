@@ -88,10 +88,11 @@ class Summary:
             reporter.line(line)
         if self.replayed and not self.tests:
             return
-        reporter.line(
-            f"{plural(self.tests, 'test')} explored, {self.concurrent:,} of them with several "
-            f"tasks: {plural(self.executions, 'execution')} in {seconds_in_words(self.seconds)}"
-        )
+        explored = f"{plural(self.tests, 'test')} explored"
+        if self.concurrent < self.tests:
+            explored += f", {self.concurrent:,} of them with several tasks"
+        executions = plural(self.executions, "execution")
+        reporter.line(f"{explored}: {executions} in {seconds_in_words(self.seconds)}")
         kinds = [kind.value for kind in VerdictKind if self.verdicts[kind.value]]
         if kinds:
             counts = ", ".join(f"{kind}: {self.verdicts[kind]:,}" for kind in kinds)

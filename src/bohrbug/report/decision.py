@@ -20,7 +20,7 @@ from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path, source_line
 from bohrbug.report.stack import draw_stack, telling_frame
 from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
-from bohrbug.report.wording import plural
+from bohrbug.report.wording import fault_words, plural
 
 MOST_NEW_STEPS = 30
 """Steps that are shown of those done since the last stop."""
@@ -126,7 +126,8 @@ class DecisionReport:
                 f"{value} (next)" if value == view.default else str(value)
                 for value in decision.options
             )
-            paper.paragraph(paper.prose(f"task {decision.running} chooses a value: {values}"))
+            asked = f"whether {decision.what}" if decision.what else "a value"
+            paper.paragraph(paper.prose(f"task {decision.running} chooses {asked}: {values}"))
         _draw_rows(paper, list(_rows(view, decision, names)))
 
     # -- on demand ---------------------------------------------------------------------
@@ -305,7 +306,7 @@ def _done(trace: Trace, first: int, names: Names) -> Iterator[_Row]:
         site = None if operation.kind in (BEGIN, END) else names.site(operation)
         words = names.brief(operation)
         if step in trace.arities:
-            words = f"choose {trace.choices[step]}"
+            words = fault_words(trace, step) or f"choose {trace.choices[step]}"
         note = ""
         if trace.is_preemption(step, task):
             timed = task not in trace.enabled[step]

@@ -12,11 +12,22 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bohrbug.model.operation import BEGIN, CHOOSE, END, JOIN, SLEEP, SPAWN, Operation, TaskId
+from bohrbug.model.operation import (
+    BEGIN,
+    CHOOSE,
+    END,
+    JOIN,
+    SLEEP,
+    SPAWN,
+    Operation,
+    TaskId,
+    is_fault,
+)
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.naming import EXIT, Names
 from bohrbug.report.sources import source_line
+from bohrbug.report.wording import fault_words
 
 _LIFE = {SPAWN, BEGIN, END, JOIN, CHOOSE}
 _SECONDS = re.compile(r"(?:timeout\s*=|\b(?:wait|join|sleep)\()\s*(\d+(?:\.\d+)?|\.\d+)\s*[,)]")
@@ -280,13 +291,24 @@ def _data_choices(trace: Trace, names: Names) -> str:
     made = [
         f"{trace.choices[index]}{names.at(trace.operations[index])}"
         for index in sorted(trace.arities)
-        if trace.arities[index] > 1
+        if trace.arities[index] > 1 and not is_fault(trace.operations[index].resource)
     ]
     if not made:
         return ""
     if len(made) > 4:
         made = [*made[:4], f"{len(made) - 4} more"]
     return f"with the data {'choices' if len(made) > 1 else 'choice'} {', '.join(made)}"
+
+
+def _faults(trace: Trace, names: Names) -> str:
+    """A sentence about the calls that were made to fail, with a space before it, or nothing."""
+    made = [
+        f"{fault_words(trace, step)} in task {trace.tasks[step]}{names.at(trace.operations[step])}"
+        for step in trace.faults()
+    ]
+    if not made:
+        return ""
+    return f" It takes {'a fault' if len(made) == 1 else 'faults'}: {' and '.join(made)}."
 
 
 def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str:
@@ -309,7 +331,9 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     stretches = segments(trace)
     data = _data_choices(trace, names)
     if len(trace.task_infos or set(trace.tasks)) <= 1:
-        alone = "with a single task, so that no schedule can avoid it"
+        alone = "with a single task"
+        if not trace.faults():
+            alone += ", so that no schedule can avoid it"
         return f"{data} and {alone}" if data else alone
     mentioned = _Mentioned(names)
     text = "without any preemption, when the tasks run in this order: "
@@ -384,8 +408,9 @@ def explain(
     steps = TaskSteps(trace)
     told = stories(trace, essential, steps)
     verb = verb_of(trace.outcome.kind)
+    faults = _faults(trace, names)
     if not told:
-        return f"{verb} {_without_preemption(trace, steps, names)}."
+        return f"{verb} {_without_preemption(trace, steps, names)}.{faults}"
     mentioned = _Mentioned(names)
     limit = 3
     clauses = [
@@ -399,4 +424,4 @@ def explain(
     if len(told) > limit:
         text += f"; and {len(told) - limit} more preemptions, marked below"
     data = _data_choices(trace, names)
-    return f"{text}, {data}." if data else f"{text}."
+    return f"{text}, {data}.{faults}" if data else f"{text}.{faults}"

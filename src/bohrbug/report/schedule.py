@@ -7,13 +7,23 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from bohrbug.model.operation import BEGIN, CHOOSE, END, JOIN, Operation, Site, TaskId
+from bohrbug.model.operation import (
+    BEGIN,
+    CHOOSE,
+    END,
+    JOIN,
+    Operation,
+    Site,
+    TaskId,
+    is_fault,
+)
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import Story, TaskSteps, stories
 from bohrbug.report.naming import EXIT, Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import telling_frame
+from bohrbug.report.wording import fault_words
 
 SHOWN_STEPS = 40
 """Steps shown of a long execution."""
@@ -157,7 +167,12 @@ def select(
         own[-1] for blocked in trace.outcome.blocked[:8] if (own := steps.of(blocked.task))
     }
     failing = steps.of(trace.outcome.task)[-3:] if trace.outcome.task else ()
-    first_choices = (index for index in sorted(trace.arities) if trace.arities[index] > 1)
+    first_choices = (
+        index
+        for index in sorted(trace.arities)
+        if trace.arities[index] > 1 and not is_fault(trace.operations[index].resource)
+    )
+    core |= {index for index in trace.faults() if index < end}
     switches = [
         near
         for index in range(1, end)
@@ -277,6 +292,9 @@ class _Writer:
         trace = self.trace
         task = trace.tasks[index]
         operation = trace.operations[index]
+        if operation.kind is CHOOSE and is_fault(operation.resource) and not trace.choices[index]:
+            # That a call does not fail is nothing to tell.
+            return
         if index > 0 and not alone:
             self._transition(index)
         place, source, site = self._described(operation)
@@ -294,7 +312,9 @@ class _Writer:
             return
         words = self.names.brief(operation)
         if operation.kind is CHOOSE:
-            words = f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"
+            words = fault_words(trace, index) or (
+                f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"
+            )
         last = self.rows[-1] if self.rows else None
         conflicting = index in self.conflicting
         if (

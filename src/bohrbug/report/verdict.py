@@ -78,10 +78,14 @@ def size_in_words(estimate: Estimate) -> str:
 def figures(result: Result) -> str:
     """The figures behind a verdict: executions, rate, scheduling points, tasks."""
     text = plural(result.executions, "execution")
+    total = result.executions
+    if result.failures and result.follow_ups:
+        text += f", and {result.follow_ups:,} to confirm, minimise and explain,"
+        total += result.follow_ups
     if result.seconds > 0:
         text += f" in {seconds_in_words(result.seconds)}"
-        if result.seconds >= 0.05 and result.executions > 1:
-            text += f" ({result.executions / result.seconds:,.0f} per second)"
+        if result.seconds >= 0.05 and total > 1:
+            text += f" ({total / result.seconds:,.0f} per second)"
     if result.points:
         text += f"; at most {plural(result.points, 'scheduling point')}"
         if result.tasks:

@@ -1,7 +1,9 @@
-"""Figures in words."""
+"""Figures and faults in words."""
 
 from __future__ import annotations
 
+from bohrbug.model.operation import is_fault
+from bohrbug.model.trace import Trace
 from bohrbug.search.estimates import Estimate, share_in_words
 
 
@@ -33,3 +35,13 @@ def seconds_in_words(seconds: float) -> str:
     if seconds < 3600:
         return f"{int(seconds // 60)} min {int(seconds % 60)} s"
     return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
+
+
+def fault_words(trace: Trace, step: int) -> str | None:
+    """How the call of a data choice about a fault went; ``None`` for other steps."""
+    resource = trace.operations[step].resource
+    if step not in trace.arities or not is_fault(resource):
+        return None
+    if not trace.choices[step]:
+        return f"{resource.partition(':')[2]} does not fail"
+    return trace.resources[resource].label if resource in trace.resources else resource

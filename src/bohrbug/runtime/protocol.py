@@ -48,6 +48,13 @@ class Runtime(Protocol):
     """Ends executions that make no progress, for runtimes that can't themselves."""
     unseen: str
     """What the happens-before graph never has, so that a reduction by it proves nothing; or ""."""
+    made: int
+    """Executions so far."""
+
+    @property
+    def faults(self) -> str:
+        """Which calls may fail by a data choice, for people; "" where none can."""
+        ...
 
     @property
     def is_settling(self) -> bool:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
+from bohrbug.search.bounded_dpor_trunk import (
+    BoundedNode,
+    BoundedSegment,
+    BoundedTrunk,
+    nodes_from_json,
+    nodes_to_json,
+    segment_from_json,
+    segment_to_json,
+)
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
-from bohrbug.search.divisible import VERSION, AsAWhole, State, checked_state
+from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.races_of_trace import RaceFinder
+from bohrbug.search.trunk import Hanging, Place, hanging_from_json, hanging_to_json
+
+TOLD_TOGETHER = 32
+"""Branches for nodes of another process that wait until it is told of them."""
 
 
-class _Options:
-    """What else is to be explored at a step.
-
-    Parameters (one per slot):
-        seen: the choices that were made there or will be.
-        waiting: those that will be, in the order of their discovery.
-    """
-
-    __slots__ = ("seen", "waiting")
-
-    def __init__(self, chosen: Choice) -> None:
-        self.seen: set[Choice] = {chosen}
-        self.waiting: list[Choice] = []
-
-
-class BoundedReduction(AsAWhole):
+class BoundedReduction:
     """Bounded partial-order reduction: all that a number of preemptions can do.
 
     Coons, Musuvathi and McKinley, *Bounded partial-order reduction*, OOPSLA 2013, section 5.
@@ -39,6 +39,11 @@ class BoundedReduction(AsAWhole):
     happens-before graph may be executed several times.
 
     What is a preemption is defined by :meth:`bohrbug.model.trace.Trace.is_preemption`.
+
+    *Several processes.*  A branch of a node is a piece of work: the prefix and one more choice.
+    Whoever has it explores all that is behind, and tells the owner of a node above it which
+    choices its races add there; the owner knows which of them were made.  So nothing is executed
+    twice, in whatever order pieces come back.
 
     Parameters:
         bound: the largest number of preemptions, or ``None`` for no bound.
@@ -58,39 +63,59 @@ class BoundedReduction(AsAWhole):
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self.is_out = False
         self._tally = Tally()
         self._races = RaceFinder(self._limit, irreversible=True)
-        self._options: list[_Options | None] = []
+        self._beyond_bound = False
+        self._plan: Plan | None
+        self._clear_path()
+        self._plan = Plan()
+        self._is_fresh = True
+        # The nodes above all that is with other processes; only the first process has it.
+        self._trunk: BoundedTrunk | None = BoundedTrunk()
+        self._piece = self._trunk.new_name()
+        self._trunk.attach(self._piece, None)
+
+    def _clear_path(self) -> None:
+        self._plan = None
+        self._nodes: list[BoundedNode | None] = []
+        self._choices: list[Choice] = []
         # The number of preemptions before each step.
         self._preemptions = [0]
-        self._choices: list[Choice] = []
-        self._plan: Plan | None = Plan()
         self._start = 0
         self._taken: Choice | None = None
-        self._beyond_bound = False
         # The races of what was executed by another process are known to it.
         self._is_cold = False
+        # Where the path hangs, and what the owners of the nodes above have to know.
+        self._hanging: Hanging | None = None
+        self._splits = 0
+        self._told: set[tuple[int, Choice]] = set()
+        self._news: list[tuple[int, Choice]] = []
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None and not self.is_out:
-            options = self._options
-            while options:
-                here = options[-1]
-                if here is not None and here.waiting:
-                    self._start = len(options) - 1
-                    self._taken = here.waiting[0]
-                    prefix = (*self._choices[: self._start], here.waiting.pop(0))
-                    self._plan = Plan(prefix, foreseen=len(prefix) - 1)
-                    break
-                options.pop()
+        if self._plan is None:
+            self._plan = self._next_plan()
         return self._plan
+
+    def _next_plan(self) -> Plan | None:
+        while True:
+            nodes = self._nodes
+            while nodes:
+                here = nodes[-1]
+                if here is not None and here.branches:
+                    self._start = len(nodes) - 1
+                    self._taken = here.branches.pop(0)
+                    prefix = (*self._choices[: self._start], self._taken)
+                    return Plan(prefix, foreseen=self._start)
+                nodes.pop()
+            if not self._take_from_trunk():
+                return None
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         plan, self._plan = self._plan, None
         self._taken = None
+        self._is_fresh = False
         prefix = len(plan.prefix) if plan is not None else 0
         start = self._start
         self._tally.count(trace, self._limit)
@@ -100,12 +125,13 @@ class BoundedReduction(AsAWhole):
             if end < prefix:
                 return
         preemptions = self._preemptions
-        del preemptions[start + 1 :]
-        for step in range(start, end):
+        counted_from = 0 if self._is_cold else start
+        del preemptions[counted_from + 1 :]
+        for step in range(counted_from, end):
             cost = trace.is_preemption(step, trace.tasks[step])
             preemptions.append(preemptions[step] + cost)
         self._choices = trace.choices
-        self._options += [None] * (end - len(self._options))
+        self._nodes += [None] * (end - len(self._nodes))
         limit = last_branching_step(trace, self._limit)
         if self._is_cold:
             self._races.take(trace, 0, end)
@@ -133,23 +159,26 @@ class BoundedReduction(AsAWhole):
 
     def _add(self, trace: Trace, step: int, choices: tuple[Choice, ...]) -> None:
         """Let choices be explored at a step, as far as the bound allows it."""
-        here = self._options[step]
-        if here is None:
-            here = self._options[step] = _Options(trace.choices[step])
         for choice in choices:
-            if choice in here.seen:
+            if choice == trace.choices[step]:
                 continue
-            here.seen.add(choice)
             costs = isinstance(choice, str) and trace.is_preemption(step, choice)
             if self._bound is not None and self._preemptions[step] + costs > self._bound:
                 self._beyond_bound = True
+            elif step < self._base:
+                self._tell(step, choice)
             else:
-                here.waiting.append(choice)
+                here = self._nodes[step]
+                if here is None:
+                    here = self._nodes[step] = BoundedNode((trace.choices[step],))
+                here.add(choice)
 
     @property
     def exhausted(self) -> bool:
         """Whether nothing within the bound is left to explore."""
-        return not self.is_out and self.next_plan() is None
+        if self.next_plan() is not None:
+            return False
+        return self._trunk is None or not self._trunk.pieces
 
     @property
     def complete(self) -> bool:
@@ -184,51 +213,211 @@ class BoundedReduction(AsAWhole):
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        waiting = sum(len(here.waiting) for here in self._options if here is not None)
+        waiting = sum(len(here.branches) for here in self._nodes if here is not None)
+        if self._trunk is not None:
+            for segment in self._trunk.segments.values():
+                waiting += sum(node.waiting for node in segment.nodes.values())
         return f"bounded partial-order reduction, {waiting:,} waiting"
 
-    # -- saving ------------------------------------------------------------------------
+    # -- dividing: paths ---------------------------------------------------------------
+
+    @property
+    def _base(self) -> int:
+        """The depth of the first node of the path that is its own."""
+        return 0 if self._hanging is None else self._hanging.place.depth + 1
+
+    def _tell(self, step: int, choice: Choice) -> None:
+        """A choice is to be explored at a node above the path."""
+        if (step, choice) in self._told:
+            return
+        self._told.add((step, choice))
+        if self._trunk is not None:
+            assert self._hanging is not None
+            self._trunk.insert(self._hanging, step, choice)
+        else:
+            self._news.append((step, choice))
+
+    def _put_back(self) -> None:
+        """Take back a plan that was proposed and not executed."""
+        if self._plan is not None and self._taken is not None:
+            here = self._nodes[self._start]
+            assert here is not None
+            here.branches.insert(0, self._taken)
+            self._plan = self._taken = None
+
+    def _opened(self) -> list[int]:
+        """The depths at which something is left to explore."""
+        self._put_back()
+        return [depth for depth, node in enumerate(self._nodes) if node and node.branches]
+
+    def _segment(self, last: int) -> BoundedSegment:
+        """The path down to a node, but for those nodes that others own."""
+        base, hanging = self._base, self._hanging
+        nodes = {depth: node for depth in range(base, last + 1) if (node := self._nodes[depth])}
+        if hanging is None:
+            return BoundedSegment(None, list(self._choices[:last]), nodes, None)
+        own = [hanging.choice, *self._choices[base:last]]
+        return BoundedSegment(hanging.place, own, nodes, None)
+
+    def _take_from_trunk(self) -> bool:
+        """The path is at its end: go on with what is left elsewhere in the tree."""
+        trunk = self._trunk
+        if trunk is None:
+            return False
+        trunk.detach(self._piece)
+        part = trunk.next_part()
+        self._clear_path()
+        if part is None:
+            return False
+        self._load(part)
+        return True
+
+    def _load(self, part: State) -> None:
+        self._clear_path()
+        self._piece, self._hanging = part["piece"], hanging_from_json(part["hanging"])
+        self._splits = part["splits"]
+        self._choices = list(part["choices"])
+        nodes = nodes_from_json(part["nodes"])
+        self._nodes = [nodes.get(depth) for depth in range(max(nodes, default=-1) + 1)]
+        self._is_cold = True
+
+    def _part(self) -> State:
+        """The path as far as something is left to explore."""
+        opened = self._opened()
+        last = opened[-1] if opened else -1
+        # Of a node that others own, only the branch that the piece is for.
+        first = min(self._base, opened[0]) if opened else 0
+        nodes = {depth: node for depth in range(first, last + 1) if (node := self._nodes[depth])}
+        return {
+            "piece": self._piece,
+            "hanging": hanging_to_json(self._hanging),
+            "splits": self._splits,
+            "choices": list(self._choices[: max(last, 0)]),
+            "nodes": nodes_to_json(nodes),
+        }
+
+    # -- dividing: between processes -----------------------------------------------------
+
+    def _head(self) -> State:
+        return {"strategy": self.name, "version": VERSION}
+
+    def _state(self, part: State) -> State:
+        return {
+            **self._head(),
+            "fresh": False,
+            "tally": Tally().to_json(),
+            "beyond_bound": False,
+            "part": part,
+            "news": [],
+            "trunk": None,
+        }
 
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        if self._plan is not None and self._taken is not None:
-            here = self._options[self._start]
-            assert here is not None
-            here.waiting.insert(0, self._taken)
-            self._plan = self._taken = None
-        last = max(
-            [step for step, here in enumerate(self._options) if here and here.waiting], default=-1
-        )
+        trunk = self._trunk
         return {
-            "strategy": self.name,
-            "version": VERSION,
-            "is_out": self.is_out,
+            **self._state(self._part()),
+            "fresh": self._is_fresh,
             "tally": self._tally.to_json(),
-            "options": [
-                [step, list(here.seen), list(here.waiting)]
-                for step, here in enumerate(self._options[: last + 1])
-                if here is not None
-            ],
-            "preemptions": self._preemptions[: last + 2],
-            "choices": list(self._choices[: last + 1]),
             "beyond_bound": self._beyond_bound,
+            "news": [list(each) for each in self._news],
+            "trunk": None
+            if trunk is None
+            else {
+                **trunk.to_json(self._piece),
+                "has_piece": self._piece in trunk.pieces,
+            },
         }
 
     def restore(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self.restart()
-        self.is_out = state["is_out"]
         self._tally = Tally.from_json(state["tally"])
-        if not self._tally.executions:
+        if state["fresh"]:
             return
-        self._plan = None
-        self._options = [None] * len(state["choices"])
-        for step, seen, waiting in state["options"]:
-            here = self._options[step] = _Options(state["choices"][step])
-            here.seen.update(seen)
-            here.waiting = waiting
-        self._preemptions = state["preemptions"]
-        self._choices = state["choices"]
+        self._is_fresh = False
         self._beyond_bound = state["beyond_bound"]
-        self._is_cold = True
+        self._load(state["part"])
+        self._news = [(step, choice) for step, choice in state["news"]]
+        self._told.update(self._news)
+        self._trunk = None
+        if state["trunk"] is not None:
+            self._trunk = BoundedTrunk.from_json(state["trunk"])
+            if state["trunk"]["has_piece"]:
+                self._trunk.attach(self._piece, self._hanging)
+
+    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        trunk = self._trunk
+        if trunk is None or self._is_fresh:
+            return None
+        if self._piece in trunk.pieces:
+            trunk.give_back(self._part())
+            self._clear_path()
+        part = trunk.next_part()
+        return None if part is None else self._state(part)
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`: see :meth:`report` instead."""
+        return None
+
+    def report(self, wanted: bool) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Reporting`."""
+        if self._trunk is not None:
+            return None
+        segment = self._give_up() if wanted else None
+        is_urgent = wanted or len(self._news) >= TOLD_TOGETHER
+        if segment is None and not (is_urgent and self._news):
+            return None
+        news, self._news = self._news, []
+        return {
+            **self._head(),
+            "piece": self._piece,
+            "news": [list(each) for each in news],
+            "segment": segment,
+        }
+
+    def _give_up(self) -> list[Any] | None:
+        """Part with the upper nodes of the path, down to the first with something to explore."""
+        opened = self._opened()
+        if self._is_cold or len(opened) < 2 or opened[0] < self._base:
+            return None
+        last = opened[0]
+        segment = self._segment(last)
+        name = f"{self._piece}.{self._splits}"
+        self._splits += 1
+        for depth in range(self._base, last + 1):
+            self._nodes[depth] = None
+        self._hanging = Hanging(Place(name, last), self._choices[last])
+        return [name, self._choices[last], segment_to_json(segment)]
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        trunk = self._trunk
+        assert trunk is not None, "only who knows the whole takes something in"
+        is_back = "part" in state
+        piece = state["part"]["piece"] if is_back else state["piece"]
+        if piece not in trunk.pieces:
+            # It was given up.
+            return
+        hanging = trunk.pieces[piece]
+        for step, choice in state["news"]:
+            assert hanging is not None
+            trunk.insert(hanging, step, choice)
+        if not is_back:
+            if state["segment"] is not None:
+                name, choice, row = state["segment"]
+                segment = segment_from_json(row)
+                trunk.add(name, segment)
+                trunk.detach(piece)
+                trunk.attach(piece, Hanging(Place(name, segment.last), choice))
+            return
+        self._tally.add(Tally.from_json(state["tally"]))
+        self._beyond_bound = self._beyond_bound or state["beyond_bound"]
+        trunk.give_back(state["part"])
+
+    def position(self) -> None:
+        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return

@@ -49,7 +49,7 @@ class Tally:
     def count(self, trace: Trace, limit: int) -> None:
         """Count one more trace of a search that branches before step ``limit``."""
         self.executions += 1
-        length = len(trace.choices)
+        length = len(trace)
         self.points = max(self.points, length)
         if trace.divergence is not None:
             self.diverged += 1

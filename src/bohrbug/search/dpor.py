@@ -2,53 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from bohrbug.model.operation import ResourceId
-from bohrbug.model.plan import Choice, NonPreemptive, Plan, Sleeper, Sleeping
-from bohrbug.model.trace import Trace
-from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
+from bohrbug.search.branching import Tally, counted
 from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.dpor_parts import (
-    Asleep,
     Insertion,
     Lore,
     Node,
     Part,
-    Waiting,
-    hanging_from_json,
-    hanging_to_json,
     insertion_from_json,
     insertion_to_json,
     part_from_json,
     part_to_json,
     segment_from_json,
     segment_to_json,
-    still_asleep,
 )
+from bohrbug.search.dpor_path import ReductionPath
 from bohrbug.search.dpor_trunk import ReductionTrunk
 from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
 from bohrbug.search.event_codec import EventReader, EventWriter
-from bohrbug.search.footprint import EVERYTHING, Event, Footprint, is_weak_initial
-from bohrbug.search.races_of_trace import RaceFinder, Reversal
-from bohrbug.search.trunk import Hanging, Place
-from bohrbug.search.wakeup_tree import Branch
-
-WAITING_LIMIT = 5_000_000
-"""Events in all wakeup trees together, at some 100 bytes each."""
-
-LONG = 2_000
-"""From executions with so many steps only the necessary part of a reversal is kept."""
-
-PUT_OFF = 8
-"""Reversals of one step that wait until they are inserted into its wakeup tree."""
+from bohrbug.search.footprint import Asleep, Event
+from bohrbug.search.reversals import Reversal
+from bohrbug.search.trunk import Hanging, Place, hanging_from_json, hanging_to_json
 
 TOLD_TOGETHER = 32
 """Reversals for nodes of another process that wait until it is told of them."""
 
 
-class OptimalReduction:
+class OptimalReduction(ReductionPath):
     """Optimal DPOR: one execution for each happens-before graph, none of them in vain.
 
     Abdulla, Aronis, Jonsson and Sagonas, *Optimal dynamic partial order reduction*, POPL
@@ -69,9 +51,9 @@ class OptimalReduction:
 
     Reversals are inserted when the search comes back to their node, or when there are
     several; until then they are pairs of indices, so that the work for one execution is
-    linear in its steps.  Of executions with :data:`LONG` steps and more, only the part of a
-    reversal that its last event depends on is kept.  That loses no graph, but some may then
-    be executed more than once.
+    linear in its steps.  Of executions with :data:`~bohrbug.search.dpor_path.LONG` steps and
+    more, only the part of a reversal that its last event depends on is kept.  That loses no
+    graph, but some may then be executed more than once.
 
     *Several processes.*  All that is known of a subtree is the prefix of its node, who sleeps
     there, and its wakeup tree; these are plain data, and another process explores the subtree
@@ -98,24 +80,9 @@ class OptimalReduction:
 
     name = "dpor"
 
-    def __init__(self, steps: int = BRANCHING_LIMIT, waiting_limit: int = WAITING_LIMIT) -> None:
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
-        self._limit = steps
-        self._waiting_limit = waiting_limit
-        self.restart()
-
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._tally = Tally()
-        self._races = RaceFinder(self._limit)
-        self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
-        self._plan: Plan | None
-        self._clear_path()
-        self._plan = Plan()
-        self._is_fresh = True
-        self._waiting = Waiting(self._waiting_limit)
-        self._redundant = 0
+        super().restart()
         # The part of the tree that was done, and executions, when it was looked at last.
         self._share = 0.0
         self._share_at = 0
@@ -125,21 +92,7 @@ class OptimalReduction:
         self._trunk.attach(self._piece, None)
 
     def _clear_path(self) -> None:
-        """Forget the path; the names of what is touched are kept."""
-        self._nodes: list[Node | None] = []
-        # The tasks that sleep at each node before anything was explored there.
-        self._asleep: list[Asleep] = []
-        self._plan = None
-        self._start = 0
-        self._wanted: Choice | None = None
-        # Wakeup trees for the nodes on the way that the plan takes.
-        self._on_the_way: list[tuple[int, list[Branch]]] = []
-        # The branch that the plan is for, and its node.
-        self._taken: tuple[int, Node, Branch] | None = None
-        # Until the first execution of a path that was taken over: what is known of it.
-        self._is_cold = False
-        self._known_choices: Sequence[Choice] = ()
-        self._known_events: dict[int, Event] = {}
+        super()._clear_path()
         # Where the path hangs, and what the owner of that place has to know.
         self._hanging: Hanging | None = None
         self._splits = 0
@@ -147,173 +100,6 @@ class OptimalReduction:
         self._told: set[tuple[object, ...]] = set()
         self._insertions: list[Insertion] = []
         self._began: list[Event] | None = None
-
-    # -- the next plan ---------------------------------------------------------------
-
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None:
-            self._plan = self._next_plan()
-        return self._plan
-
-    def _next_plan(self) -> Plan | None:
-        while True:
-            nodes = self._nodes
-            while nodes:
-                node = nodes[-1]
-                if node is None:
-                    nodes.pop()
-                    continue
-                index = len(nodes) - 1
-                self._insert_reversals(index, node)
-                if node.branches and not self._is_cold:
-                    node.finish(self._races.recorded.event(index))
-                while node.branches:
-                    branch = node.branches.pop(0)
-                    if self._waiting.is_new(node, branch):
-                        return self._plan_along(index, node, branch)
-                nodes.pop()
-            if not self._take_from_trunk():
-                return None
-
-    def _plan_along(self, index: int, node: Node, branch: Branch) -> Plan:
-        """The plan that takes the first leaf of a branch of a node."""
-        way: list[Event] = []
-        self._on_the_way = []
-        self._taken = (index, node, branch)
-        while True:
-            way += branch.events
-            if not branch.branches:
-                break
-            first, *others = branch.branches
-            if others:
-                self._on_the_way.append((index + len(way), others))
-            branch = first
-        self._waiting.add(branch, -1)
-        self._wanted = way.pop().choice if branch.uncertain else None
-        self._start = index
-        asleep: Asleep = (*self._asleep[index], *node.done)
-        for event in way:
-            if not asleep:
-                break
-            asleep = still_asleep(asleep, event)
-        begin = self._known_choices if self._is_cold else self._races.recorded.choices
-        prefix = (*begin[:index], *[event.choice for event in way])
-        if not asleep and self._wanted is None:
-            return Plan(prefix, NonPreemptive(), index)
-        wanted = self._wanted if isinstance(self._wanted, str) else None
-        return Plan(prefix, Sleeping(self._sleepers(asleep), wanted), index)
-
-    def _sleepers(self, asleep: Asleep) -> tuple[Sleeper, ...]:
-        sleepers = []
-        for _, choice, footprint in asleep:
-            if isinstance(choice, int):
-                continue
-            if footprint is EVERYTHING:
-                sleepers.append(Sleeper(choice, wakes_at_once=True))
-                continue
-            names = self._names.get(footprint)
-            if names is None:
-                names = self._names[footprint] = (
-                    self._races.resources(footprint.reads),
-                    self._races.resources(footprint.writes),
-                )
-            sleepers.append(Sleeper(choice, *names))
-        return tuple(sleepers)
-
-    # -- taking in a trace -----------------------------------------------------------
-
-    def observe(self, trace: Trace) -> None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        plan, self._plan = self._plan, None
-        self._taken = None
-        self._is_fresh = False
-        prefix = len(plan.prefix) if plan is not None else 0
-        start = self._start
-        self._tally.count(trace, self._limit)
-        end = len(trace)
-        if trace.divergence is not None:
-            end = min(end, trace.divergence.step)
-            if end < prefix or end <= start:
-                # The branch is given up: what is on its way is not known to exist.
-                for _, branches in self._on_the_way:
-                    for branch in branches:
-                        self._waiting.forget(branch)
-                self._note_begun(start, start)
-                return
-        if self._is_cold:
-            # The races of what was taken over are known to others.
-            self._races.take(trace, 0, end)
-            self._is_cold = False
-        reversals = self._races.take(trace, start, end)
-        self._note_begun(start, end)
-        self._follow_sleepers(start, end)
-        for index, branches in self._on_the_way:
-            if index < end:
-                self._node(index).branches = branches
-        self._on_the_way = []
-        short = len(trace) < LONG
-        for reversal in reversals:
-            step = reversal.step
-            if step < self._base:
-                self._tell(reversal)
-                continue
-            node = self._node(step)
-            node.reversals.append(reversal)
-            if short or len(node.reversals) > PUT_OFF:
-                self._insert_reversals(step, node)
-
-    def _follow_sleepers(self, start: int, end: int) -> None:
-        """Who sleeps at each node of the new part of the path."""
-        nodes, asleep = self._nodes, self._asleep
-        if nodes:
-            node = nodes[start]
-            assert node is not None
-            sleeping = (*asleep[start], *node.done)
-            del asleep[start + 1 :]
-        else:
-            sleeping = ()
-            nodes.append(None)
-            asleep.append(())
-        recorded = self._races.recorded
-        in_vain = False
-        step = start
-        while sleeping and step < end:
-            event = recorded.event(step)
-            if not in_vain:
-                in_vain = any(event.choice == other.choice for other in sleeping)
-            sleeping = still_asleep(sleeping, event)
-            step += 1
-            asleep.append(sleeping)
-        self._redundant += in_vain
-        asleep += [()] * (end - step)
-        nodes += [None] * (end + 1 - len(nodes))
-
-    def _node(self, index: int) -> Node:
-        node = self._nodes[index]
-        if node is None:
-            node = self._nodes[index] = Node()
-        return node
-
-    def _insert_reversals(self, index: int, node: Node) -> None:
-        """Put the reversals of a node into its wakeup tree, if they lead to something new."""
-        if not node.reversals:
-            return
-        sleeping = (*self._asleep[index], *node.done)
-        for reversal in node.reversals:
-            sequence = self._new_sequence(reversal, sleeping)
-            if sequence is not None:
-                self._waiting.insert(node, sequence, reversal.uncertain)
-        node.reversals = []
-
-    def _new_sequence(self, reversal: Reversal, sleeping: Sequence[Event]) -> list[Event] | None:
-        """The sequence of a reversal, if nobody who sleeps could begin something equivalent."""
-        sequence = reversal.sequence()
-        if any(is_weak_initial(event, sequence) is not None for event in sleeping):
-            return None
-        if len(reversal.recorded) >= LONG:
-            sequence = reversal.necessary_sequence()
-        return self._races.widened(reversal, sequence)
 
     # -- what to say -----------------------------------------------------------------
 
@@ -424,26 +210,6 @@ class OptimalReduction:
 
     # -- dividing: paths and parts -------------------------------------------------------
 
-    def _put_back(self) -> None:
-        """Take back a plan that was proposed and not executed."""
-        if self._taken is None:
-            return
-        index, node, branch = self._taken
-        node.branches.insert(0, branch)
-        self._waiting.add(next(branch.leaves()), 1)
-        while len(self._nodes) <= index:
-            self._nodes.append(None)
-        self._nodes[index] = node
-        self._taken = None
-        self._plan = None
-        self._on_the_way = []
-
-    def _event(self, index: int) -> Event | None:
-        """What the path goes on with at a node."""
-        if self._is_cold:
-            return self._known_events.get(index)
-        return self._races.recorded.event(index)
-
     def _open_nodes(self) -> list[int]:
         """Where something is left to explore, with all reversals inserted."""
         self._put_back()
@@ -503,7 +269,7 @@ class OptimalReduction:
 
     # -- dividing: the trunk -------------------------------------------------------------
 
-    def _take_from_trunk(self) -> bool:
+    def _go_on_elsewhere(self) -> bool:
         """The path is at its end: go on with what is left elsewhere in the tree."""
         trunk = self._trunk
         if trunk is None:

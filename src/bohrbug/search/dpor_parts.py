@@ -7,12 +7,17 @@ from typing import Any
 
 from bohrbug.model.plan import Choice
 from bohrbug.search.event_codec import EventReader, EventWriter
-from bohrbug.search.footprint import Event
-from bohrbug.search.races_of_trace import Reversal
-from bohrbug.search.trunk import Hanging, Place, Segment
+from bohrbug.search.footprint import Asleep, Event
+from bohrbug.search.reversals import Reversal
+from bohrbug.search.trunk import (
+    Hanging,
+    Segment,
+    hanging_from_json,
+    hanging_to_json,
+    place_from_json,
+    place_to_json,
+)
 from bohrbug.search.wakeup_tree import Branch, insert
-
-Asleep = tuple[Event, ...]
 
 
 class Node:
@@ -227,28 +232,6 @@ def _lore_from_json(reader: EventReader, data: list[Any]) -> Lore:
     )
 
 
-def place_to_json(place: Place | None) -> list[Any] | None:
-    """A place as a row."""
-    return None if place is None else [place.segment, place.depth]
-
-
-def place_from_json(row: list[Any] | None) -> Place | None:
-    """The place that :func:`place_to_json` wrote."""
-    return None if row is None else Place(*row)
-
-
-def hanging_to_json(hanging: Hanging | None) -> list[Any] | None:
-    """Where a piece hangs, as a row."""
-    if hanging is None:
-        return None
-    return [hanging.place.segment, hanging.place.depth, hanging.choice]
-
-
-def hanging_from_json(row: list[Any] | None) -> Hanging | None:
-    """What :func:`hanging_to_json` wrote."""
-    return None if row is None else Hanging(Place(row[0], row[1]), row[2])
-
-
 def part_to_json(writer: EventWriter, part: Part) -> list[Any]:
     """A part as plain data."""
     return [
@@ -298,17 +281,4 @@ def segment_from_json(reader: EventReader, data: list[Any]) -> Segment[Node, Lor
         _lore_from_json(reader, lore),
         stays,
         is_idle=is_idle,
-    )
-
-
-def still_asleep(asleep: Asleep, event: Event) -> Asleep:
-    """Who of the sleeping is not woken by an event."""
-    task, _, (reads, writes) = event
-    both = reads | writes
-    return tuple(
-        [
-            other
-            for other in asleep
-            if other[0] != task and not (writes & (other[2][0] | other[2][1]) or both & other[2][1])
-        ]
     )

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 from bohrbug.model.plan import Choice
 from bohrbug.search.dpor_parts import (
-    Asleep,
     Insertion,
     Lore,
     Node,
     Part,
     Waiting,
+)
+from bohrbug.search.footprint import (
+    Asleep,
+    Event,
+    first_initial,
+    is_weak_initial,
     still_asleep,
 )
-from bohrbug.search.footprint import Event, is_weak_initial
 from bohrbug.search.trunk import Hanging, Place, Segment, Trunk
 from bohrbug.search.wakeup_tree import Branch
 
@@ -76,7 +80,7 @@ class ReductionTrunk(Trunk[Node, Lore]):
         segment = self.segments[place.segment]
         sequence = insertion.sequence
         earlier = (*segment.lore.asleep.get(place.depth, ()), *node.done[: insertion.began])
-        if any(is_weak_initial(event, sequence) is not None for event in earlier):
+        if first_initial(earlier, sequence) is not None:
             return
         for event in node.done[insertion.began :]:
             index = is_weak_initial(event, sequence)

@@ -7,9 +7,9 @@ whether two events conflict is three operations on integers.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
+from bohrbug.accelerator import native, twin
 from bohrbug.model.operation import EXIT, ROOT, ResourceId
 from bohrbug.model.plan import Choice
 
@@ -55,7 +55,16 @@ class Event(NamedTuple):
     footprint: Footprint
 
 
-def is_weak_initial(event: Event, sequence: Sequence[Event], start: int = 0) -> int | None:
+Asleep = tuple[Event, ...]
+"""The next events of tasks that sleep."""
+
+
+if native is not None:
+    native.use_events(Event)
+
+
+@twin
+def is_weak_initial(event: Event, sequence: list[Event], start: int = 0, /) -> int | None:
     """Whether ``event`` can come first in something equivalent to an extension of a sequence.
 
     That is so if it is in the sequence and commutes with all before it, or if it is not in
@@ -82,13 +91,44 @@ def is_weak_initial(event: Event, sequence: Sequence[Event], start: int = 0) -> 
     return len(sequence)
 
 
+@twin
+def first_initial(events: Asleep, sequence: list[Event]) -> int | None:
+    """The index of the first of some events that is a weak initial of a sequence.
+
+    Returns:
+        ``None`` if none of them is.
+    """
+    for index, event in enumerate(events):
+        if is_weak_initial(event, sequence) is not None:
+            return index
+    return None
+
+
+@twin
+def still_asleep(asleep: Asleep, event: Event) -> Asleep:
+    """Who of the sleeping is not woken by an event: it is another's, and does not conflict."""
+    task, _, (reads, writes) = event
+    both = reads | writes
+    return tuple(
+        [
+            other
+            for other in asleep
+            if other[0] != task and not (writes & (other[2][0] | other[2][1]) or both & other[2][1])
+        ]
+    )
+
+
 class Footprints:
-    """The footprints of operations; numbers the resources of an exploration as they come."""
+    """The footprints of operations; numbers the resources of an exploration as they come.
+
+    Attributes:
+        single: of operations without effects that were met, by ``is_write`` and resource.
+    """
 
     def __init__(self) -> None:
         self._bits: dict[ResourceId, int] = {}
         self._names: list[ResourceId] = []
-        self._single: dict[tuple[bool, ResourceId], Footprint] = {}
+        self.single: dict[tuple[bool, ResourceId], Footprint] = {}
         self._widened: dict[tuple[Footprint, int], Footprint] = {}
 
     def bit(self, resource: ResourceId) -> int:
@@ -102,14 +142,14 @@ class Footprints:
     def of(self, is_write: bool, resource: ResourceId) -> Footprint:
         """The footprint of an operation without effects."""
         key = (is_write, resource)
-        found = self._single.get(key)
+        found = self.single.get(key)
         if found is None:
             bit = self.bit(resource)
             if resource in _ENDS:
                 found = EVERYTHING
             else:
                 found = Footprint(0, bit) if is_write else Footprint(bit, 0)
-            self._single[key] = found
+            self.single[key] = found
         return found
 
     def of_many(self, touched: dict[ResourceId, bool]) -> Footprint:

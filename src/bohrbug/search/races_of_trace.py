@@ -33,106 +33,25 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
 
-from bohrbug.model.operation import ResourceId, TaskId
-from bohrbug.model.outcome import OutcomeKind
-from bohrbug.model.plan import Choice
+from bohrbug.accelerator import native
+from bohrbug.model.operation import BEGIN, ResourceId, TaskId
 from bohrbug.model.trace import Trace
-from bohrbug.search.enabledness import was_open
+from bohrbug.search.enabledness import NEVER_BLOCK, was_open
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
-
-Clock = list[int]
-"""For each task the index behind its last step that happened before; 0 for none."""
+from bohrbug.search.order_of_trace import (
+    beginning_of_step,
+    cut_off,
+    effects_from,
+    late_firings,
+    ordered_by_fairness,
+)
+from bohrbug.search.reversals import Clock, Recorded, Reversal
 
 _Entry = tuple[int, tuple[int, ...]]
 """Of a resource: the last step that wrote it, or -1, and of each task the last read since."""
 
 _UNTOUCHED: _Entry = (-1, ())
-
-
-@dataclass(slots=True)
-class Recorded:
-    """What is kept of an execution until its reversals are done.
-
-    Parameters:
-        tasks: the number of the task of each step.
-        choices: the choice sequence.
-        footprints: of each step, EVERYTHING where its order with all others matters.
-        touched: of each step, only what it really touched.
-        clocks: of each step, itself included.
-    """
-
-    tasks: list[int]
-    choices: list[Choice]
-    footprints: list[Footprint]
-    touched: list[Footprint]
-    clocks: list[Clock]
-
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-    def event(self, step: int) -> Event:
-        """A step as an event."""
-        return Event(self.tasks[step], self.choices[step], self.footprints[step])
-
-    def independent_of(self, step: int) -> list[Event]:
-        """The events after a step that do not happen after it."""
-        task = self.tasks[step]
-        following = slice(step + 1, None)
-        return [
-            Event(other, choice, footprint)
-            for other, choice, footprint, clock in zip(
-                self.tasks[following],
-                self.choices[following],
-                self.footprints[following],
-                self.clocks[following],
-                strict=True,
-            )
-            if clock[task] <= step
-        ]
-
-
-class Reversal(NamedTuple):
-    """An event that can come before a step of an execution instead of after it.
-
-    Parameters:
-        recorded: the execution.
-        step: the index of the step.
-        event: what comes before it.
-        uncertain: the event may not be possible there.
-        later: the index of the event in the execution; -1 if it is not there.
-        resumes: the step still comes, after the event, for the two do not really conflict.
-    """
-
-    recorded: Recorded
-    step: int
-    event: Event
-    uncertain: bool
-    later: int = -1
-    resumes: bool = False
-
-    def sequence(self) -> list[Event]:
-        """All that does not depend on the step, then the event, and the step if it resumes."""
-        return [*self.recorded.independent_of(self.step), *self._end()]
-
-    def _end(self) -> list[Event]:
-        return [self.event, self.recorded.event(self.step)] if self.resumes else [self.event]
-
-    def necessary_sequence(self) -> list[Event]:
-        """Only what the event depends on, and then the event."""
-        if self.later < 0:
-            return self.sequence()
-        recorded = self.recorded
-        task = recorded.tasks[self.step]
-        known = recorded.clocks[self.later]
-        steps = [
-            step
-            for step in range(self.step + 1, self.later)
-            if recorded.clocks[step][task] <= self.step and known[recorded.tasks[step]] > step
-        ]
-        return [*map(recorded.event, steps), *self._end()]
 
 
 class RaceFinder:
@@ -152,7 +71,7 @@ class RaceFinder:
         self._numbers: dict[TaskId, int] = {}
         self._names: list[TaskId] = []
         self._zero: Clock = []
-        self.recorded = Recorded([], [], [], [], [])
+        self.recorded = Recorded([], [], [], [], [], [0])
         # The last step of each task; for each step the one of its task before it.
         self._last: list[int] = []
         self._previous: list[int] = []
@@ -185,12 +104,14 @@ class RaceFinder:
 
     def widened(self, reversal: Reversal, sequence: list[Event]) -> list[Event]:
         """A sequence of a reversal that can be compared with those of other executions."""
-        known = 0
-        for reads, writes in reversal.recorded.touched[: reversal.step]:
-            known |= reads | writes
+        known = reversal.recorded.known[reversal.step]
+        unknown = ~known
         widen = self._footprints.widened
         return [
-            Event(task, choice, widen(footprint, known)) for task, choice, footprint in sequence
+            Event(event[0], event[1], widen(event[2], known))
+            if (event[2][0] | event[2][1]) & unknown
+            else event
+            for event in sequence
         ]
 
     def take(self, trace: Trace, start: int, end: int) -> list[Reversal]:
@@ -206,100 +127,169 @@ class RaceFinder:
         """
         self._roll_back(start)
         self._number_tasks(trace, start)
-        old = self.recorded
-        recorded = self.recorded = Recorded(
-            old.tasks[:start],
-            trace.choices[:end],
-            old.footprints[:start],
-            old.touched[:start],
-            old.clocks[:start],
-        )
+        self.recorded = Recorded.beginning(self.recorded, start, trace.choices[:end])
+        self._early = frozenset(trace.early_timeouts) if trace.early_timeouts else frozenset()
+        effects = effects_from(trace, start)
+        late = late_firings(trace, start, end, self._early)
+        ordered = ordered_by_fairness(trace, end)
+        final = end
+        if end == len(trace) and cut_off(trace):
+            final = beginning_of_step(trace, end - 1)
+        # Where something else than a plain step may be, in order.
+        stops = sorted({*effects, *late, *ordered}) if effects or late or ordered else []
+        found: list[Reversal] = []
+        step = start
+        while step < end:
+            if not self._barriers:
+                at = bisect_left(stops, step)
+                stop = stops[at] if at < len(stops) else end
+                step = self._take_plain(trace, step, min(stop, final), found)
+                if step >= end:
+                    break
+            is_late = step in late
+            is_final = step >= final or step in ordered
+            self._take_special(trace, step, effects.get(step, ()), is_late, is_final, found)
+            step += 1
+        if end == len(trace):
+            self._reverse_pending(trace, end, found)
+        return found
+
+    def _take_plain(self, trace: Trace, start: int, end: int, found: list[Reversal]) -> int:
+        """Take in steps that touch one resource each, with nothing before them that orders all.
+
+        Returns:
+            The first step that is not such a one, or ``end``.
+        """
+        if native is not None and not trace.arities and not self._irreversible:
+            stopped: int = native.take_plain_steps(
+                trace,
+                (trace.tasks, trace.operations, trace.choices, trace.enabled, trace.timed),
+                self.recorded,
+                (
+                    self.recorded.tasks,
+                    self.recorded.footprints,
+                    self.recorded.touched,
+                    self.recorded.clocks,
+                    self.recorded.known,
+                ),
+                (self._last, self._previous, self._undo, self._zero),
+                (self._numbers, self._entries, self._footprints.single),
+                (NEVER_BLOCK, EVERYTHING, _UNTOUCHED),
+                self._footprints.of,
+                self._reverse,
+                (start, end, self._limit),
+                found,
+            )
+            return stopped
+        recorded = self.recorded
         tasks, footprints, clocks = recorded.tasks, recorded.footprints, recorded.clocks
-        all_touched = recorded.touched
+        all_touched, known_before = recorded.touched, recorded.known
         operations, names = trace.operations, trace.tasks
         numbers, last, previous_of = self._numbers, self._last, self._previous
         entries, undo = self._entries, self._undo
-        entry_of = entries.get
-        footprint_of = self._footprints.of
-        self._early = frozenset(trace.early_timeouts) if trace.early_timeouts else frozenset()
-        effects = _effects_from(trace, start)
-        late = self._late_firings(trace, start, end)
-        ordered = _ordered_by_fairness(trace, end)
-        last_is_final = end == len(names) and _cut_off(trace)
-        final = _beginning_of_step(trace, end - 1) if last_is_final else end
-        plain = not (effects or late or ordered or self._barriers)
-        found: list[Reversal] = []
         for step in range(start, end):
-            name = names[step]
-            task = numbers[name]
-            tasks.append(task)
-            previous = last[task]
-            known = clocks[previous] if previous >= 0 else self._zero
             kind, resource, _ = operations[step]
             is_write = kind.is_write
-            footprint = footprint_of(is_write, resource)
-            if plain and step < final and footprint is not EVERYTHING:
-                footprints.append(footprint)
-                all_touched.append(footprint)
-                writer, readers = entry = entry_of(resource, _UNTOUCHED)
-                clock = known.copy()
-                if is_write:
-                    if readers:
-                        for other in sorted((*readers, writer), reverse=True):
-                            if other >= 0 and clock[tasks[other]] <= other:
-                                self._reverse(trace, step, other, clock, found)
-                                clock = list(map(max, clock, clocks[other]))
-                    elif writer >= 0 and clock[tasks[writer]] <= writer:
-                        self._reverse(trace, step, writer, clock, found)
-                        clock = list(map(max, clock, clocks[writer]))
-                    entries[resource] = (step, ())
-                else:
-                    if writer >= 0 and clock[tasks[writer]] <= writer:
-                        self._reverse(trace, step, writer, clock, found)
-                        clock = list(map(max, clock, clocks[writer]))
-                    if readers:
-                        readers = tuple([other for other in readers if tasks[other] != task])
-                    entries[resource] = (writer, (*readers, step))
-                undo.append([(resource, entry)])
-            else:
-                touched = {resource: is_write}
-                for _, _, also, writes in effects.get(step, ()):
-                    if also in touched:
-                        self._several.add((step, also))
-                    touched[also] = touched.get(also, False) or writes
-                everything = (
-                    step >= final or step in late or step in ordered or footprint is EVERYTHING
-                )
-                if footprint is not EVERYTHING:
-                    footprint = self._footprints.of_many(touched)
-                all_touched.append(footprint)
-                if everything:
-                    footprint = EVERYTHING
-                footprints.append(footprint)
-                clock = known.copy()
-                for other in sorted(self._before(task, touched, everything), reverse=True):
-                    if clock[tasks[other]] <= other:
-                        if step not in late:
+            footprint = self._footprints.of(is_write, resource)
+            if footprint is EVERYTHING:
+                return step
+            task = numbers[names[step]]
+            tasks.append(task)
+            previous = last[task]
+            clock = (clocks[previous] if previous >= 0 else self._zero).copy()
+            footprints.append(footprint)
+            all_touched.append(footprint)
+            known_before.append(known_before[-1] | footprint.reads | footprint.writes)
+            writer, readers = entry = entries.get(resource, _UNTOUCHED)
+            if is_write:
+                if readers:
+                    for other in sorted((*readers, writer), reverse=True):
+                        if other >= 0 and clock[tasks[other]] <= other:
                             self._reverse(trace, step, other, clock, found)
-                        clock = list(map(max, clock, clocks[other]))
-                undo.append(self._touch(step, task, touched))
-                if everything:
-                    self._barriers.append(step)
-                    plain = False
-                if step in late:
-                    self._other_firings(trace, step, found)
+                            clock = list(map(max, clock, clocks[other]))
+                elif writer >= 0 and clock[tasks[writer]] <= writer:
+                    self._reverse(trace, step, writer, clock, found)
+                    clock = list(map(max, clock, clocks[writer]))
+                entries[resource] = (step, ())
+            else:
+                if writer >= 0 and clock[tasks[writer]] <= writer:
+                    self._reverse(trace, step, writer, clock, found)
+                    clock = list(map(max, clock, clocks[writer]))
+                if readers:
+                    readers = tuple([other for other in readers if tasks[other] != task])
+                entries[resource] = (writer, (*readers, step))
+            undo.append([(resource, entry)])
             clock[task] = step + 1
             clocks.append(clock)
             previous_of.append(previous)
             last[task] = step
-            if step in trace.arities and step < self._limit:
-                for value in range(trace.arities[step]):
-                    if value != trace.choices[step]:
-                        event = Event(task, value, footprint)
-                        found.append(Reversal(recorded, step, event, uncertain=False))
-        if end == len(names):
-            self._reverse_pending(trace, end, found)
-        return found
+            if step in trace.arities:
+                self._reverse_data_choice(trace, step, found)
+        return end
+
+    def _take_special(
+        self,
+        trace: Trace,
+        step: int,
+        effects: Iterable[tuple[int, TaskId, ResourceId, bool]],
+        is_late: bool,
+        is_ordered: bool,
+        found: list[Reversal],
+    ) -> None:
+        """Take in one step of any kind.
+
+        Parameters:
+            trace: the trace.
+            step: the step.
+            effects: of the step.
+            is_late: it is a timeout that fires because no task is enabled.
+            is_ordered: its order with all steps matters.
+            found: where to note reversals.
+        """
+        recorded = self.recorded
+        tasks, clocks = recorded.tasks, recorded.clocks
+        kind, resource, _ = trace.operations[step]
+        task = self._numbers[trace.tasks[step]]
+        tasks.append(task)
+        previous = self._last[task]
+        clock = (clocks[previous] if previous >= 0 else self._zero).copy()
+        touched = {resource: kind.is_write}
+        for _, _, also, writes in effects:
+            if also in touched:
+                self._several.add((step, also))
+            touched[also] = touched.get(also, False) or writes
+        footprint = self._footprints.of(kind.is_write, resource)
+        everything = is_ordered or is_late or footprint is EVERYTHING
+        if footprint is not EVERYTHING:
+            footprint = self._footprints.of_many(touched)
+        recorded.touched.append(footprint)
+        recorded.known.append(recorded.known[-1] | footprint.reads | footprint.writes)
+        recorded.footprints.append(EVERYTHING if everything else footprint)
+        for other in sorted(self._before(task, touched, everything), reverse=True):
+            if clock[tasks[other]] <= other:
+                if not is_late:
+                    self._reverse(trace, step, other, clock, found)
+                clock = list(map(max, clock, clocks[other]))
+        self._undo.append(self._touch(step, task, touched))
+        if everything:
+            self._barriers.append(step)
+        if is_late:
+            self._other_firings(trace, step, found)
+        clock[task] = step + 1
+        clocks.append(clock)
+        self._previous.append(previous)
+        self._last[task] = step
+        if step in trace.arities:
+            self._reverse_data_choice(trace, step, found)
+
+    def _reverse_data_choice(self, trace: Trace, step: int, found: list[Reversal]) -> None:
+        """Any other value could have been chosen."""
+        if step < self._limit:
+            event = self.recorded.event(step)
+            for value in range(trace.arities[step]):
+                if value != event.choice:
+                    other = event._replace(choice=value)
+                    found.append(Reversal(self.recorded, step, other, uncertain=False))
 
     def _roll_back(self, start: int) -> None:
         """Forget all steps from ``start`` on."""
@@ -327,16 +317,6 @@ class RaceFinder:
         for clock in self.recorded.clocks:
             clock += [0] * (len(self._names) - len(clock))
         self._zero = [0] * len(self._names)
-
-    def _late_firings(self, trace: Trace, start: int, end: int) -> set[int]:
-        """New steps that are timeouts which fire because no task is enabled."""
-        if not any(trace.timed[start:end]):
-            return set()
-        return {
-            step
-            for step in range(start, end)
-            if not trace.enabled[step] and step not in trace.arities and step not in self._early
-        }
 
     def _before(self, task: int, touched: dict[ResourceId, bool], everything: bool) -> set[int]:
         """Steps that a step must come after, directly."""
@@ -387,7 +367,7 @@ class RaceFinder:
         task = self.recorded.tasks[step]
         if other in trace.arities:
             # What can't come between a data choice and its step has to come before both.
-            other = _beginning_of_step(trace, other)
+            other = beginning_of_step(trace, other)
             if clock[self.recorded.tasks[other]] > other:
                 return
         place = self._place_before(trace, step, other, task, trace.tasks[step], self._last[task])
@@ -436,6 +416,11 @@ class RaceFinder:
         Returns:
             The step, and whether that is uncertain; ``None`` if there is no such step.
         """
+        spawn = self._spawn_before(trace, step, name) if previous < 0 else -1
+        if other < spawn:
+            # The task was not there yet, but it can be spawned before, unless that depends on it.
+            depends = self.recorded.clocks[spawn][self.recorded.tasks[other]] > other
+            return None if depends else (other, False)
         # From here on the task stood before its operation, and the trace says what was possible.
         # A task's first operation is possible as soon as the task exists.
         standing = previous + 1
@@ -459,6 +444,14 @@ class RaceFinder:
                     ):
                         return earlier, False
         return self._along_resource(trace, step, other, task, name, previous)
+
+    def _spawn_before(self, trace: Trace, step: int | None, name: TaskId) -> int:
+        """The step that spawned a task, whose first operation is that of ``step``; -1 for none."""
+        operation = trace.operations[step] if step is not None else trace.final_pending[name]
+        if operation.kind is not BEGIN:
+            return -1
+        # What the step itself does is noted only once its races are found.
+        return self._entries.get(operation.resource, _UNTOUCHED)[0]
 
     def _pending_footprint(self, trace: Trace, name: TaskId) -> Footprint:
         operation = trace.final_pending[name]
@@ -545,14 +538,12 @@ class RaceFinder:
         """Reverse what was never done with what it could have come before."""
         if not end:
             return
-        cut_off = _cut_off(trace)
-        ordered = bool(self._barriers)
+        barrier = self._barriers[-1] if self._barriers else -1
         for name, operation in trace.final_pending.items():
             task = self._numbers[name]
-            if not cut_off and not ordered:
-                latest = self._entries.get(operation.resource, _UNTOUCHED)[0]
-            else:
-                latest = end - 1
+            latest = max(self._entries.get(operation.resource, _UNTOUCHED)[0], barrier)
+            if latest in trace.arities:
+                latest = beginning_of_step(trace, latest)
             previous = self._last[task]
             known = self.recorded.clocks[previous] if previous >= 0 else self._zero
             if latest < 0 or known[self.recorded.tasks[latest]] > latest:
@@ -561,67 +552,3 @@ class RaceFinder:
             if place is not None and place[0] < self._limit:
                 footprint = self._pending_footprint(trace, name)
                 found.append(self._reversal(place, Event(task, name, footprint), -1))
-
-
-def _effects_from(
-    trace: Trace, start: int
-) -> dict[int, list[tuple[int, TaskId, ResourceId, bool]]]:
-    """The effects of the steps from ``start`` on, by step."""
-    effects = trace.effects
-    found: dict[int, list[tuple[int, TaskId, ResourceId, bool]]] = {}
-    if effects:
-        first = bisect_left(effects, start, key=lambda effect: effect[0]) if start else 0
-        for effect in effects[first:]:
-            found.setdefault(effect[0], []).append(effect)
-    return found
-
-
-def _beginning_of_step(trace: Trace, step: int) -> int:
-    """The step itself, or, for a data choice, the one within which it was made."""
-    while step > 0 and step in trace.arities:
-        step -= 1
-    return step
-
-
-def _ordered_by_fairness(trace: Trace, end: int) -> frozenset[int] | set[int]:
-    """The steps on whose order it may depend what fairness allows.
-
-    That is the step with which a task comes to its yield, and then all steps until those
-    have run that the task may have to wait for (see
-    :class:`~bohrbug.runtime.threads.fairness.Fairness`).  The trace shows the options that
-    fairness left, so that whoever may have been held back counts as one that could run.
-    """
-    if True not in trace.yielded:
-        return frozenset()
-    ordered: set[int] = set()
-    last_run: dict[TaskId, int] = {}
-    last_yield: dict[TaskId, int] = {}
-    below: dict[TaskId, set[TaskId]] = {}
-    for step, (task, yielded) in enumerate(zip(trace.tasks[:end], trace.yielded, strict=False)):
-        if yielded and step:
-            ordered.update(range(_beginning_of_step(trace, step - 1), step + 1))
-            yielder = trace.tasks[step - 1]
-            since = last_yield.get(yielder, 0)
-            last_yield[yielder] = step
-            below.setdefault(yielder, set()).update(
-                [
-                    other
-                    for other in (*trace.enabled[step], *below)
-                    if other != yielder and last_run.get(other, -1) < since
-                ]
-            )
-        if below:
-            ordered.add(step)
-            for others in below.values():
-                others.discard(task)
-            below = {each: others for each, others in below.items() if others}
-        last_run[task] = step
-    return ordered
-
-
-def _cut_off(trace: Trace) -> bool:
-    """Whether the last step ended the execution, whatever other tasks had still to do."""
-    kind = trace.outcome.kind
-    if kind is OutcomeKind.PASSED:
-        return bool(trace.final_pending)
-    return kind is not OutcomeKind.DEADLOCK

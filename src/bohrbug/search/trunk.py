@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from bohrbug.model.plan import Choice
 
@@ -231,3 +231,25 @@ class Trunk(Generic[Node, Lore]):
             if not segment.is_idle and (depth := segment.shallowest) is not None
         }
         return min(open_at, key=lambda name: open_at[name]) if open_at else None
+
+
+def place_to_json(place: Place | None) -> list[Any] | None:
+    """A place as a row."""
+    return None if place is None else [place.segment, place.depth]
+
+
+def place_from_json(row: list[Any] | None) -> Place | None:
+    """The place that :func:`place_to_json` wrote."""
+    return None if row is None else Place(*row)
+
+
+def hanging_to_json(hanging: Hanging | None) -> list[Any] | None:
+    """Where a piece hangs, as a row."""
+    if hanging is None:
+        return None
+    return [hanging.place.segment, hanging.place.depth, hanging.choice]
+
+
+def hanging_from_json(row: list[Any] | None) -> Hanging | None:
+    """What :func:`hanging_to_json` wrote."""
+    return None if row is None else Hanging(Place(row[0], row[1]), row[2])

@@ -128,7 +128,8 @@ class _Learner:
             self._run(Plan(tuple(failing.choices[:step]), NonPreemptive()))
         for way in ways[1:]:
             segments = tuple((renamed_task(task, way), n) for task, n in segments_of(failing))
-            self._run(Plan(policy=Segments(segments)))
+            values = tuple((renamed_task(task, way), made) for task, made in self._examples.values)
+            self._run(Plan(policy=Segments(segments, values)))
         strategy = PreemptionBounding(None)
         for _ in range(int(self._budget.executions * SYSTEMATIC_SHARE)):
             plan = strategy.next_plan()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.plan import NonPreemptive, Plan, Segments
+from bohrbug.model.plan import NonPreemptive, Plan, Segments, TaskValues
 from bohrbug.model.trace import Trace
 
 Execute = Callable[[Plan], Trace]
@@ -14,8 +14,23 @@ Segment = tuple[TaskId, int]
 
 
 def segments_of(trace: Trace) -> list[Segment]:
-    """The schedule as stretches: ``[(task, number of its steps), ...]``."""
-    return [(task, len(list(steps))) for task, steps in groupby(trace.tasks)]
+    """The schedule as stretches: ``[(task, number of its steps), ...]``.
+
+    Data choices do not count: they are made within steps.
+    """
+    tasks = [task for step, task in enumerate(trace.tasks) if step not in trace.arities]
+    return [(task, len(list(steps))) for task, steps in groupby(tasks)]
+
+
+def _values(trace: Trace, start: int = 0, dropped: Collection[int] = ()) -> TaskValues:
+    """The values of data choices from a step on; 0 for the dropped ones."""
+    values: dict[TaskId, list[int]] = {}
+    for step in sorted(trace.arities):
+        value = trace.choices[step]
+        if step >= start and isinstance(value, int):
+            made = 0 if step in dropped else value
+            values.setdefault(trace.tasks[step], []).append(made)
+    return tuple((task, tuple(made)) for task, made in values.items())
 
 
 def variations(segments: list[Segment]) -> Iterator[list[Segment]]:
@@ -47,10 +62,10 @@ def _merged(segments: list[Segment]) -> list[Segment]:
     return result
 
 
-def cost(trace: Trace) -> tuple[int, int, int]:
-    """What is made small: preemptions, then switches between tasks, then steps."""
+def cost(trace: Trace) -> tuple[int, int, int, int]:
+    """What is made small: faults, then preemptions, switches between tasks, and steps."""
     switches = sum(1 for a, b in zip(trace.tasks, trace.tasks[1:], strict=False) if a != b)
-    return (len(trace.preemptions()), switches, len(trace))
+    return (len(trace.faults()), len(trace.preemptions()), switches, len(trace))
 
 
 def minimise(trace: Trace, execute: Execute, budget: int = 200) -> Trace:
@@ -81,17 +96,22 @@ def minimise(trace: Trace, execute: Execute, budget: int = 200) -> Trace:
         best, best_cost = candidate, candidate_cost
         return True
 
+    if faults := best.faults():
+        # Perhaps it fails without them.
+        better(Plan((), Segments(tuple(segments_of(best)), _values(best, dropped=faults))))
     # No preemptions after the k-th one, for ever larger k.
-    for index in best.preemptions():
-        if spent >= budget or better(Plan(tuple(best.choices[:index]), NonPreemptive())):
+    first = best
+    for index in [0] * bool(first.arities) + first.preemptions():
+        rest = Segments((), _values(first, index)) if first.arities else NonPreemptive()
+        if spent >= budget or better(Plan(tuple(first.choices[:index]), rest)):
             break
     improved = True
-    while improved and best_cost[0] and spent < budget:
+    while improved and best_cost[1] and spent < budget:
         improved = False
         for segments in variations(segments_of(best)):
             if spent >= budget:
                 break
-            if better(Plan((), Segments(tuple(segments)))):
+            if better(Plan((), Segments(tuple(segments), _values(best)))):
                 improved = True
                 break
     return best

@@ -86,10 +86,10 @@ class _ExplorersChief:
         self._explorer.take_figures(figures)
 
     def note_hang(self, message: str) -> None:
-        self._explorer.note_hang(message)
+        self._explorer.caveats.note_hang(message)
 
     def note_death(self, message: str) -> None:
-        self._explorer.note_given_up(message)
+        self._explorer.caveats.note_given_up(message)
 
     def tell_progress(self, executions: int) -> None:
         self._explorer.tell_progress(executions)

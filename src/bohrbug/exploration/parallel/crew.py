@@ -30,7 +30,7 @@ from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.parallel.worker import Task, Worker, live_as_worker
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.search.divisible import Divisible, Sharing
+from bohrbug.search.divisible import AsAWhole, Divisible, Sharing
 
 IN_SEQUENCE = 32
 """Plans of one sequence that a worker takes at a time."""
@@ -229,9 +229,10 @@ class Crew:
         most = self._chief.executions_left - spent
         if most < 1:
             return None
-        # Some of the budget stays here, so that those who end early get more.
-        most = max(most // (2 * self._size), 1)
         strategy = self._strategy
+        if not isinstance(strategy, AsAWhole):
+            # Some of the budget stays here, so that those who end early get more.
+            most = max(most // (2 * self._size), 1)
         if strategy.position() is not None:
             # In order, or a failure late in the sequence is found before an early one.
             most = min(most, IN_SEQUENCE)

@@ -8,6 +8,8 @@ from bohrbug.accelerator import native
 from bohrbug.model.plan import Priorities, Segments
 from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView, earliest, next_in_turn
 
+_64_BITS = (1 << 64) - 1
+
 
 class NonPreemptiveDecider:
     """Keep running; on blocking, ending or yielding go round robin; time moves last."""
@@ -27,22 +29,33 @@ class NonPreemptiveDecider:
         return 0
 
 
-class UniformRandomDecider(Drawing):
-    """Every option with the same probability."""
+class UniformRandomDecider:
+    """Every option with the same probability.
+
+    Draws by SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*,
+    OOPSLA 2014, figure 17): seeding the Mersenne twister takes longer than a short execution.
+    """
+
+    __slots__ = ("_state",)
 
     def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-        self._uniform = self._random.random
+        self._state = seed & _64_BITS
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
     ) -> TaskView:
         """See :class:`Decider`."""
-        if timed:
-            options = [*enabled, *timed]
-            return options[int(self._uniform() * len(options))]
-        number = len(enabled)
-        return enabled[int(self._uniform() * number)] if number > 1 else enabled[0]
+        options = [*enabled, *timed] if timed else enabled
+        number = len(options)
+        return options[self.value(number)] if number > 1 else options[0]
+
+    def value(self, arity: int) -> int:
+        """Any value, with the same probability."""
+        self._state = state = (self._state + 0x9E3779B97F4A7C15) & _64_BITS
+        state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 & _64_BITS
+        state = (state ^ (state >> 27)) * 0x94D049BB133111EB & _64_BITS
+        # Its upper half as a fraction of 2 ** 32.
+        return ((state ^ (state >> 31)) >> 32) * arity >> 32
 
 
 class PriorityDecider(Drawing):
@@ -102,6 +115,8 @@ class SegmentsDecider(NonPreemptiveDecider):
         self._segments = policy.segments
         self._position = 0
         self._left = policy.segments[0][1] if policy.segments else 0
+        self._values = {task: list(reversed(made)) for task, made in policy.values}
+        self._chooser = ""
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
@@ -114,12 +129,21 @@ class SegmentsDecider(NonPreemptiveDecider):
                 for task in (*enabled, *timed):
                     if task.id == wanted:
                         self._left -= 1
+                        self._chooser = task.id
                         return task
             self._position += 1
             if self._position < len(segments):
                 self._left = segments[self._position][1]
-        return super().choose(running, enabled, timed, yielded, step)
+        chosen = super().choose(running, enabled, timed, yielded, step)
+        self._chooser = chosen.id
+        return chosen
+
+    def value(self, arity: int) -> int:
+        """The next value that the policy has for the task that runs, or else the first one."""
+        values = self._values.get(self._chooser)
+        value = values.pop() if values else 0
+        return value if value < arity else 0
 
 
 if native is not None:
-    native.use_policies(PriorityDecider)
+    native.use_policies(PriorityDecider, UniformRandomDecider)

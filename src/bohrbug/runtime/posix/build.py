@@ -15,6 +15,7 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent / "shim"
 HOOKS = Path(__file__).parent / "hooks"
+ALLOCATIONS = Path(__file__).parent / "allocations"
 FLAGS = (
     "-std=gnu11",
     "-D_GNU_SOURCE",
@@ -37,13 +38,13 @@ class UnsupportedError(RuntimeError):
 
 
 def sources(folder: Path = SOURCES) -> list[Path]:
-    """The C files of the shim, or of the hooks."""
+    """The C files of the shim, or of another library."""
     return sorted(folder.glob("*.c"))
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """One of the two libraries.
+    """One of the libraries.
 
     Parameters:
         name: of the module that the package's build makes of it, without the underscore.
@@ -133,6 +134,9 @@ class Library:
 
 SHIM = Library("shim", "the shim", SOURCES, FLAGS)
 HOOKS_LIBRARY = Library("hooks", "the library of hooks", HOOKS, HOOKS_FLAGS)
+ALLOCATIONS_LIBRARY = Library(
+    "allocations", "the library of allocations", ALLOCATIONS, (*FLAGS, "-fno-builtin")
+)
 
 
 def _cache_folder() -> Path:
@@ -175,6 +179,16 @@ def hooks() -> Path | None:
         return HOOKS_LIBRARY.path()
     except UnsupportedError:
         return None
+
+
+@cache
+def allocations() -> Path:
+    """The path of the library by which allocations can fail; as :func:`shim`.
+
+    Raises:
+        UnsupportedError: it can't be built.
+    """
+    return ALLOCATIONS_LIBRARY.path()
 
 
 def compile_shim(target: Path, extra: tuple[str, ...] = ()) -> None:

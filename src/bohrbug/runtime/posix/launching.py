@@ -13,7 +13,6 @@ import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
@@ -125,17 +124,17 @@ def addresses_not_random() -> Iterator[None]:
             _libc.personality(before)
 
 
-def environment_for(segment: Segment, shim: Path, base: Mapping[str, str]) -> dict[str, str]:
+def environment_for(segment: Segment, preload: str, base: Mapping[str, str]) -> dict[str, str]:
     """The environment of the tested program.
 
     Parameters:
         segment: what it takes part in.
-        shim: what it preloads.
+        preload: what it preloads, with colons in between.
         base: the environment that it would have had.
     """
     found = dict(base)
     others = found.get("LD_PRELOAD", "")
-    found["LD_PRELOAD"] = f"{shim}:{others}" if others else str(shim)
+    found["LD_PRELOAD"] = f"{preload}:{others}" if others else preload
     found["BOHRBUG_SEGMENT"] = segment.path
     # Address sanitizer wants to be the first library, for no reason that concerns us.
     options = found.get("ASAN_OPTIONS", "")
@@ -149,7 +148,7 @@ class Launcher:
     Parameters:
         command: the program and its arguments.
         environment: without what control needs.
-        shim: the library to preload.
+        preload: the libraries to preload, with colons in between.
         hang_seconds: seconds of real time without a step after which it hangs; 0 for never.
         interrupted: whether the user wants to stop.
         input: what every execution reads; closed by whoever made it.
@@ -159,14 +158,14 @@ class Launcher:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        shim: Path,
+        preload: str,
         hang_seconds: float,
         interrupted: Callable[[], bool],
         input: Input,
     ) -> None:
         self._command = list(command)
         self._environment = dict(environment)
-        self._shim = shim
+        self._preload = preload
         self._hang_seconds = hang_seconds
         self._interrupted = interrupted
         self.stdout = Capture("bohrbug-stdout")
@@ -222,7 +221,7 @@ class Launcher:
                 return os.posix_spawn(
                     self._command[0],
                     self._command,
-                    environment_for(segment, self._shim, base),
+                    environment_for(segment, self._preload, base),
                     file_actions=[(os.POSIX_SPAWN_DUP2, old, new) for old, new in descriptors],
                     # A session of its own: some servers end by kill(0, SIGTERM).
                     setsid=True,

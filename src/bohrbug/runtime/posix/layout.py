@@ -13,6 +13,7 @@ from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
     CALL,
+    CHOOSE,
     CONTINUE,
     END,
     EXTERNAL,
@@ -46,10 +47,13 @@ OUTSIDE = 0xFFFFFFFE
 NO_DEADLINE = 0xFFFFFFFFFFFFFFFF
 TASK_BIT = 0x80000000
 """Set in the number of a resource that stands for a task."""
+VALUE_BIT = 0x40000000
+"""Set in an element of a prefix that is the value of a data choice."""
 
 MOST_TASKS = 1024
 MOST_READERS = 8
 CPU_WORDS = 16
+PORT_WORDS = 1024
 STACK_DEPTH = 32
 
 KINDS = (
@@ -77,11 +81,26 @@ KINDS = (
     STORE,
     UPDATE,
     CALL,
+    CHOOSE,
 )
 """``enum kind``."""
 
 FUNCTION = "function"
 """The type of functions that are not reentrant."""
+
+FAULT = "fault"
+"""The type of calls that fail by a data choice."""
+
+FAULTS = {
+    "connect": "ECONNREFUSED",
+    "accept": "ECONNABORTED",
+    "send": "ECONNRESET",
+    "recv": "ECONNRESET",
+    "fork": "EAGAIN",
+    "thread": "EAGAIN",
+    "malloc": "ENOMEM",
+}
+"""The table ``FAULTS`` of ``shim/faults.h``: calls that may fail, and how."""
 
 TYPES = (
     "mutex",
@@ -98,6 +117,7 @@ TYPES = (
     "variable",
     "atomic",
     FUNCTION,
+    FAULT,
 )
 """``enum type``, in the words of reports."""
 
@@ -192,6 +212,7 @@ class TaskRecord(ctypes.Structure):
         ("also", c_uint32),
         ("asleep", c_uint32),
         ("marks", c_uint32),
+        ("choices", c_uint32),
         ("counted", c_uint32),
         ("events", c_int64),
         ("promised", c_int64),
@@ -266,6 +287,7 @@ TABLES = (
     "names",
     "prefix",
     "segments",
+    "values",
     "points",
     "below",
     "steps",
@@ -329,6 +351,12 @@ class SegmentRecord(ctypes.Structure):
     _fields_ = (("name", c_uint32), ("steps", c_uint32))
 
 
+class ValueRecord(ctypes.Structure):
+    """``struct value_of_plan``."""
+
+    _fields_ = (("name", c_uint32), ("number", c_uint32), ("value", c_uint32))
+
+
 class Header(ctypes.Structure):
     """``struct header``."""
 
@@ -356,6 +384,7 @@ class Header(ctypes.Structure):
         ("names", c_uint32),
         ("prefix_length", c_uint32),
         ("segments_length", c_uint32),
+        ("values_length", c_uint32),
         ("points_length", c_uint32),
         ("decides_everywhere", c_uint32),
         ("selects_everywhere", c_uint32),
@@ -365,12 +394,16 @@ class Header(ctypes.Structure):
         ("after_release", c_uint32),
         ("with_stacks", c_uint32),
         ("one_cpu", c_uint32),
+        ("faults", c_uint32),
+        ("expected_choices", c_uint32),
+        ("faults_left", c_uint32),
+        ("nobody_comes", c_uint32),
         ("kernel_matters", c_uint32),
         ("polls_matter", c_uint32),
         ("starter", c_int32),
         ("cpus", c_uint64 * CPU_WORDS),
         ("epoch", c_uint64),
-        ("shim", c_char * 256),
+        ("shim", c_char * 512),
         ("path", c_char * 128),
         ("started", c_uint32),
         ("finished", c_uint32),
@@ -416,4 +449,11 @@ class Header(ctypes.Structure):
         ("dying", c_int32),
         ("taking_over", c_uint32),
         ("signals_matter", c_uint32),
+        ("waited_in_vain", c_uint32),
+        ("choices", c_uint32),
+        ("random_values", c_uint64),
+        ("idle_timeouts", c_uint32),
+        ("idle_looked_at", c_uint32),
+        ("idle_since", c_uint64),
+        ("ports", c_uint64 * PORT_WORDS),
     )

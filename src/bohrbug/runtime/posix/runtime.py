@@ -36,7 +36,9 @@ from bohrbug.runtime.posix.launching import (
     kill_all,
     supported_here,
 )
-from bohrbug.runtime.posix.recorded import Dependences, NativeTrace, Reading, native_trace
+from bohrbug.runtime.posix.layout import FAULTS
+from bohrbug.runtime.posix.native_trace import NativeTrace, native_trace
+from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
@@ -57,6 +59,8 @@ class NativeSettings:
             where that makes no difference; failures are confirmed by programs started anew.
         level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
             ``racy`` or ``all``, as in the options.
+        faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
+        most_faults: how many of them fail in one execution.
     """
 
     late_timeouts: bool = False
@@ -67,6 +71,8 @@ class NativeSettings:
     epoch: int = 1_700_000_000
     fork_server: bool = True
     level: str = "racy"
+    faults: tuple[str, ...] = ()
+    most_faults: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,10 @@ class NativeRuntime:
         self.settings = settings
         self.explainer = explainer
         self.shim = build.shim()
+        # What programs preload, with colons in between.
+        self._preload = str(self.shim)
+        if "malloc" in settings.faults:
+            self._preload += f":{build.allocations()}"
         self.points = Points(settings.level)
         self._hooks: HooksFolder | None = None
         self.printed = Printed(b"", b"")
@@ -162,7 +172,11 @@ class NativeRuntime:
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
+        self._nobody_comes = False
+        # Data choices of the first execution that had any: from it on the same, whoever goes on.
+        self._choices = 0
         self.has_learned = False
+        self.made = 0
 
     # -- life ------------------------------------------------------------------------
 
@@ -179,7 +193,7 @@ class NativeRuntime:
         self._launcher = Launcher(
             self.command,
             self._hooks.environment(self._environment),
-            self.shim,
+            self._preload,
             self.settings.hang_seconds,
             lambda: self._interrupted,
             self._input,
@@ -237,6 +251,7 @@ class NativeRuntime:
             learn: false for a replay, which gets stacks at once.
             watch, discover: mean nothing here: accesses to memory are always seen, or never.
         """
+        self.made += 1
         self.has_learned = False
         if learn:
             self.points.take_fresh()
@@ -312,6 +327,8 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
+        self._choices = self._choices or segment.header.choices
+        self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
         trace.forked = was_forked
@@ -342,7 +359,11 @@ class NativeRuntime:
             one_cpu=settings.one_cpu,
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
-            shim=str(self.shim).encode(),
+            shim=self._preload.encode(),
+            faults=sum(1 << i for i, call in enumerate(FAULTS) if call in settings.faults),
+            faults_left=settings.most_faults,
+            expected_choices=self._choices,
+            nobody_comes=self._nobody_comes,
             kernel_matters=self._known.kernel,
             polls_matter=self._known.polls,
             cpus=self._cpus,
@@ -362,7 +383,7 @@ class NativeRuntime:
         with Segment(self.settings.max_steps) as segment:
             self._prepare(segment, plan, with_stacks=False)
             self.points.prepare(segment)
-            wanted = environment_for(segment, self.shim, hooks.environment(self._environment))
+            wanted = environment_for(segment, self._preload, hooks.environment(self._environment))
             more = {name: wanted[name] for name in wanted if wanted[name] != os.environ.get(name)}
             try:
                 start(more)
@@ -373,7 +394,7 @@ class NativeRuntime:
 
     def _read(self, segment: Segment, names: tuple[TaskId, ...], learn: bool) -> Reading:
         assert self._hooks is not None
-        ours = (str(self.shim), self._hooks.path)
+        ours = (self._preload, self._hooks.path)
         reading = Reading(segment, names, self._symbols, ours[0], self._known, ours[1])
         known = self._known | reading.dependences()
         if known == self._known or not learn:
@@ -397,17 +418,26 @@ class NativeRuntime:
         return [str(Path(self.command[0]).resolve())]
 
     def counters(self) -> list[int]:
-        """How many executions there were."""
-        return [self._executions]
+        """How many executions there were, and data choices in the first that had any."""
+        return [self._executions, self._choices]
 
     def set_counters(self, counters: list[int]) -> None:
         """Go on counting from what :meth:`counters` gave."""
-        (self._executions,) = counters
+        # Older files have one.
+        self._executions, self._choices = (*counters, 0)[:2]
 
     # -- what is of use to the threads runtime -------------------------------------------------
 
     unseen = "in native programs accesses to memory are not all in the graph"
     """What the happens-before graph does not have."""
+
+    @property
+    def faults(self) -> str:
+        """Which calls may fail, for people."""
+        settings = self.settings
+        if not settings.faults:
+            return ""
+        return f"at most {settings.most_faults} failing of {', '.join(settings.faults)}"
 
     @property
     def is_settling(self) -> bool:

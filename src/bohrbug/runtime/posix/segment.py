@@ -21,6 +21,7 @@ from bohrbug.model.plan import (
     Priorities,
     Segments,
     Sleeping,
+    TaskValues,
     UniformRandom,
     WeightedRandom,
 )
@@ -78,6 +79,7 @@ class Segment:
             "names": layout.MOST_TASKS * _NAME_SIZE,
             "prefix": steps * 4,
             "segments": steps * ctypes.sizeof(layout.SegmentRecord),
+            "values": steps * ctypes.sizeof(layout.ValueRecord),
             "points": MOST_POINTS * ctypes.sizeof(layout.PointRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
             "accesses": ctypes.sizeof(AccessesRecord),
@@ -234,7 +236,8 @@ class Segment:
         header.names = len(names)
         if plan.prefix:
             numbers = [
-                names[choice] if isinstance(choice, str) else layout.NONE for choice in plan.prefix
+                names[choice] if isinstance(choice, str) else layout.VALUE_BIT | choice
+                for choice in plan.prefix
             ]
             self._write("prefix", array("I", numbers))
         header.prefix_length = len(plan.prefix)
@@ -251,8 +254,9 @@ class Segment:
             case Priorities(seed, depth, length):
                 header.policy = layout.PRIORITIES
                 header.seed, header.depth, header.length = seed, depth, length
-            case Segments(segments):
+            case Segments(segments, values):
                 header.policy = layout.SEGMENTS
+                self._write_values(names, values)
                 stretches = (layout.SegmentRecord * len(segments)).from_buffer(
                     self._memory, self._offsets["segments"]
                 )
@@ -282,6 +286,21 @@ class Segment:
                     f"the shim can't execute the policy {type(policy).__name__}"
                 )
         return tuple(names)
+
+    def _write_values(self, names: dict[TaskId, int], values: TaskValues) -> None:
+        """Data choices other than 0; there is room for more than an execution can have steps."""
+        rows = [
+            (names[task], number, value)
+            for task, made in values
+            for number, value in enumerate(made, 1)
+            if value
+        ]
+        records = (layout.ValueRecord * len(rows)).from_buffer(
+            self._memory, self._offsets["values"]
+        )
+        for record, row in zip(records, rows, strict=True):
+            record.name, record.number, record.value = row
+        self.header.values_length = len(rows)
 
     def _write_points(
         self, points: frozenset[Point] | None, selected: frozenset[Point] | None
@@ -355,8 +374,8 @@ class Segment:
 def _tasks_of(policy: Policy) -> list[TaskId]:
     """The tasks that a policy names."""
     match policy:
-        case Segments(segments):
-            return [task for task, _ in segments]
+        case Segments(segments, values):
+            return [task for task, _ in (*segments, *values)]
         case Sleeping(asleep, first):
             return [sleeper.task for sleeper in asleep] + ([] if first is None else [first])
         case WeightedRandom(_, weights, _, _):

@@ -46,7 +46,8 @@ class Adoption:
         self._exchange(pairs, rebuilt)
         # What holds an original without being able to change was rebuilt, and is now
         # exchanged itself where it is held: a bound method, a tuple of default values.
-        self._exchange(rebuilt, None)
+        if rebuilt:
+            self._exchange(rebuilt, None)
 
     def _exchange(
         self, pairs: list[tuple[Any, Any]], rebuilt: list[tuple[Any, Any]] | None
@@ -56,7 +57,11 @@ class Adoption:
         skipped = self._own | {id(replacement) for _, replacement in pairs}
         skipped.update(id(pair) for pair in pairs)
         skipped.add(id(pairs))
-        class_dictionaries = []
+        for original in originals:
+            if isinstance(original, type):
+                # What a type of the interpreter holds of itself.
+                skipped.update((id(original.__mro__), id(original.__bases__)))
+                skipped.add(id(vars(original).get("__new__")))
         for holder in referrers(originals):
             if id(holder) in skipped or type(holder) in self._wrappers:
                 continue
@@ -67,11 +72,9 @@ class Adoption:
             elif not isinstance(holder, dict):
                 self._in_object(holder)
             elif "__module__" in holder and "__dict__" in holder:
-                class_dictionaries.append(holder)
+                self._in_class(holder["__dict__"].__objclass__)
             else:
                 self._in_dictionary(holder)
-        if class_dictionaries:
-            self._in_classes(class_dictionaries)
 
     def restore(self) -> None:
         """Put originals back, the last exchanged first."""
@@ -126,21 +129,18 @@ class Adoption:
 
                 self._remember(value, undo)
 
-    def _in_classes(self, dictionaries: list[dict[str, Any]]) -> None:
+    def _in_class(self, cls: type) -> None:
         """Through the class, which keeps caches of its attributes."""
-        for cls in referrers(dictionaries):
-            if not isinstance(cls, type):
+        for key, value in list(vars(cls).items()):
+            replacement = self._replacement(value, cls.__module__)
+            if replacement is None or type(value) is tuple:
                 continue
-            for key, value in list(vars(cls).items()):
-                replacement = self._replacement(value, cls.__module__)
-                if replacement is None or type(value) is tuple:
-                    continue
-                try:
-                    type.__setattr__(cls, key, replacement)
-                except TypeError:
-                    # A class of the interpreter: it keeps the real primitive.
-                    continue
-                self._remember(value, functools.partial(type.__setattr__, cls, key, value))
+            try:
+                type.__setattr__(cls, key, replacement)
+            except TypeError:
+                # A class of the interpreter: it keeps the real primitive.
+                continue
+            self._remember(value, functools.partial(type.__setattr__, cls, key, value))
 
     def _in_object(self, holder: Any) -> None:
         if isinstance(holder, list):

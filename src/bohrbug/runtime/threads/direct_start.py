@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from bohrbug.runtime.threads.control import real_allocate_lock
@@ -18,16 +19,39 @@ from bohrbug.runtime.threads.lifecycle import spawn
 from bohrbug.runtime.threads.task import Task
 
 _Thread = threading.Thread
-_HAS_HANDLES = sys.version_info >= (3, 13)
-_START_NAME = "_start_joinable_thread" if _HAS_HANDLES else "_start_new_thread"
+HAS_HANDLES = sys.version_info >= (3, 13)
+START_NAME = "_start_joinable_thread" if HAS_HANDLES else "_start_new_thread"
 _ORIGINALS = tuple(vars(_Thread)[name] for name in ("_bootstrap", "_bootstrap_inner", "_delete"))
+
+
+active_threads: dict[int, Any] = threading._active  # type: ignore[attr-defined]
+
+
+def run_thread(thread: Any) -> None:
+    """What the task of a thread does."""
+    try:
+        try:
+            thread.run()
+        except:  # noqa: E722  (as Thread._bootstrap_inner does)
+            thread._invoke_excepthook(thread)
+    finally:
+        active_threads.pop(thread._ident, None)
+
+
+def stop_thread(thread: Any) -> None:
+    """Up to Python 3.12: what happens to a thread whose sentinel is released."""
+    sentinel = thread._tstate_lock
+    if sentinel is not None:  # None after a fork, which has told the thread already
+        sentinel.release()
+        thread._is_stopped = True
+        thread._tstate_lock = None
 
 
 def can_start_directly(thread: Any) -> bool:
     """Whether nothing is overridden, replaced or hooked that the hand-shake would call."""
     cls = type(thread)
     return (
-        getattr(threading, _START_NAME).__module__ == "_thread"
+        getattr(threading, START_NAME).__module__ == "_thread"
         and not threading._trace_hook  # type: ignore[attr-defined]
         and not threading._profile_hook  # type: ignore[attr-defined,unused-ignore]
         and (cls is _Thread or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS)
@@ -52,35 +76,26 @@ def start_directly(
         target: what it runs, for people.
         new_handle: Python 3.13 on: joins the thread's handle to its task.
     """
-    active: dict[int, Any] = threading._active  # type: ignore[attr-defined]
-
-    def body() -> None:
-        try:
-            try:
-                thread.run()
-            except:  # noqa: E722  (as Thread._bootstrap_inner does)
-                thread._invoke_excepthook(thread)
-        finally:
-            active.pop(ident, None)
-
-    task = spawn(execution, body, place, thread._name, target, thread._daemonic, ident)
+    task = spawn(
+        execution,
+        MethodType(run_thread, thread),
+        place,
+        thread._name,
+        target,
+        thread._daemonic,
+        ident,
+    )
     task.thread = thread
     task.started_directly = True
     thread._ident = ident
     if hasattr(thread, "_native_id"):
         thread._native_id = ident
-    if _HAS_HANDLES:
+    if HAS_HANDLES:
         new_handle(thread._handle, task)
     else:
         sentinel = thread._tstate_lock = real_allocate_lock()
         sentinel.acquire()
-
-        def stop() -> None:
-            sentinel.release()
-            thread._is_stopped = True
-            thread._tstate_lock = None
-
-        task.on_end.append(stop)
+        task.on_end.append(MethodType(stop_thread, thread))
     thread._started._flag = True
-    active[ident] = thread
+    active_threads[ident] = thread
     return task

@@ -33,6 +33,7 @@ from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.data.naming import Names, names_of
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
+from bohrbug.runtime.threads.lifecycle import carry
 from bohrbug.runtime.threads.monitoring import Detector, Explainer
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.pace import (
@@ -79,15 +80,16 @@ class Execution:
         signals: those that wait for the root task, which stands for the main thread.
     """
 
-    # What every scheduling point looks at.
     __slots__ = (
-        "__dict__",
         "__weakref__",
         "_decider",
         "_idle_yields",
         "_last_enabled",
         "_last_ids",
+        "_late_firing",
+        "_late_timeouts",
         "_minds_gil",
+        "_namespaces",
         "_non_preemptive",
         "_prefix",
         "_prefix_length",
@@ -95,21 +97,38 @@ class Execution:
         "_spinning",
         "_swap",
         "_variables",
+        "_watch_breakers",
         "_yielding",
         "aborting",
         "alive",
+        "all_tasks",
         "atomic",
+        "beyond_gil",
+        "checks",
+        "clock",
         "current",
         "detector",
+        "ending",
+        "excepthook_before",
         "fairness",
         "gil",
+        "interrupted",
         "next_check",
+        "nudge",
+        "nudged",
+        "outside",
+        "patience",
+        "pool",
         "resources",
         "root",
         "rows",
+        "settings",
         "signals",
+        "sink",
         "suspended",
+        "time_is_up",
         "trace",
+        "unraisablehook_before",
     )
 
     def __init__(
@@ -562,8 +581,9 @@ class Execution:
             self._swap(task, root)
         self.current = root
 
-    def greenlet_after(self, task: Task) -> greenlet:
-        """Where control goes when a task has ended."""
+    def carry(self, task: Task) -> greenlet:
+        """Carry a task to its end; where control goes then."""
+        carry(self, task)
         chosen = self.root if self.aborting else self._decide(task)
         if self._swap is not None:
             self._swap(task, chosen)

@@ -7,7 +7,7 @@ it is some ten times as fast.
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -33,15 +33,22 @@ def referrers(objects: list[Any]) -> list[Any]:
     return [found for found in gc.get_referrers(*objects) if found is not objects]
 
 
-@twin
-def functions_running(codes: list[CodeType]) -> list[FunctionType]:
-    """All functions with one of these code objects."""
+def all_functions() -> list[FunctionType]:
+    """All functions written in Python; look for some among them as often as you like."""
+    return objects_of_types({FunctionType})
+
+
+def functions_running(
+    codes: Iterable[CodeType], functions: Iterable[FunctionType]
+) -> list[FunctionType]:
+    """Those of some functions that have one of these code objects."""
     wanted = {id(code) for code in codes}
-    return [each for each in objects_of_types({FunctionType}) if id(each.__code__) in wanted]
+    return [each for each in functions if id(each.__code__) in wanted]
 
 
-@twin
-def functions_in(namespaces: list[dict[str, Any]]) -> list[FunctionType]:
-    """All functions with one of these dicts as their globals."""
+def functions_in(
+    namespaces: Iterable[dict[str, Any]], functions: Iterable[FunctionType]
+) -> list[FunctionType]:
+    """Those of some functions that have one of these dicts as their globals."""
     wanted = {id(namespace) for namespace in namespaces}
-    return [each for each in objects_of_types({FunctionType}) if id(each.__globals__) in wanted]
+    return [each for each in functions if id(each.__globals__) in wanted]

@@ -149,7 +149,8 @@ class Installation:
             and isinstance(module, types.ModuleType)
         }
         for patches in self._patches:
-            for _, _, replacement in patches._wanted:
+            own.update(id(part) for part in patches.parts())
+            for _, _, replacement in patches.pairs():
                 own.update(id(cell) for cell in getattr(replacement, "__closure__", None) or ())
         own.add(id(functions))
         own.update(id(pair) for pair in functions)
@@ -162,7 +163,7 @@ def _functions_to_exchange() -> list[tuple[Any, Any]]:
     pairs: list[tuple[Any, Any]] = []
     seen: set[int] = set()
     for patches in _ALL:
-        for owner, name, replacement in patches._wanted:
+        for owner, name, replacement in patches.pairs():
             if isinstance(owner, types.ModuleType):
                 original = vars(owner).get(name)
                 if (

@@ -6,8 +6,10 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import BEGIN, END, Operation
-from bohrbug.runtime.threads.task import Task, TaskKilled
+from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
+from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -47,32 +49,13 @@ def spawn(
     task.spawned = place
     task.state = state = execution.resources.thread(task.id)
     task.pending = _new_operation(Operation, (BEGIN, state.id, place))
+    task.function = function
     carrier = execution.pool.get()
     carrier.task = task
-    carrier.next_greenlet = execution.greenlet_after
+    carrier.carry = execution.carry
     carrier.gr_context = None
     task.carrier = carrier
     task.greenlet = carrier
-
-    def body() -> None:
-        task.entered = True
-        try:
-            if task.prelude_of is None:
-                _begin(execution, task)
-            if not execution.aborting:
-                function()
-        except TaskKilled:
-            pass
-        except SystemExit:
-            pass
-        except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
-            execution.outside.end_child(error)
-            execution.ending.fail_with_exception(task, error)
-        if execution.outside.in_child:
-            execution.outside.end_child(None)
-        _end(execution, task)
-
-    task.function = body
     execution.all_tasks.append(task)
     rows = execution.rows
     if rows and rows[-1][2][1] != state.id:
@@ -89,6 +72,27 @@ def spawn(
         # What the root did before happens before everything that other tasks do.
         sink.enabled = True
     return task
+
+
+def carry(execution: Execution, task: Task) -> None:
+    """What a carrier does: a task from its first operation to its last."""
+    task.entered = True
+    try:
+        if task.prelude_of is None:
+            _begin(execution, task)
+        if not execution.aborting:
+            assert task.function is not None
+            task.function()
+    except TaskKilled:
+        pass
+    except SystemExit:
+        pass
+    except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
+        execution.outside.end_child(error)
+        execution.ending.fail_with_exception(task, error)
+    if execution.outside.in_child:
+        execution.outside.end_child(None)
+    end(execution, task)
 
 
 def run_prelude(execution: Execution, task: Task) -> None:
@@ -145,6 +149,11 @@ def _end(execution: Execution, task: Task) -> None:
     alive = execution.alive
     if task in alive:
         alive.remove(task)
+
+
+end: Callable[[Execution, Task], object] = _end
+if native is not None:
+    end = native.use_tasks(Task, ResourceState, ResourceTable, Firing.EARLY, END, _end)
 
 
 def unwind(execution: Execution, task: Task) -> None:

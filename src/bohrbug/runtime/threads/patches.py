@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -32,6 +32,15 @@ class Patches:
             return function
 
         return decorate
+
+    def parts(self) -> Iterator[object]:
+        """What holds originals for us."""
+        yield from self._wanted
+        yield from self._originals
+
+    def pairs(self) -> Iterator[tuple[Any, str, Any]]:
+        """Each owner, with the name of what is replaced and the replacement."""
+        return iter(self._wanted)
 
     def install(self) -> None:
         """Put the replacements in place."""

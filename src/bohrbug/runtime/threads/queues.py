@@ -10,7 +10,9 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import GET, INSPECT, PUT, SHUTDOWN, TASK_DONE, WAIT
+from bohrbug.model.trace import Gate
 from bohrbug.runtime.threads.control import (
     controlled,
     current,
@@ -20,6 +22,7 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import note_gate, touch
+from bohrbug.runtime.threads.resources import ResourceTable
 from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
 
 patches = Patches()
@@ -106,6 +109,14 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
             timeout = None
         _note_gate(execution, self, True)
         block = False
+    _move_in(self, item, block, timeout)
+
+
+def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = None) -> None:
+    """Put an item, once the operation was performed."""
+    execution = current.execution
+    assert execution is not None
+    task = execution.current
     task.inside += 1
     try:
         real = None
@@ -149,6 +160,14 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
         execution.perform(GET, state, place, ready, timeout)
         _note_gate(execution, self, True)
         block = False
+    return _move_out(self, block, timeout)
+
+
+def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> Any:
+    """Get an item, once the operation was performed."""
+    execution = current.execution
+    assert execution is not None
+    task = execution.current
     task.inside += 1
     try:
         real = None
@@ -163,6 +182,28 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     finally:
         task.inside -= 1
 
+
+if native is not None:
+    # In the place of the methods above.
+    for _name, _method in zip(
+        ("put", "get"),
+        native.use_queues(
+            _Queue,
+            _Condition,
+            lock,
+            ResourceTable,
+            Gate,
+            PUT,
+            GET,
+            sys.version_info >= (3, 13),
+            _put,
+            _get,
+            _move_in,
+            _move_out,
+        ),
+        strict=True,
+    ):
+        patches.add(_Queue, _name, _method)
 
 _put_nowait_code = _Queue.put_nowait.__code__
 _get_nowait_code = _Queue.get_nowait.__code__

@@ -57,10 +57,16 @@ class ThreadsRuntime:
         explainer: turns ends of executions into outcomes.
         detector: makes the race detector of an execution.
         invariant: see :class:`Execution`.
+
+    Attributes:
+        made: executions so far.
     """
 
     unseen = ""
     """What the happens-before graph never has: nothing; options tell the rest."""
+
+    faults = ""
+    """No call is made to fail."""
 
     def __init__(
         self,
@@ -90,6 +96,7 @@ class ThreadsRuntime:
         self.execution: Execution | None = None
         self.watchdog: Watchdog | None = None
         self._collected = True
+        self.made = 0
 
     # -- life --------------------------------------------------------------------
 
@@ -112,6 +119,7 @@ class ThreadsRuntime:
         # Frozen objects are not found by the collector, which is asked for functions.
         gc.unfreeze()
         self._instrumentation.restore()
+        self._thread_names.close()
         thread_functions.instrument_callable = _as_it_is
         self._pool.close()
         if self._collected:
@@ -181,6 +189,7 @@ class ThreadsRuntime:
         )
         namespaces = len(self._namespaces)
         self.execution = execution
+        self.made += 1
         detector = variables = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)

@@ -28,8 +28,12 @@ def sample(plan: Plan) -> int:
     """
     # Version 0 of the format depends on nothing but the values.
     data = marshal.dumps(plan.prefix, 0)
-    if not isinstance(plan.policy, NonPreemptive):
-        data += repr(plan.policy).encode()
+    policy = plan.policy
+    seed = getattr(policy, "seed", None)
+    if seed is not None:
+        return zlib.crc32(data, seed & 0xFFFFFFFF)
+    if not isinstance(policy, NonPreemptive):
+        data += repr(policy).encode()
     return zlib.crc32(data)
 
 

@@ -15,14 +15,23 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import IS_ALIVE, JOIN, SPAWN
+from bohrbug.accelerator import native
+from bohrbug.model.operation import BEGIN, IS_ALIVE, JOIN, SPAWN
 from bohrbug.runtime.threads.control import (
     controlled,
     current,
     real_allocate_lock,
     real_get_ident,
 )
-from bohrbug.runtime.threads.direct_start import can_start_directly, start_directly
+from bohrbug.runtime.threads.direct_start import (
+    HAS_HANDLES,
+    START_NAME,
+    active_threads,
+    can_start_directly,
+    run_thread,
+    start_directly,
+    stop_thread,
+)
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
@@ -357,6 +366,35 @@ def _join(self: Any, timeout: float | None = None) -> None:
         task.inside -= 1
 
 
+if native is not None:
+    # In the place of the two functions above.
+    for _name, _method in zip(
+        ("start", "join"),
+        native.use_threads(
+            _Thread,
+            _THREADING,
+            _OURS,
+            active_threads,
+            run_thread,
+            stop_thread,
+            _join_handle_to_task,
+            real_allocate_lock,
+            SPAWN,
+            BEGIN,
+            JOIN,
+            start_joinable_thread if HAS_HANDLES else start_new_thread,
+            START_NAME,
+            _FIRST_IDENT,
+            hasattr(threading.main_thread(), "_native_id"),
+            HAS_HANDLES,
+            _start,
+            _join,
+        ),
+        strict=True,
+    ):
+        patches.add(_Thread, _name, _method)
+
+
 @patches.method(_Thread, "is_alive")
 def _is_alive(self: Any) -> bool:
     execution = controlled()
@@ -410,19 +448,35 @@ class ThreadNames:
 
     def __init__(self) -> None:
         self._counter: Any = None
+        self._executors = 0
         self._executor_counter: Any = None
 
     def begin(self) -> None:
         """Before an execution."""
         self._counter = threading._counter  # type: ignore[attr-defined]
         threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]
-        self._executor_counter = _Executor._counter
-        _Executor._counter = itertools.count().__next__
+        self._executors = -1
+        if self._executor_counter is None:
+            # Changing a class takes longer: it is done once, see close.
+            self._executor_counter = _Executor._counter
+            _Executor._counter = self._next_executor
+
+    def _next_executor(self) -> int:
+        if controlled() is None:
+            number: int = self._executor_counter()
+            return number
+        self._executors += 1
+        return self._executors
 
     def end(self) -> None:
         """After an execution."""
         threading._counter = self._counter  # type: ignore[attr-defined]
-        _Executor._counter = self._executor_counter
+
+    def close(self) -> None:
+        """After the last execution."""
+        if self._executor_counter is not None:
+            _Executor._counter = self._executor_counter
+            self._executor_counter = None
 
 
 patches.add(threading, "_make_invoke_excepthook", make_invoke_excepthook)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "faults.h"
 #include "process.h"
 #include "real.h"
 #include "schedule.h"
@@ -92,6 +93,10 @@ static int spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t 
                  char *const environment[], uint64_t site) {
     bool takes_part = can_take_part(path);
     struct task *task = process_prepare(site);
+    if (fails(FORK_FAULT, site)) {
+        process_not_started(task);
+        return errno;
+    }
     char *const *all = takes_part ? with_control(environment) : environment;
     pid_t child;
     int result = REAL(posix_spawn)(&child, path, actions, attributes, arguments, all);

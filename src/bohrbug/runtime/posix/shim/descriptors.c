@@ -13,6 +13,7 @@
 #define SOCKETS 1
 #define OTHERS 2
 #define PIPES 3
+/* 4 is FAULT_SPACE */
 
 /* What each task of this process waits for. */
 static struct {
@@ -48,12 +49,13 @@ bool descriptors_ready(struct task *task) {
     return task->fd_ready;
 }
 
-bool descriptors_outside(void) {
+enum outsider descriptors_outsider(void) {
+    uint32_t most = NOBODY;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         const struct task *task = &TASKS[segment->alive[i]];
-        if (task->condition == FD_READY && task->fd_outside) return true;
+        if (task->condition == FD_READY && task->fd_outside > most) most = task->fd_outside;
     }
-    return false;
+    return (enum outsider)most;
 }
 
 bool descriptor_may_block(int fd) {
@@ -64,6 +66,14 @@ bool descriptor_may_block(int fd) {
     mode_t type = status.st_mode & S_IFMT;
     /* Descriptors of events, timers and processes have no type. */
     return known && (type == S_IFIFO || type == S_IFSOCK || type == 0);
+}
+
+bool descriptor_is_socket(int fd) {
+    struct stat status;
+    int error = errno;
+    bool known = fstat(fd, &status) == 0;
+    errno = error;
+    return known && S_ISSOCK(status.st_mode);
 }
 
 static uint32_t resource_of(int fd, uint64_t site) {
@@ -79,25 +89,17 @@ bool descriptor_is_any(const struct resource *resource) {
     return (resource->space & ~((uint64_t)1 << 63)) == OTHERS;
 }
 
-/* Whether what makes a descriptor ready may come from outside the execution. */
-static bool is_outside(int fd) {
-    int domain = 0;
-    socklen_t length = sizeof domain;
-    int error = errno;
-    bool is_socket = getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0;
-    errno = error;
-    return is_socket && domain != AF_UNIX;
-}
-
 static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *descriptors,
                            nfds_t count, uint64_t deadline, uint64_t site) {
     struct task *task = current;
     uint32_t index = index_of(task);
     waits[index].descriptors = descriptors;
     waits[index].count = count;
-    task->fd_outside = 0;
-    for (nfds_t i = 0; i < count; i++)
-        if (descriptors[i].fd >= 0 && is_outside(descriptors[i].fd)) task->fd_outside = 1;
+    task->fd_outside = NOBODY;
+    for (nfds_t i = 0; i < count; i++) {
+        enum outsider outsider = descriptors[i].fd < 0 ? NOBODY : outsider_of(descriptors[i].fd);
+        if (outsider > task->fd_outside) task->fd_outside = outsider;
+    }
     task->fd_checked = segment->fd_changes - 1;
     struct waiting waiting = {FD_READY, 0, deadline, true, true};
     enum woken woken = perform_when(kind, resource, site, waiting);

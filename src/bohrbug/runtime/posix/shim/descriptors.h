@@ -5,15 +5,17 @@
 #include <poll.h>
 #include <stdbool.h>
 
+#include "outsiders.h"
 #include "schedule.h"
 
 /* Whether a task that waits for descriptors can go on; another process is asked if need be. */
 bool descriptors_ready(struct task *task);
 /* Answers that question for a task of this thread. */
 void descriptors_answer(struct task *task);
-/* Whether a task waits for something that may come from outside, such as a connection. */
-bool descriptors_outside(void);
+/* The most that anybody outside has to do with what tasks wait for. */
+enum outsider descriptors_outsider(void);
 
+bool descriptor_is_socket(int fd);
 /* Whether operations on a descriptor may block. */
 bool descriptor_may_block(int fd);
 /* The current task is about to operate on a descriptor, and waits until that would not block. */

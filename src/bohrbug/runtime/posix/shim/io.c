@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "faults.h"
 #include "real.h"
 
 /* As much as a pipe that is ready takes without blocking. */
@@ -29,12 +30,14 @@ static bool is_pipe(int fd) {
 EXPORT ssize_t read(int fd, void *buffer, size_t count) {
     CONTROLLED(read, fd, buffer, count);
     if (descriptor_may_block(fd)) descriptor_operation(GET, fd, POLLIN, SITE);
+    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(read)(fd, buffer, count);
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
     CONTROLLED(readv, fd, parts, count);
     if (descriptor_may_block(fd)) descriptor_operation(GET, fd, POLLIN, SITE);
+    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(readv)(fd, parts, count);
 }
 
@@ -44,6 +47,7 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
     size_t written = 0;
     do {
         descriptor_operation(PUT, fd, POLLOUT, SITE);
+        if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
         size_t piece = count - written;
         if (piece > PIECE && is_pipe(fd) && is_blocking(fd)) piece = PIECE;
         ssize_t result = REAL(write)(fd, (const char *)buffer + written, piece);
@@ -56,6 +60,7 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     CONTROLLED(writev, fd, parts, count);
     if (descriptor_may_block(fd)) descriptor_operation(PUT, fd, POLLOUT, SITE);
+    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(writev)(fd, parts, count);
 }
 
@@ -88,6 +93,7 @@ static void socket_operation(enum kind kind, int fd, int flags, short events, ui
 EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
     CONTROLLED(recv, fd, buffer, length, flags);
     socket_operation(GET, fd, flags, POLLIN, SITE);
+    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(recv)(fd, buffer, length, flags);
 }
 
@@ -95,18 +101,21 @@ EXPORT ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct s
                         socklen_t *size) {
     CONTROLLED(recvfrom, fd, buffer, length, flags, address, size);
     socket_operation(GET, fd, flags, POLLIN, SITE);
+    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(recvfrom)(fd, buffer, length, flags, address, size);
 }
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     CONTROLLED(recvmsg, fd, message, flags);
     socket_operation(GET, fd, flags, POLLIN, SITE);
+    if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(recvmsg)(fd, message, flags);
 }
 
 EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
     CONTROLLED(send, fd, buffer, length, flags);
     socket_operation(PUT, fd, flags, POLLOUT, SITE);
+    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(send)(fd, buffer, length, flags);
 }
 
@@ -114,31 +123,43 @@ EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
                       const struct sockaddr *address, socklen_t size) {
     CONTROLLED(sendto, fd, buffer, length, flags, address, size);
     socket_operation(PUT, fd, flags, POLLOUT, SITE);
+    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(sendto)(fd, buffer, length, flags, address, size);
 }
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     CONTROLLED(sendmsg, fd, message, flags);
     socket_operation(PUT, fd, flags, POLLOUT, SITE);
+    if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(sendmsg)(fd, message, flags);
+}
+
+static int accepted(int fd) {
+    if (fd >= 0) port_is_ours(fd);
+    return fd;
 }
 
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {
     CONTROLLED(accept, fd, address, size);
     descriptor_operation(GET, fd, POLLIN, SITE);
-    return REAL(accept)(fd, address, size);
+    if (fails(ACCEPT_FAULT, SITE)) return -1;
+    return accepted(REAL(accept)(fd, address, size));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags) {
     CONTROLLED(accept4, fd, address, size, flags);
     descriptor_operation(GET, fd, POLLIN, SITE);
-    return REAL(accept4)(fd, address, size, flags);
+    if (fails(ACCEPT_FAULT, SITE)) return -1;
+    return accepted(REAL(accept4)(fd, address, size, flags));
 }
 
 EXPORT int connect(int fd, const struct sockaddr *address, socklen_t size) {
     CONTROLLED(connect, fd, address, size);
     descriptor_change(fd, SITE);
-    return REAL(connect)(fd, address, size);
+    if (fails(CONNECT_FAULT, SITE)) return -1;
+    int result = REAL(connect)(fd, address, size);
+    port_is_ours(fd);
+    return result;
 }
 
 EXPORT int shutdown(int fd, int how) {

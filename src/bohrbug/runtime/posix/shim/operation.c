@@ -1,6 +1,7 @@
 #include "operation.h"
 
 #include "descriptors.h"
+#include "task.h"
 
 bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
 
@@ -11,7 +12,7 @@ bool is_change(enum kind kind) {
 
 bool is_write(enum kind kind) {
     return kind != JOIN && kind != SLEEP && kind != YIELD && kind != INSPECT && kind != CONTINUE &&
-           kind != READ && kind != LOAD;
+           kind != READ && kind != LOAD && kind != CHOOSE;
 }
 
 /* Whether it may end a wait that signals and cancellation end, too. */
@@ -62,6 +63,16 @@ bool conflict(const struct touched *one, const struct touched *other) {
     uint32_t either = READS_KERNEL | writes;
     return (one->kernel & writes && other->kernel & either) ||
            (other->kernel & writes && one->kernel & either);
+}
+
+bool is_unseen(enum kind kind, uint32_t resource) {
+    if (!alone || resource & TASK_BIT || RESOURCES[resource].space != this_process) return false;
+    enum type type = (enum type)RESOURCES[resource].type;
+    /* Making, using and destroying it; whoever waits without a timeout is left to be seen. */
+    bool uses = kind == ACQUIRE || kind == TRY_ACQUIRE || kind == RELEASE || kind == CONTINUE ||
+                kind == SET;
+    return uses && (type == MUTEX || type == RWLOCK || type == SEMAPHORE || type == SPINLOCK ||
+                    type == ONCE);
 }
 
 static uint8_t gate_of(const struct task *task) {

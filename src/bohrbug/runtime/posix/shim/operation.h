@@ -25,6 +25,9 @@ struct touched touched_by_task(const struct task *task);
 struct touched touched_by_step(uint32_t step);
 /* Whether the order of two steps of different tasks matters. */
 bool conflict(const struct touched *one, const struct touched *other);
+/* Whether nobody but the running task can ever tell that it is done: it is private to a process that
+ * has had no other task. */
+bool is_unseen(enum kind kind, uint32_t resource);
 /* The flags of the step in which a task does what it is about to do. */
 uint8_t step_flags(const struct task *task, bool yielded);
 

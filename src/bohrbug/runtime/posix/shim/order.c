@@ -145,7 +145,7 @@ void order_performed(enum kind kind, uint32_t resource, bool timed_out) {
         learns = !timed_out;
         break;
     case SLEEP: case YIELD: case EXTERNAL: case CONTINUE:
-    case READ: case WRITE: case LOAD: case STORE: case UPDATE: case CALL:
+    case READ: case WRITE: case LOAD: case STORE: case UPDATE: case CALL: case CHOOSE:
         break;
     }
     if (learns) learn(resource);

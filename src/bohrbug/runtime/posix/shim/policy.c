@@ -3,6 +3,7 @@
 #include "draw.h"
 #include "sampling.h"
 #include "sleepers.h"
+#include "task.h"
 
 #define MOST_CHANGES 64
 
@@ -58,12 +59,18 @@ static uint32_t highest(const struct options *options) {
     return best;
 }
 
+/* The first of the data choices that come just before a step, or the step itself. */
+static uint32_t after_choices(uint32_t step) {
+    while (step && STEPS[step - 1].kind == CHOOSE) step--;
+    return step;
+}
+
 static uint32_t by_priority(const struct options *options, uint32_t running, bool yielded,
                             uint32_t step) {
     if (yielded) drop(running);
-    uint32_t best = highest(options);
+    uint32_t best = highest(options), first = after_choices(step);
     for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++) {
-        if (changes[i] != step) continue;
+        if (changes[i] < first || changes[i] > step) continue;
         TASKS[best].has_priority = 1;
         TASKS[best].priority = -(int64_t)i - 1;
         best = highest(options);
@@ -93,12 +100,47 @@ static uint32_t by_segments(const struct options *options, uint32_t running, boo
     return non_preemptive(options, running, yielded);
 }
 
+/* -- values of data choices ------------------------------------------------------------- */
+
+/* Any but 0 is a fault.  Each of those that are expected is as likely as the others, and as none. */
+static uint32_t drawn_value(uint32_t arity) {
+    uint32_t left = segment->expected_choices > segment->choices
+                        ? segment->expected_choices - segment->choices
+                        : 1;
+    uint64_t bits = draw_bits(&segment->random_values);
+    if ((bits >> 32) * (left + 1) >> 32) return 0;
+    return 1 + (uint32_t)((bits & UINT32_MAX) * (arity - 1) >> 32);
+}
+
+/* As the plan says for that task. */
+static uint32_t planned_value(uint32_t arity) {
+    const struct value_of_plan *values = TABLE(struct value_of_plan, values);
+    current->choices++;
+    for (uint32_t i = 0; i < segment->values_length; i++)
+        if (values[i].name == current->name_in_plan && values[i].number == current->choices)
+            return values[i].value < arity ? values[i].value : 0;
+    return 0;
+}
+
+uint32_t policy_value(uint32_t arity) {
+    switch ((enum policy)segment->policy) {
+    case UNIFORM_RANDOM: case PRIORITIES: case PARTIAL_ORDER: case WEIGHTED:
+        return drawn_value(arity);
+    case SEGMENTS:
+        return planned_value(arity);
+    case NON_PREEMPTIVE: case SLEEPING: case ASK:
+        break;
+    }
+    return 0;
+}
+
 void policy_begin(void) {
     uint64_t state = segment->seed;
     for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++)
         changes[i] = draw_bits(&state) % (segment->length ? segment->length : 1);
     if (segment->started) return;
     segment->random = state;
+    segment->random_values = ~segment->seed;
     segment->intended = NONE;
     segment->lowest_priority = -(int64_t)segment->depth;
     if (segment->segments_length)

@@ -22,6 +22,8 @@ uint32_t non_preemptive(const struct options *options, uint32_t running, bool yi
 /* The task that runs next; `running` ran until now and may not be among the options. */
 uint32_t policy_choose(const struct options *options, uint32_t running, bool yielded,
                        uint32_t step);
+/* The value of a data choice of the running task: a number below `arity`. */
+uint32_t policy_value(uint32_t arity);
 /* Sets the policy up at the beginning of an execution. */
 void policy_begin(void);
 

@@ -13,6 +13,7 @@
 
 #include "accesses.h"
 #include "ending.h"
+#include "faults.h"
 #include "real.h"
 #include "schedule.h"
 #include "signals.h"
@@ -143,6 +144,10 @@ void process_not_started(struct task *task) {
 pid_t process_fork(uint64_t site) {
     struct task *parent = current, *child = process_prepare(site);
     uint32_t index = child->process;
+    if (fails(FORK_FAULT, site)) {
+        process_not_started(child);
+        return -1;
+    }
     PROCESSES[index].joined = 1;
     uint32_t copies = resources_copy(index_of(parent), index_of(child), index);
     /* What the program has asked to be called at a fork is code of the program. */
@@ -159,6 +164,7 @@ pid_t process_fork(uint64_t site) {
         return pid;
     }
     this_process = index;
+    alone = true;
     become(child);
     resources_adopt(copies);
     accesses_forked();

@@ -9,6 +9,8 @@
 /* The resource at an address, made on first sight.  `is_new` (or NULL) tells whether it was. */
 struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
                              bool *is_new);
+/* The space of faults, among those of resources that are named. */
+#define FAULT_SPACE 4
 /* The resource that `space` and `place` name in every process, such as a pipe by its inode. */
 struct resource *resource_named(uint64_t space, uint64_t place, enum type type, uint64_t site);
 /* A new resource at an address, whatever was there before. */

@@ -20,9 +20,13 @@
 #include "process.h"
 #include "signals.h"
 #include "stack.h"
+#include "standstill.h"
 
 /* Steps that a task does in a row before it is taken to yield, as any real scheduler would. */
 #define TIME_SLICE 2000
+/* Operations in a row that nobody can tell of, after which there is a scheduling point all the same:
+ * whoever makes no step is taken to be stuck. */
+#define UNSEEN 1000
 /* Fruitless looks in a row, with no change in between, after which a task is taken to yield. */
 #define FRUITLESS 50
 
@@ -94,20 +98,12 @@ static void find_options(void) {
     }
 }
 
-/* No task can go on and no timeout can fire. */
-static void stuck(void) {
-    /* Only what lies outside could change that now. */
-    if (processes_outside() || descriptors_outside()) {
-        for (int patience = 0; patience < 5000; patience++) {
-            struct timespec pause = {0, patience < 100 ? 100000 : 1000000};
-            syscall(SYS_nanosleep, &pause, NULL);
-            segment->fd_changes++;
-            find_options();
-            if (enabled_count) return;
-        }
-        finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
-    }
-    finish(DEADLOCK, NONE, "%s", "");
+/* Gives up the replay (CHESS, section 4.2). */
+static void diverge(uint32_t step, uint32_t wanted) {
+    segment->diverged = 1;
+    segment->diverged_step = step;
+    segment->diverged_name = wanted;
+    segment->prefix_length = 0;
 }
 
 static uint32_t follow_prefix(const struct options *options, uint32_t running, bool yielded,
@@ -117,11 +113,7 @@ static uint32_t follow_prefix(const struct options *options, uint32_t running, b
         if (TASKS[options->enabled[i]].name_in_plan == wanted) return options->enabled[i];
     for (uint32_t i = 0; i < options->timed_count; i++)
         if (TASKS[options->timed[i]].name_in_plan == wanted) return options->timed[i];
-    /* Give up the replay (CHESS, section 4.2). */
-    segment->diverged = 1;
-    segment->diverged_step = step;
-    segment->diverged_name = wanted;
-    segment->prefix_length = 0;
+    diverge(step, wanted);
     return policy_choose(options, running, yielded, step);
 }
 
@@ -138,7 +130,7 @@ static uint32_t pooled_options(void) {
     if (segment->steps) {
         const struct step *last = &STEPS[segment->steps - 1];
         const uint16_t *known = pool + last->options;
-        if (last->enabled == enabled_count && last->timed == timed_count &&
+        if (last->kind != CHOOSE && last->enabled == enabled_count && last->timed == timed_count &&
             same(known, enabled, enabled_count) && same(known + enabled_count, timed, timed_count))
             return last->options;
     }
@@ -172,7 +164,10 @@ static void record(const struct task *chosen, bool yielded) {
 static struct task *choose_next(uint32_t running, bool yielded) {
     if (!segment->alive_count) return NULL;
     find_options();
-    if (!enabled_count && !timed_count) stuck();
+    if (!enabled_count) {
+        nothing_enabled(timed_count > 0);
+        if (!timed_count) find_options();
+    }
     uint32_t step = segment->steps;
     if (step >= segment->max_steps)
         finish(STEP_LIMIT, running, "not finished after %u steps", step);
@@ -200,6 +195,37 @@ static struct task *choose_next(uint32_t running, bool yielded) {
     chosen->last_run = segment->steps;
     segment->running = index;
     return chosen;
+}
+
+static uint32_t value_of_prefix(uint32_t arity, uint32_t step) {
+    uint32_t wanted = TABLE(uint32_t, prefix)[step];
+    if (wanted != NONE && wanted & VALUE_BIT && (wanted & ~VALUE_BIT) < arity)
+        return wanted & ~VALUE_BIT;
+    diverge(step, wanted);
+    return policy_value(arity);
+}
+
+uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site) {
+    uint32_t step = segment->steps;
+    if (step >= segment->max_steps)
+        finish(STEP_LIMIT, index_of(current), "not finished after %u steps", step);
+    uint32_t value = step < segment->prefix_length ? value_of_prefix(arity, step)
+                                                   : policy_value(arity);
+    segment->choices++;
+    STEPS[step] = (struct step){
+        .site = site,
+        .resource = resource,
+        .stack = segment->with_stacks && stack_is_wanted() ? stack_record() : NONE,
+        .effect = NONE,
+        .enabled = (uint16_t)arity,
+        .timed = (uint16_t)value,
+        .task = (uint16_t)index_of(current),
+        .process = (uint16_t)current->process,
+        .kind = CHOOSE,
+    };
+    segment->steps++;
+    ask(step, arity);
+    return value;
 }
 
 /* -- passing control --------------------------------------------------------------- */
@@ -273,8 +299,23 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
     task->blocked_since = segment->steps ? segment->steps - 1 : 0;
 }
 
+/* Whether the current task does the operation without a scheduling point, as that would only lengthen
+ * the schedule: a program such as curl locks hundreds of times before its first message. */
+static bool goes_unseen(enum kind kind, uint32_t resource, const struct waiting *waiting) {
+    static uint32_t in_a_row;
+    if (segment->processes == 1 || order_is_kept() || !is_unseen(kind, resource)) return false;
+    struct task *task = current;
+    task->resource = resource;
+    task->condition = waiting->condition;
+    if (task->cancelled || !is_satisfied(task) || ++in_a_row % UNSEEN == 0) return false;
+    task->condition = ALWAYS;
+    task->stack = task->also = NONE;
+    return true;
+}
+
 enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
                            const struct waiting *waiting) {
+    if (goes_unseen(kind, resource, waiting)) return GOES_ON;
     struct task *task = current;
     bool yielded = is_yield(kind);
     if (hooks && *hooks->settling) hooks->settle();

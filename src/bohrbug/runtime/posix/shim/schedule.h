@@ -38,6 +38,8 @@ static inline enum woken perform_when(enum kind kind, uint32_t resource, uint64_
 
 /* ... and has done one that lets others go on: a plain store may follow that nobody sees. */
 void after_release(uint32_t resource, uint64_t site);
+/* A data choice of the current task: a number below `arity`. */
+uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site);
 /* A look that changed nothing; after many in a row the task is taken to wait, and yields. */
 void fruitless(uint64_t site);
 

@@ -18,10 +18,13 @@
 #define NO_DEADLINE UINT64_MAX
 /* A resource that stands for a task: this bit and the task's index. */
 #define TASK_BIT 0x80000000u
+/* The value of a data choice, in a prefix. */
+#define VALUE_BIT 0x40000000u
 
 #define MOST_TASKS 1024
 #define MOST_READERS 8
 #define CPU_WORDS 16
+#define PORT_WORDS 1024
 #define NAME_LENGTH 16
 #define MESSAGE_LENGTH 512
 /* Steps for which every operation gets its stack, and those before the end of the plan. */
@@ -39,13 +42,13 @@ enum kind {
     PUT, GET,
     READ, WRITE,            /* of memory */
     LOAD, STORE, UPDATE,    /* atomic */
-    CALL,
+    CALL, CHOOSE,
 };
 
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN, VARIABLE, ATOMIC, FUNCTION,
+    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT,
 };
 
 /* When a waiting task is enabled. */
@@ -130,6 +133,7 @@ struct task {
     uint32_t also;             /* a second resource that the operation changes, or NONE */
     uint32_t asleep;           /* enum sleep */
     uint32_t marks;            /* see marks_of in points.c */
+    uint32_t choices;          /* data choices that it has made by the plan's values */
     uint32_t counted;          /* its events are no longer promised to its parent (WEIGHTED) */
     int64_t events, promised;  /* those left to it, and those of tasks that it may still create */
     char name[NAME_LENGTH];
@@ -173,11 +177,12 @@ struct module {
 
 /* Offsets from the start of the segment. */
 struct tables {
-    uint64_t tasks, resources, processes, modules, names, prefix, segments, points, below;
+    uint64_t tasks, resources, processes, modules, names, prefix, segments, values, points, below;
     uint64_t steps, pool, stacks, accesses;
 };
 
-/* One step: what its task did, and what could have been done instead. */
+/* One step: what its task did, and what could have been done instead.  A data choice (CHOOSE) has the
+ * number of its values in `enabled`, and the chosen one in `timed`. */
 struct step {
     uint64_t site;
     uint32_t resource, stack;
@@ -206,6 +211,12 @@ struct segment_of_plan {
     uint32_t name, steps;
 };
 
+/* What the data choice of a task with a number, counted from 1 behind the prefix, gives; 0 where none is
+ * there. */
+struct value_of_plan {
+    uint32_t name, number, value;
+};
+
 struct header {
     uint64_t magic;
     uint32_t version;
@@ -216,16 +227,20 @@ struct header {
     /* The plan. */
     uint32_t policy, depth;
     uint64_t seed, length;
-    uint32_t names, prefix_length, segments_length;
+    uint32_t names, prefix_length, segments_length, values_length;
     uint32_t points_length, decides_everywhere, selects_everywhere;
     uint32_t first;            /* name of the task that runs first behind the prefix, or NONE */
     /* The settings. */
     uint32_t max_steps, late_timeouts, after_release, with_stacks, one_cpu;
+    uint32_t faults;           /* which calls may fail, as bits of `enum fault` */
+    uint32_t expected_choices; /* data choices that an execution is expected to have */
+    uint32_t faults_left;      /* how many calls may still fail */
+    uint32_t nobody_comes;     /* waiting for somebody from outside has been in vain before */
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
     int32_t starter;           /* process id of whoever starts the executions */
     uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
     uint64_t epoch;            /* nanoseconds of the real-time clock at the beginning */
-    char shim[256];            /* the path to preload into new programs */
+    char shim[512];            /* what to preload into new programs, with colons in between */
     char path[128];            /* of the segment itself */
     /* What happened. */
     uint32_t started, finished;
@@ -258,6 +273,13 @@ struct header {
     int32_t dying;             /* a process to wait for before going on, or 0 */
     uint32_t taking_over;      /* 1 while a thread acts for a process that died with the turn */
     uint32_t signals_matter;
+    uint32_t waited_in_vain;   /* for somebody from outside */
+    uint32_t choices;          /* data choices made */
+    uint64_t random_values;    /* what they are drawn from */
+    uint32_t idle_timeouts;    /* fired in a row with nothing else between them */
+    uint32_t idle_looked_at;   /* steps before this one were looked at for that */
+    uint64_t idle_since;       /* virtual time of the last step that was more */
+    uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
 };
 
 /* Of this library only, or every look at it would be by way of a table. */

@@ -19,6 +19,8 @@ static void all_wake(void) {
 
 /* What a step has touched wakes those that are about to touch it, one of the two writing. */
 static void wake_after(uint32_t step) {
+    /* A data choice is part of the step before it. */
+    while (step && STEPS[step].kind == CHOOSE) step--;
     struct touched done = touched_by_step(step);
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];

@@ -62,7 +62,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *unused) {
         ssize_t length = readlink("/proc/self/exe", module->path, sizeof module->path - 1);
         module->path[length > 0 ? length : 0] = 0;
     }
-    module->is_shim = strcmp(module->path, segment->shim) == 0;
+    module->is_shim = *module->path && strstr(segment->shim, module->path) != NULL;
     return 0;
 }
 

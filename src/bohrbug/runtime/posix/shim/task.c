@@ -8,6 +8,7 @@ __thread struct task *current;
 __thread int inside;
 __thread int busy;
 uint32_t this_process;
+bool alone = true;
 
 /* The plan's name for a task, by which its prefix speaks of it. */
 static uint32_t name_of(const struct task *parent, uint32_t number) {

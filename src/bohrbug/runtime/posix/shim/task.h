@@ -15,6 +15,8 @@ extern __thread int inside __attribute__((tls_model("initial-exec")));
 extern __thread int busy __attribute__((tls_model("initial-exec")));
 /* Index of this process. */
 extern uint32_t this_process;
+/* Whether it has had one task only. */
+extern bool alone;
 
 static inline bool controlled(void) { return current && !inside; }
 

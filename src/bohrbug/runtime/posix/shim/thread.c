@@ -7,6 +7,7 @@
 
 #include "accesses.h"
 #include "clock.h"
+#include "faults.h"
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
@@ -49,12 +50,17 @@ static void *begin_thread(void *task) {
 int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
                   void *argument, uint64_t site) {
     struct task *task = task_prepare(current, this_process);
+    alone = false;
     uint32_t number = TASK_BIT | index_of(task);
     task->routine = (uint64_t)(uintptr_t)routine;
     task->argument = (uint64_t)(uintptr_t)argument;
     task->spawned_at = task->site = site;
     task->stack = NONE;
     perform(SPAWN, number, site);
+    if (fails(THREAD_FAULT, site)) {
+        task_discard(task);
+        return errno;
+    }
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
     task->detached = detached == PTHREAD_CREATE_DETACHED;

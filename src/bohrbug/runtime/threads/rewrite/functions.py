@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from bohrbug.runtime.threads.heap import functions_in, functions_running
+from bohrbug.runtime.threads.heap import all_functions, functions_in, functions_running
 from bohrbug.runtime.threads.rewrite import attributes, builtins_table
 from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -56,8 +56,11 @@ class Rewriter:
         wanted = [code for code in codes if id(code) not in self._originals]
         if not wanted:
             return 0
-        functions = [each for each in functions_running(wanted) if self.scope.includes(each)]
-        self._make_views(function.__globals__ for function in functions)
+        everywhere = all_functions()
+        functions = [
+            each for each in functions_running(wanted, everywhere) if self.scope.includes(each)
+        ]
+        self._make_views((function.__globals__ for function in functions), everywhere)
         return sum(self.install_function(function) for function in functions)
 
     def install_function(self, function: FunctionType) -> bool:
@@ -120,7 +123,7 @@ class Rewriter:
             if function is not None:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
-        for function in functions_running(list(self._made())):
+        for function in functions_running(self._made(), all_functions()):
             function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
@@ -146,17 +149,19 @@ class Rewriter:
 
     def _view(self, namespace: dict[str, Any]) -> GlobalsView:
         if id(namespace) not in self._views:
-            self._make_views([namespace])
+            self._make_views([namespace], all_functions())
         return self._views[id(namespace)]
 
-    def _make_views(self, namespaces: Iterable[dict[str, Any]]) -> None:
-        """Find out which globals the functions of some modules store."""
+    def _make_views(
+        self, namespaces: Iterable[dict[str, Any]], everywhere: list[FunctionType]
+    ) -> None:
+        """Find out which globals the functions of some modules store, among all that there are."""
         fresh = {id(each): each for each in namespaces if id(each) not in self._views}
         if not fresh:
             return
         names: dict[int, set[str]] = {key: set() for key in fresh}
         seen: set[int] = set()
-        for function in functions_in(list(fresh.values())):
+        for function in functions_in(fresh.values(), everywhere):
             code = self.original(function.__code__)
             if id(code) not in seen:
                 seen.add(id(code))

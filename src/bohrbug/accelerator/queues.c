@@ -1,0 +1,357 @@
+/* queue.Queue: the common case of putting and getting.
+ *
+ * Common is: under control, not within a modelled primitive, a Queue and no subclass, made by the
+ * program with its usual parts, and a call that waits as long as it has to.
+ */
+#include "scheduling.h"
+
+static PyTypeObject *queue_type, *condition_type, *lock_type, *gate_type;
+static PyObject *put_kind, *get_kind, *references[2], *tails[2];
+static bool has_shutdown;
+
+enum { LOCK_REAL };
+static Slot lock_slots[] = {[LOCK_REAL] = {"_real", 0}, {0}};
+enum { BY_IDENTITY };
+static Slot table_parts[] = {[BY_IDENTITY] = {"_by_identity", 0}, {0}};
+
+static PyObject *text_queue, *text_maxsize, *text_mutex, *text_waiters, *text_shut_down;
+static PyObject *text_not_empty, *text_not_full, *text_unfinished, *text_gates;
+static PyObject *text_acquire, *text_release, *text_locked, *text_put, *text_get;
+
+/* The two ends of a queue. */
+typedef enum { PUT, GET } End;
+
+/* The number of items; -1: an exception is set. */
+static Py_ssize_t
+size_of(PyObject *queue)
+{
+    PyObject *items = PyObject_GetAttr(queue, text_queue);
+    Py_ssize_t size = items == NULL ? -1 : PyObject_Size(items);
+    Py_XDECREF(items);
+    return size;
+}
+
+/* How many items there may be, 0 or less for any number; false: an exception is set. */
+static bool
+get_maxsize(PyObject *queue, Py_ssize_t *maxsize)
+{
+    PyObject *value = PyObject_GetAttr(queue, text_maxsize);
+    *maxsize = value == NULL ? -1 : PyLong_AsSsize_t(value);
+    Py_XDECREF(value);
+    return !PyErr_Occurred();
+}
+
+/* The real lock of the queue's mutex, a new reference; NULL, without an exception: not the usual. */
+static PyObject *
+real_mutex(PyObject *queue)
+{
+    PyObject *mutex = PyObject_GetAttr(queue, text_mutex);
+    PyObject *real = mutex != NULL && Py_IS_TYPE(mutex, lock_type)
+                         ? Py_NewRef(slot_get(mutex, lock_slots[LOCK_REAL]))
+                         : NULL;
+    Py_XDECREF(mutex);
+    PyErr_Clear();
+    return real;
+}
+
+/* -- predicates ---------------------------------------------------------------------- */
+
+static int
+mutex_is_free(PyObject *queue)
+{
+    PyObject *real = real_mutex(queue);
+    if (real == NULL)
+        return 1;
+    PyObject *locked = PyObject_CallMethodNoArgs(real, text_locked);
+    Py_DECREF(real);
+    int result = locked == NULL ? -1 : !PyObject_IsTrue(locked);
+    Py_XDECREF(locked);
+    return result;
+}
+
+static int
+is_shut_down(PyObject *queue)
+{
+    if (!has_shutdown)
+        return 0;
+    PyObject *value = PyObject_GetAttr(queue, text_shut_down);
+    int result = value == NULL ? -1 : PyObject_IsTrue(value);
+    Py_XDECREF(value);
+    return result;
+}
+
+static PyObject *
+is_ready(PyObject *queue, End end)
+{
+    Py_ssize_t maxsize = 0, size = size_of(queue);
+    if (size < 0 || !get_maxsize(queue, &maxsize))
+        return NULL;
+    int possible = end == GET ? size > 0 : maxsize <= 0 || size < maxsize;
+    if (!possible)
+        possible = is_shut_down(queue);
+    if (possible > 0)
+        possible = mutex_is_free(queue);
+    return possible < 0 ? NULL : PyBool_FromLong(possible);
+}
+
+static PyObject *
+can_put(PyObject *queue, PyObject *Py_UNUSED(nothing))
+{
+    return is_ready(queue, PUT);
+}
+
+static PyObject *
+can_get(PyObject *queue, PyObject *Py_UNUSED(nothing))
+{
+    return is_ready(queue, GET);
+}
+
+static PyMethodDef predicates[] = {
+    [PUT] = {"can_put", can_put, METH_NOARGS, "Whether put would not block."},
+    [GET] = {"can_get", can_get, METH_NOARGS, "Whether get would not block."},
+};
+
+/* -- the operations -------------------------------------------------------------------- */
+
+/* The resource of a queue, borrowed; NULL: it is not known yet. */
+static PyObject *
+resource_of(PyObject *self, PyObject *queue)
+{
+    PyObject *key = PyLong_FromVoidPtr(queue);
+    if (key == NULL)
+        return NULL;
+    PyObject *known = slot_get(EXECUTION(RESOURCES), table_parts[BY_IDENTITY]);
+    PyObject *entry = PyDict_GetItemWithError(known, key);
+    Py_DECREF(key);
+    return entry != NULL && refers_to(PyTuple_GET_ITEM(entry, 1), queue)
+               ? PyTuple_GET_ITEM(entry, 0)
+               : NULL;
+}
+
+/* recording.note_gate */
+static int
+note_gate(PyObject *self, bool can_take, bool has_room, bool waits)
+{
+    if (EXECUTION(ABORTING) != Py_False)
+        return 0;
+    PyObject *gates = PyObject_GetAttr(EXECUTION(TRACE), text_gates);
+    PyObject *step = PyLong_FromSsize_t(PyList_GET_SIZE(EXECUTION(ROWS)) - 1);
+    PyObject *gate = gate_type->tp_alloc(gate_type, 3);
+    int result = -1;
+    if (gates != NULL && step != NULL && gate != NULL) {
+        PyTuple_SET_ITEM(gate, 0, Py_NewRef(can_take ? Py_True : Py_False));
+        PyTuple_SET_ITEM(gate, 1, Py_NewRef(has_room ? Py_True : Py_False));
+        PyTuple_SET_ITEM(gate, 2, Py_NewRef(waits ? Py_True : Py_False));
+        result = PyObject_SetItem(gates, step, gate);
+    }
+    Py_XDECREF(gates);
+    Py_XDECREF(step);
+    Py_XDECREF(gate);
+    return result;
+}
+
+/* Whether nobody waits for the other end: nobody has to be notified. */
+static bool
+has_no_waiters(PyObject *queue, End end)
+{
+    PyObject *condition = PyObject_GetAttr(queue, end == PUT ? text_not_empty : text_not_full);
+    PyObject *waiters = condition != NULL && Py_IS_TYPE(condition, condition_type)
+                            ? PyObject_GetAttr(condition, text_waiters)
+                            : NULL;
+    bool none = waiters != NULL && PyObject_Size(waiters) == 0;
+    Py_XDECREF(condition);
+    Py_XDECREF(waiters);
+    PyErr_Clear();
+    return none;
+}
+
+/* The real lock of the mutex, taken; NULL, without an exception: the original has to do it all. */
+static PyObject *
+taken_mutex(PyObject *queue, End end)
+{
+    PyObject *real = has_no_waiters(queue, end) ? real_mutex(queue) : NULL;
+    if (real == NULL)
+        return NULL;
+    PyObject *arguments[] = {real, Py_False};
+    PyObject *taken = PyObject_VectorcallMethod(text_acquire, arguments, 2, NULL);
+    bool is_taken = taken == Py_True;
+    Py_XDECREF(taken);
+    PyErr_Clear();
+    if (!is_taken)
+        Py_CLEAR(real);
+    return real;
+}
+
+static int
+count_unfinished(PyObject *queue)
+{
+    PyObject *one_more = NULL, *number = PyObject_GetAttr(queue, text_unfinished);
+    if (number != NULL)
+        one_more = PyNumber_Add(number, one);
+    int result = one_more == NULL ? -1 : PyObject_SetAttr(queue, text_unfinished, one_more);
+    Py_XDECREF(number);
+    Py_XDECREF(one_more);
+    return result;
+}
+
+/* Move the item, of which is known that it can be moved. */
+static PyObject *
+move(PyObject *queue, End end, PyObject *item)
+{
+    PyObject *real = taken_mutex(queue, end);
+    if (real == NULL)
+        return end == PUT ? PyObject_CallFunctionObjArgs(tails[PUT], queue, item, NULL)
+                          : PyObject_CallOneArg(tails[GET], queue);
+    PyObject *result = end == PUT ? PyObject_CallMethodOneArg(queue, text_put, item)
+                                  : PyObject_CallMethodNoArgs(queue, text_get);
+    if (result != NULL && end == PUT && count_unfinished(queue) < 0)
+        Py_CLEAR(result);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *released = PyObject_CallMethodNoArgs(real, text_release);
+    Py_DECREF(real);
+    if (released == NULL) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        Py_CLEAR(result);
+    } else
+        PyErr_Restore(type, value, traceback);
+    Py_XDECREF(released);
+    return result;
+}
+
+/* On DONE ``result`` is what the method returns. */
+static Progress
+operate(PyObject *queue, End end, PyObject *item, PyObject **result)
+{
+    PyObject *self = controlling_execution();
+    Py_ssize_t maxsize = 0;
+    if (self == NULL || !Py_IS_TYPE(queue, queue_type) || is_inside(EXECUTION(CURRENT)) ||
+        !get_maxsize(queue, &maxsize) || is_shut_down(queue) != 0) {
+        PyErr_Clear();
+        return RARE;
+    }
+    PyObject *state = resource_of(self, queue);
+    if (state == NULL) {
+        PyErr_Clear();
+        return RARE;
+    }
+    PyObject *real = real_mutex(queue);
+    if (real == NULL)
+        return RARE;
+    Py_DECREF(real);
+    PyObject *place = calling_place();
+    PyObject *ready = place == NULL ? NULL : PyCFunction_New(&predicates[end], queue);
+    Progress progress = FAILED;
+    Py_INCREF(self);
+    Py_INCREF(state);
+    if (ready != NULL)
+        progress = perform(self, end == PUT ? put_kind : get_kind, state, place, ready);
+    if (progress == DONE) {
+        Py_ssize_t size = size_of(queue);
+        bool has_room = maxsize <= 0 || size < maxsize, waits = end == GET || maxsize > 0;
+        int shut_down = is_shut_down(queue);
+        progress = FAILED;
+        if (size >= 0 && shut_down >= 0 &&
+            note_gate(self, size > 0 || shut_down, has_room || shut_down, waits) == 0) {
+            bool is_possible = !shut_down && (end == PUT ? has_room : size > 0);
+            *result = is_possible  ? move(queue, end, item)
+                      : end == PUT ? PyObject_CallFunctionObjArgs(tails[PUT], queue, item, NULL)
+                                   : PyObject_CallOneArg(tails[GET], queue);
+            progress = *result == NULL ? FAILED : DONE;
+        }
+    }
+    Py_DECREF(self);
+    Py_DECREF(state);
+    Py_XDECREF(place);
+    Py_XDECREF(ready);
+    return progress;
+}
+
+/* Call the Python method with all arguments as they came. */
+static PyObject *
+let_reference(End end, PyObject *queue, PyObject *const *arguments, Py_ssize_t count,
+              PyObject *names)
+{
+    Py_ssize_t all_count = count + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyObject *all[6] = {queue};
+    if (all_count > 4) {
+        PyErr_SetString(PyExc_TypeError, "too many arguments");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < all_count; i++)
+        all[1 + i] = arguments[i];
+    return PyObject_Vectorcall(references[end], all, (size_t)count + 1, names);
+}
+
+static PyObject *
+put_method(PyObject *queue, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    PyObject *result = NULL;
+    if (names == NULL && count == 1) {
+        Progress progress = operate(queue, PUT, arguments[0], &result);
+        if (progress != RARE)
+            return result;
+    }
+    return let_reference(PUT, queue, arguments, count, names);
+}
+
+static PyObject *
+get_method(PyObject *queue, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    PyObject *result = NULL;
+    if (names == NULL && count == 0) {
+        Progress progress = operate(queue, GET, NULL, &result);
+        if (progress != RARE)
+            return result;
+    }
+    return let_reference(GET, queue, arguments, count, names);
+}
+
+static PyMethodDef methods[] = {
+    [PUT] = {"put", (PyCFunction)(void (*)(void))put_method, METH_FASTCALL | METH_KEYWORDS,
+             "Put an item into the queue."},
+    [GET] = {"get", (PyCFunction)(void (*)(void))get_method, METH_FASTCALL | METH_KEYWORDS,
+             "Remove and return an item from the queue."},
+};
+
+/* use_queues(Queue, Condition, lock, ResourceTable, Gate, put kind, get kind, has shutdown,
+ *            put, get, putting, getting): the methods ``put`` and ``get`` of Queue */
+PyObject *
+use_queues(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *queue, *condition, *lock, *table, *gate;
+    int shutdown;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOpOOOO", &queue, &condition, &lock, &table, &gate,
+                          &put_kind, &get_kind, &shutdown, &references[PUT], &references[GET],
+                          &tails[PUT], &tails[GET]) ||
+        find_slots(lock, lock_slots) < 0 || find_slots(table, table_parts) < 0)
+        return NULL;
+    /* They live as long as the process. */
+    PyObject *kept[] = {queue, condition, lock, gate, put_kind, get_kind,
+                        references[PUT], references[GET], tails[PUT], tails[GET]};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        Py_INCREF(kept[i]);
+    queue_type = (PyTypeObject *)queue;
+    condition_type = (PyTypeObject *)condition;
+    lock_type = (PyTypeObject *)lock;
+    gate_type = (PyTypeObject *)gate;
+    has_shutdown = shutdown;
+    struct { PyObject **text; const char *value; } texts[] = {
+        {&text_queue, "queue"}, {&text_maxsize, "maxsize"}, {&text_mutex, "mutex"},
+        {&text_waiters, "_waiters"}, {&text_shut_down, "is_shutdown"},
+        {&text_not_empty, "not_empty"}, {&text_not_full, "not_full"},
+        {&text_unfinished, "unfinished_tasks"}, {&text_gates, "gates"},
+        {&text_acquire, "acquire"}, {&text_release, "release"}, {&text_locked, "locked"},
+        {&text_put, "_put"}, {&text_get, "_get"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i].text = PyUnicode_InternFromString(texts[i].value);
+    PyObject *put = PyDescr_NewMethod(queue_type, &methods[PUT]);
+    PyObject *get = PyDescr_NewMethod(queue_type, &methods[GET]);
+    PyObject *both = PyErr_Occurred() ? NULL : PyTuple_Pack(2, put, get);
+    Py_XDECREF(put);
+    Py_XDECREF(get);
+    return both;
+}

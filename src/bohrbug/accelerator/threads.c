@@ -1,0 +1,589 @@
+/* Threads: the common case of making a task, starting and joining a threading.Thread, and its end.
+ *
+ * Common is: an ordinary Thread whose target is written in Python, started by the program
+ * itself, and joined without a timeout.
+ */
+#include "scheduling.h"
+
+/* -- tasks ------------------------------------------------------------------------- */
+
+/* The slots that a new task has the same in, in the order of ``fresh_values``. */
+static Slot fresh_slots[] = {
+    {"greenlet", 0}, {"carrier", 0}, {"function", 0}, {"spawned", 0}, {"thread", 0},
+    {"pending", 0}, {"ready", 0}, {"deadline", 0}, {"waits_for", 0}, {"prelude_of", 0},
+    {"state", 0}, {"running_loop", 0},
+    /* from here on false */
+    {"daemon", 0}, {"ended", 0}, {"started_directly", 0}, {"timed_out", 0}, {"external", 0},
+    /* from here on true */
+    {"waiting", 0}, {"breakable", 0},
+    /* from here on 0 */
+    {"blocked_since", 0}, {"inside", 0}, {"children", 0}, {"resources", 0},
+    /* from here on empty text */
+    {"name", 0}, {"target", 0},
+    /* from here on an empty dict each */
+    {"holding", 0}, {"looks", 0}, {"local_values", 0},
+    {0},
+};
+enum { FIRST_FALSE = 12, FIRST_TRUE = 17, FIRST_ZERO = 19, FIRST_TEXT = 23, FIRST_DICT = 25 };
+
+enum {
+    BEGUN, CARRIER, CHILDREN, DAEMON, ENTERED, FIRING, FUNCTION, IDENT, LAST_YIELD, LOCAL_VALUES,
+    NAME, ON_END, SPAWNED, STARTED_DIRECTLY, STATE, TARGET, THREAD,
+};
+static Slot thread_slots[] = {
+    [BEGUN] = {"begun", 0}, [CARRIER] = {"carrier", 0}, [CHILDREN] = {"children", 0},
+    [DAEMON] = {"daemon", 0}, [ENTERED] = {"entered", 0}, [FIRING] = {"firing", 0},
+    [FUNCTION] = {"function", 0}, [IDENT] = {"ident", 0}, [LAST_YIELD] = {"last_yield", 0},
+    [LOCAL_VALUES] = {"local_values", 0}, [NAME] = {"name", 0}, [ON_END] = {"on_end", 0},
+    [SPAWNED] = {"spawned", 0}, [STARTED_DIRECTLY] = {"started_directly", 0},
+    [STATE] = {"state", 0}, [TARGET] = {"target", 0}, [THREAD] = {"thread", 0}, {0},
+};
+#define OF_TASK(name) slot_get(task, thread_slots[name])
+#define SET_OF_TASK(name, value) slot_set(task, thread_slots[name], value)
+
+static PyObject *early, *minus_one, *no_text;
+
+/* Task.__init__ */
+static int
+fill_task(PyObject *task, PyObject *id, PyObject *index, PyObject *ident)
+{
+    for (int i = 0; fresh_slots[i].name != NULL; i++) {
+        if (i >= FIRST_DICT) {
+            PyObject *empty = PyDict_New();
+            if (empty == NULL)
+                return -1;
+            slot_set(task, fresh_slots[i], empty);
+            Py_DECREF(empty);
+        } else
+            slot_set(task, fresh_slots[i],
+                     i < FIRST_FALSE  ? Py_None
+                     : i < FIRST_TRUE ? Py_False
+                     : i < FIRST_ZERO ? Py_True
+                     : i < FIRST_TEXT ? zero
+                                      : no_text);
+    }
+    PyObject *hooks = PyList_New(0);
+    if (hooks == NULL)
+        return -1;
+    SET_OF_TASK(ON_END, hooks);
+    Py_DECREF(hooks);
+    bool is_root = PyLong_Check(index) && PyLong_AsSsize_t(index) == 0;
+    SET_TASK(task, ID, id);
+    SET_TASK(task, INDEX, index);
+    SET_OF_TASK(IDENT, ident);
+    SET_OF_TASK(FIRING, early);
+    SET_OF_TASK(LAST_YIELD, minus_one);
+    SET_OF_TASK(BEGUN, is_root ? Py_True : Py_False);
+    SET_OF_TASK(ENTERED, is_root ? Py_True : Py_False);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *
+init_task(PyObject *task, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "Task() takes id, index and ident");
+        return NULL;
+    }
+    if (fill_task(task, arguments[0], arguments[1], arguments[2]) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static Twin task_twins[] = {
+    {{"__init__", (PyCFunction)(void (*)(void))init_task, METH_FASTCALL, "Make a task."}, NULL},
+    {{0}, NULL},
+};
+
+/* -- resources --------------------------------------------------------------------- */
+
+enum { CLOCK, CREATED, GIVEN_LABEL, LAST_WRITER, SERIAL, STATE_NAME, TYPE };
+static Slot resource_slots[] = {
+    [CLOCK] = {"clock", 0}, [CREATED] = {"created", 0}, [GIVEN_LABEL] = {"given_label", 0},
+    [LAST_WRITER] = {"last_writer", 0}, [SERIAL] = {"serial", 0}, [STATE_NAME] = {"id", 0},
+    [TYPE] = {"type", 0}, {0},
+};
+enum { NAMED, STATES };
+static Slot table_parts[] = {[NAMED] = {"_named", 0}, [STATES] = {"_states", 0}, {0}};
+
+static PyTypeObject *state_type;
+static PyObject *text_thread_type;
+
+/* ResourceTable.thread; a new reference. */
+static PyObject *
+thread_resource(PyObject *table, PyObject *task_id)
+{
+    PyObject *named = slot_get(table, table_parts[NAMED]);
+    PyObject *known = PyDict_GetItemWithError(named, task_id);
+    if (known != NULL || PyErr_Occurred())
+        return Py_XNewRef(known);
+    PyObject *state = state_type->tp_alloc(state_type, 0);
+    PyObject *label = state == NULL ? NULL : PyUnicode_FromFormat("thread %U", task_id);
+    if (label == NULL) {
+        Py_XDECREF(state);
+        return NULL;
+    }
+    slot_set(state, resource_slots[STATE_NAME], task_id);
+    slot_set(state, resource_slots[TYPE], text_thread_type);
+    slot_set(state, resource_slots[CREATED], Py_None);
+    slot_set(state, resource_slots[GIVEN_LABEL], label);
+    slot_set(state, resource_slots[SERIAL], zero);
+    slot_set(state, resource_slots[CLOCK], Py_None);
+    slot_set(state, resource_slots[LAST_WRITER], Py_None);
+    Py_DECREF(label);
+    if (PyDict_SetItem(named, task_id, state) < 0 ||
+        PyList_Append(slot_get(table, table_parts[STATES]), state) < 0)
+        Py_CLEAR(state);
+    return state;
+}
+
+/* -- what is known of threading ------------------------------------------------------ */
+
+static PyObject *threading_names, *own_names, *active_threads, *run_thread, *stop_thread;
+static PyObject *spawn_kind, *begin_kind, *join_kind, *end_kind, *allocate_lock, *starter;
+static PyObject *join_handle;
+static PyTypeObject *thread_type;
+static unsigned long long first_ident;
+static bool has_native_ids, has_handles;
+
+static PyObject *text_initialized, *text_started, *text_flag, *text_target, *text_name;
+static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
+static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn, *text_get, *text_carry;
+static PyObject *text_context, *text_task, *text_trace_hook, *text_profile_hook, *text_starter;
+static PyObject *text_has_ended;
+
+/* Whether an attribute is this very object; -1: an exception is set. */
+static int
+attribute_is(PyObject *object, PyObject *name, PyObject *wanted)
+{
+    PyObject *value = PyObject_GetAttr(object, name);
+    if (value == NULL)
+        return -1;
+    Py_DECREF(value);
+    return value == wanted;
+}
+
+/* Whether nothing is replaced or hooked that the hand-shake of a real start would call. */
+static bool
+is_unhooked(void)
+{
+    PyObject *trace = PyDict_GetItemWithError(threading_names, text_trace_hook);
+    PyObject *profile = PyDict_GetItemWithError(threading_names, text_profile_hook);
+    return trace == Py_None && profile == Py_None &&
+           PyDict_GetItemWithError(threading_names, text_starter) == starter;
+}
+
+/* What an ordinary thread runs, for people; NULL, without an exception: it is not ordinary. */
+static PyObject *
+label_of(PyObject *thread)
+{
+    PyObject *target = PyObject_GetAttr(thread, text_target);
+    if (target == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *function = PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
+    PyObject *label = PyFunction_Check(function) ? PyObject_GetAttr(target, text_qualname) : NULL;
+    PyErr_Clear();
+    Py_DECREF(target);
+    if (label != NULL && (!PyUnicode_Check(label) || PyUnicode_GET_LENGTH(label) == 0))
+        Py_CLEAR(label);
+    return label;
+}
+
+/* Whether threading or our own code calls, and not the program. */
+static bool
+is_called_from_within(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame == NULL)
+        return true;
+    PyObject *names = PyFrame_GetGlobals(frame);
+    Py_DECREF(names);
+    return names == threading_names || names == own_names;
+}
+
+/* -- starting -------------------------------------------------------------------------- */
+
+/* The carrier of a new task. */
+static int
+give_carrier(PyObject *self, PyObject *task)
+{
+    PyObject *pool = EXECUTION(POOL);
+    PyObject *carrier = PyObject_CallMethodNoArgs(pool, text_get);
+    PyObject *carry = carrier == NULL ? NULL : PyObject_GetAttr(self, text_carry);
+    int result = -1;
+    if (carry != NULL && PyObject_SetAttr(carrier, text_task, task) == 0 &&
+        PyObject_SetAttr(carrier, text_carry, carry) == 0 &&
+        PyObject_SetAttr(carrier, text_context, Py_None) == 0) {
+        SET_OF_TASK(CARRIER, carrier);
+        SET_TASK(task, GREENLET, carrier);
+        result = 0;
+    }
+    Py_XDECREF(carry);
+    Py_XDECREF(carrier);
+    return result;
+}
+
+/* What tells a thread that it has ended. */
+static int
+prepare_end(PyObject *task, PyObject *thread)
+{
+    if (has_handles) {
+        PyObject *handle = PyObject_GetAttr(thread, text_handle);
+        PyObject *arguments[] = {handle, task};
+        PyObject *result = handle == NULL ? NULL : PyObject_Vectorcall(join_handle, arguments, 2, NULL);
+        Py_XDECREF(handle);
+        Py_XDECREF(result);
+        return result == NULL ? -1 : 0;
+    }
+    PyObject *sentinel = PyObject_CallNoArgs(allocate_lock);
+    PyObject *taken = sentinel == NULL ? NULL : PyObject_CallMethodNoArgs(sentinel, text_acquire);
+    PyObject *stop = taken == NULL ? NULL : PyMethod_New(stop_thread, thread);
+    int result = stop == NULL || PyObject_SetAttr(thread, text_sentinel, sentinel) < 0
+                     ? -1
+                     : PyList_Append(OF_TASK(ON_END), stop);
+    Py_XDECREF(sentinel);
+    Py_XDECREF(taken);
+    Py_XDECREF(stop);
+    return result;
+}
+
+/* The thread is alive from now on. */
+static int
+mark_started(PyObject *thread, PyObject *ident)
+{
+    PyObject *started = PyObject_GetAttr(thread, text_started);
+    int result = started == NULL || PyObject_SetAttr(started, text_flag, Py_True) < 0 ||
+                         PyObject_SetAttr(thread, text_ident, ident) < 0 ||
+                         (has_native_ids && PyObject_SetAttr(thread, text_native_id, ident) < 0)
+                     ? -1
+                     : PyDict_SetItem(active_threads, ident, thread);
+    Py_XDECREF(started);
+    return result;
+}
+
+/* Let the detector and the sink know of a new task. */
+static int
+tell_of(PyObject *self, PyObject *parent, PyObject *task, PyObject *state)
+{
+    PyObject *detector = EXECUTION(DETECTOR);
+    if (detector != Py_None) {
+        PyObject *arguments[] = {detector, TASK(parent, INDEX), TASK(task, INDEX)};
+        PyObject *result = PyObject_VectorcallMethod(text_spawn, arguments, 3, NULL);
+        Py_XDECREF(result);
+        if (result == NULL ||
+            synchronise(detector, slot_int(parent, task_slots[INDEX]), state, true) < 0)
+            return -1;
+    }
+    PyObject *sink = EXECUTION(SINK);
+    return sink == Py_None ? 0 : PyObject_SetAttr(sink, text_enabled, Py_True);
+}
+
+/* spawn() and start_directly(): the task of a thread, which is about to begin. */
+static int
+start_task(PyObject *self, PyObject *parent, PyObject *thread, PyObject *id, PyObject *state,
+           PyObject *place, PyObject *label)
+{
+    PyObject *tasks = EXECUTION(ALL_TASKS);
+    Py_ssize_t number = PyList_GET_SIZE(tasks);
+    PyObject *index = PyLong_FromSsize_t(number);
+    PyObject *ident = PyLong_FromUnsignedLongLong(first_ident + (unsigned long long)number);
+    PyObject *children = PyLong_FromSsize_t(slot_int(parent, thread_slots[CHILDREN]) + 1);
+    PyObject *task = task_type->tp_alloc(task_type, 0);
+    PyObject *name = PyObject_GetAttr(thread, text_name);
+    PyObject *daemon = PyObject_GetAttr(thread, text_daemonic);
+    PyObject *function = PyMethod_New(run_thread, thread);
+    PyObject *operation = new_operation(begin_kind, slot_get(state, state_slots[STATE_ID]), place);
+    int result = -1;
+    if (index != NULL && ident != NULL && children != NULL && task != NULL && name != NULL &&
+        daemon != NULL && function != NULL && operation != NULL &&
+        fill_task(task, id, index, ident) == 0 && give_carrier(self, task) == 0) {
+        slot_set(parent, thread_slots[CHILDREN], children);
+        SET_OF_TASK(NAME, name);
+        SET_OF_TASK(TARGET, label);
+        SET_OF_TASK(DAEMON, daemon);
+        SET_OF_TASK(SPAWNED, place);
+        SET_OF_TASK(STATE, state);
+        SET_TASK(task, PENDING, operation);
+        SET_OF_TASK(FUNCTION, function);
+        SET_OF_TASK(THREAD, thread);
+        SET_OF_TASK(STARTED_DIRECTLY, Py_True);
+        if (PyList_Append(tasks, task) == 0 && PyList_Append(EXECUTION(ALIVE), task) == 0 &&
+            tell_of(self, parent, task, state) == 0 && prepare_end(task, thread) == 0)
+            result = mark_started(thread, ident);
+    }
+    Py_XDECREF(index);
+    Py_XDECREF(ident);
+    Py_XDECREF(children);
+    Py_XDECREF(task);
+    Py_XDECREF(name);
+    Py_XDECREF(daemon);
+    Py_XDECREF(function);
+    Py_XDECREF(operation);
+    return result;
+}
+
+static Progress
+start(PyObject *thread)
+{
+    PyObject *self = controlling_execution();
+    if (self == NULL || !Py_IS_TYPE(thread, thread_type) || EXECUTION(ABORTING) != Py_False)
+        return RARE;
+    PyObject *parent = EXECUTION(CURRENT);
+    if (is_inside(parent) || EXECUTION(ATOMIC) != zero || !is_unhooked() ||
+        is_called_from_within() || attribute_is(thread, text_initialized, Py_True) != 1) {
+        PyErr_Clear();
+        return RARE;
+    }
+    PyObject *started = PyObject_GetAttr(thread, text_started);
+    int is_fresh = started == NULL ? -1 : attribute_is(started, text_flag, Py_False);
+    Py_XDECREF(started);
+    PyObject *label = is_fresh == 1 ? label_of(thread) : NULL;
+    if (label == NULL) {
+        PyErr_Clear();
+        return RARE;
+    }
+    Py_ssize_t children = slot_int(parent, thread_slots[CHILDREN]);
+    PyObject *id = PyUnicode_FromFormat("%U.%zd", TASK(parent, ID), children + 1);
+    PyObject *state = id == NULL ? NULL : thread_resource(EXECUTION(RESOURCES), id);
+    PyObject *place = state == NULL ? NULL : calling_place();
+    Progress progress = FAILED;
+    Py_INCREF(self);
+    if (place != NULL)
+        /* Until it has been performed nothing is done that the reference would do otherwise. */
+        progress = perform(self, spawn_kind, state, place, NULL);
+    if (progress == DONE && start_task(self, parent, thread, id, state, place, label) < 0)
+        progress = FAILED;
+    Py_DECREF(self);
+    Py_DECREF(label);
+    Py_XDECREF(id);
+    Py_XDECREF(state);
+    Py_XDECREF(place);
+    return progress;
+}
+
+/* -- joining ----------------------------------------------------------------------------- */
+
+/* The task of a thread, if it was started directly in this execution; borrowed, or NULL. */
+static PyObject *
+task_of(PyObject *self, PyObject *thread)
+{
+    PyObject *ident = PyObject_GetAttr(thread, text_ident);
+    if (ident == NULL || !PyLong_Check(ident)) {
+        PyErr_Clear();
+        Py_XDECREF(ident);
+        return NULL;
+    }
+    unsigned long long number = PyLong_AsUnsignedLongLong(ident) - first_ident;
+    Py_DECREF(ident);
+    PyObject *tasks = EXECUTION(ALL_TASKS);
+    if (PyErr_Occurred() || number == 0 ||
+        number >= (unsigned long long)PyList_GET_SIZE(tasks)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *task = PyList_GET_ITEM(tasks, (Py_ssize_t)number);
+    PyObject *known = OF_TASK(THREAD);
+    /* The ident may be one of an earlier execution. */
+    if (known != thread && !(TASK(task, ENDED) == Py_True && refers_to(known, thread)))
+        return NULL;
+    return OF_TASK(STARTED_DIRECTLY) == Py_True ? task : NULL;
+}
+
+static Progress
+join(PyObject *thread)
+{
+    PyObject *self = controlling_execution();
+    PyObject *joined = self == NULL ? NULL : task_of(self, thread);
+    if (joined == NULL || joined == EXECUTION(CURRENT))
+        return RARE;
+    PyObject *place = calling_place();
+    PyObject *ready = place == NULL ? NULL : PyObject_GetAttr(joined, text_has_ended);
+    Progress progress = FAILED;
+    Py_INCREF(joined);
+    if (ready != NULL)
+        progress = perform(self, join_kind, slot_get(joined, thread_slots[STATE]), place, ready);
+    if (progress == DONE && TASK(joined, ENDED) != Py_True)
+        progress = RARE;
+    Py_DECREF(joined);
+    Py_XDECREF(ready);
+    Py_XDECREF(place);
+    return progress;
+}
+
+/* -- the end ----------------------------------------------------------------------------- */
+
+static PyObject *end_reference;
+
+static int
+make_end(PyObject *self, PyObject *task)
+{
+    PyObject *hooks = OF_TASK(ON_END);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++) {
+        PyObject *result = PyObject_CallNoArgs(PyList_GET_ITEM(hooks, i));
+        Py_XDECREF(result);
+        if (result == NULL)
+            return -1;
+    }
+    if (PyList_SetSlice(hooks, 0, PyList_GET_SIZE(hooks), NULL) < 0)
+        return -1;
+    PyDict_Clear(OF_TASK(LOCAL_VALUES));
+    PyObject *thread = OF_TASK(THREAD);
+    if (thread != Py_None) {
+        PyObject *reference = PyWeakref_NewRef(thread, NULL);
+        if (reference == NULL)
+            return -1;
+        SET_OF_TASK(THREAD, reference);
+        Py_DECREF(reference);
+    }
+    SET_TASK(task, ENDED, Py_True);
+    PyObject *alive = EXECUTION(ALIVE);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(alive); i++)
+        if (PyList_GET_ITEM(alive, i) == task)
+            return PyList_SetSlice(alive, i, i + 1, NULL);
+    return 0;
+}
+
+/* lifecycle.end */
+static PyObject *
+end_task(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *self = arguments[0], *task = arguments[1];
+    if (count != 2 || !PyObject_TypeCheck(self, execution_type) || !Py_IS_TYPE(task, task_type)) {
+        PyErr_SetString(PyExc_TypeError, "end() takes an execution and a task");
+        return NULL;
+    }
+    Progress progress = RARE;
+    if (EXECUTION(ABORTING) == Py_False)
+        progress = perform(self, end_kind, OF_TASK(STATE), OF_TASK(SPAWNED), NULL);
+    if (progress == RARE)
+        return PyObject_Vectorcall(end_reference, arguments, 2, NULL);
+    if (progress == FAILED) {
+        if (!PyErr_ExceptionMatches(task_killed))
+            return NULL;
+        PyErr_Clear();
+    }
+    if (make_end(self, task) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* -- the methods of Thread ----------------------------------------------------------------- */
+
+enum { START, JOIN };
+static PyObject *thread_references[2];
+
+static PyObject *
+start_method(PyObject *thread, PyObject *Py_UNUSED(nothing))
+{
+    switch (start(thread)) {
+    case FAILED:
+        return NULL;
+    case DONE:
+        Py_RETURN_NONE;
+    case RARE:
+        break;
+    }
+    return PyObject_CallOneArg(thread_references[START], thread);
+}
+
+static PyObject *
+join_method(PyObject *thread, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    if (named == 0 && (count == 0 || (count == 1 && arguments[0] == Py_None))) {
+        switch (join(thread)) {
+        case FAILED:
+            return NULL;
+        case DONE:
+            Py_RETURN_NONE;
+        case RARE:
+            break;
+        }
+    }
+    PyObject *all[4] = {thread};
+    if (count + named > 1) {
+        PyErr_SetString(PyExc_TypeError, "join() takes at most 1 argument");
+        return NULL;
+    }
+    if (count + named == 1)
+        all[1] = arguments[0];
+    return PyObject_Vectorcall(thread_references[JOIN], all, (size_t)count + 1, names);
+}
+
+static PyMethodDef thread_methods[] = {
+    [START] = {"start", start_method, METH_NOARGS, "Start the thread's activity."},
+    [JOIN] = {"join", (PyCFunction)(void (*)(void))join_method, METH_FASTCALL | METH_KEYWORDS,
+              "Wait until the thread terminates."},
+};
+static PyMethodDef end_definition = {
+    "end", (PyCFunction)(void (*)(void))end_task, METH_FASTCALL, "The last operation of a task.",
+};
+
+/* use_tasks(Task, ResourceState, ResourceTable, firing, end kind, end): ``end`` in C */
+PyObject *
+use_tasks(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *task, *state, *table, *firing, *end_operation, *reference;
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &task, &state, &table, &firing, &end_operation,
+                          &reference) ||
+        find_slots(task, fresh_slots) < 0 || find_slots(task, thread_slots) < 0 ||
+        find_slots(state, resource_slots) < 0 || find_slots(table, table_parts) < 0)
+        return NULL;
+    state_type = (PyTypeObject *)Py_NewRef(state);
+    early = Py_NewRef(firing);
+    zero = zero == NULL ? PyLong_FromLong(0) : zero;
+    end_kind = Py_NewRef(end_operation);
+    end_reference = Py_NewRef(reference);
+    minus_one = PyLong_FromLong(-1);
+    no_text = PyUnicode_InternFromString("");
+    text_thread_type = PyUnicode_InternFromString("Thread");
+    if (PyErr_Occurred() || take_over(task, task_twins) < 0)
+        return NULL;
+    return PyCFunction_New(&end_definition, NULL);
+}
+
+/* use_threads(...): the methods ``start`` and ``join`` of Thread */
+PyObject *
+use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *thread;
+    int native_ids, handles;
+    const char *starter_name;
+    if (!PyArg_ParseTuple(arguments, "OO!O!O!OOOOOOOOsKppOO", &thread, &PyDict_Type,
+                          &threading_names, &PyDict_Type, &own_names, &PyDict_Type,
+                          &active_threads, &run_thread, &stop_thread, &join_handle, &allocate_lock,
+                          &spawn_kind, &begin_kind, &join_kind, &starter, &starter_name,
+                          &first_ident, &native_ids, &handles, &thread_references[START],
+                          &thread_references[JOIN]))
+        return NULL;
+    /* They live as long as the process. */
+    PyObject *kept[] = {thread, threading_names, own_names, active_threads, run_thread,
+                        stop_thread, join_handle, allocate_lock, spawn_kind, begin_kind,
+                        join_kind, starter, thread_references[START], thread_references[JOIN]};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        Py_INCREF(kept[i]);
+    thread_type = (PyTypeObject *)thread;
+    has_native_ids = native_ids;
+    has_handles = handles;
+    struct { PyObject **text; const char *value; } texts[] = {
+        {&text_initialized, "_initialized"}, {&text_started, "_started"}, {&text_flag, "_flag"},
+        {&text_target, "_target"}, {&text_name, "_name"}, {&text_daemonic, "_daemonic"},
+        {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
+        {&text_sentinel, "_tstate_lock"}, {&text_qualname, "__qualname__"},
+        {&text_acquire, "acquire"}, {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
+        {&text_get, "get"}, {&text_carry, "carry"}, {&text_context, "gr_context"},
+        {&text_task, "task"}, {&text_trace_hook, "_trace_hook"},
+        {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},
+        {&text_has_ended, "has_ended"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i].text = PyUnicode_InternFromString(texts[i].value);
+    PyObject *start_descriptor = PyDescr_NewMethod(thread_type, &thread_methods[START]);
+    PyObject *join_descriptor = PyDescr_NewMethod(thread_type, &thread_methods[JOIN]);
+    PyObject *both = PyErr_Occurred() ? NULL : PyTuple_Pack(2, start_descriptor, join_descriptor);
+    Py_XDECREF(start_descriptor);
+    Py_XDECREF(join_descriptor);
+    return both;
+}

@@ -1,0 +1,66 @@
+"""What limits what can be said of a test, as an exploration comes to know it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from bohrbug.exploration.result import Failure
+
+
+@dataclass(slots=True)
+class Caveats:
+    """The caveats of one exploration.
+
+    Attributes:
+        notes: sentences for the verdict.
+        uncontrolled: what ran outside our control, with how often.
+        diverged: executions that could not follow their plan.
+        hung: why the exploration ends, after an execution that hung; or "".
+        given_up: why a part of the search was given up; or "".
+    """
+
+    notes: list[str] = field(default_factory=list)
+    uncontrolled: dict[str, int] = field(default_factory=dict)
+    diverged: int = 0
+    hung: str = ""
+    given_up: str = ""
+
+    def note_divergence(self, count: int, words: str) -> None:
+        """Executions did not follow their plan; only of the first of all is told how."""
+        if not self.diverged:
+            self.notes.append(words)
+        self.diverged += count
+
+    def note_uncontrolled(self, counts: Mapping[str, int]) -> None:
+        """Something ran outside our control."""
+        for what, count in counts.items():
+            self.uncontrolled[what] = self.uncontrolled.get(what, 0) + count
+
+    def note_hang(self, message: str) -> None:
+        """An execution hung, here or in a worker: the exploration ends."""
+        self.hung = message
+        self.notes.append(message)
+
+    def note_given_up(self, message: str) -> None:
+        """Workers have died, and a part of the search was given up."""
+        self.given_up = message
+        self.notes.append(message)
+
+    def note_unconfirmed(self, kinds: Iterable[object]) -> None:
+        """Failures were seen, and their replays did not fail.
+
+        Parameters:
+            kinds: of their outcomes.
+        """
+        for kind in kinds:
+            what = getattr(kind, "value", kind)
+            self.notes.append(f"a failure was seen but not confirmed by replay ({what})")
+
+    def note_untimely(self, failure: Failure) -> None:
+        """A failure that needs a timeout or a sleep to end early, which do so no more."""
+        outcome = failure.outcome
+        self.notes.append(
+            "the test fails if a timeout or a sleep ends although other tasks could still run "
+            f"({outcome.message or outcome.kind.value}); explored without that from then on"
+        )

@@ -1,0 +1,255 @@
+"""What the places, tasks and resources of a segment are called."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
+from bohrbug.model.outcome import Frame, TaskInfo
+from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.segment import Segment
+from bohrbug.runtime.posix.symbols import (
+    Mapping,
+    Module,
+    Place,
+    Symbols,
+    is_system_file,
+    module_name,
+)
+
+MOST_MAPPINGS = 100
+"""Different mappings that are kept."""
+
+
+class Naming:
+    """Names for what a segment holds after an execution.
+
+    Parameters:
+        segment: the segment.
+        symbols: the modules seen so far.
+        preload: the shim and what else is preloaded, whose frames are left out of stacks.
+        hooks: path of the folder with the library of hooks, or "".
+    """
+
+    def __init__(self, segment: Segment, symbols: Symbols, preload: str, hooks: str = "") -> None:
+        self._preloaded = frozenset(preload.split(":"))
+        self._hooks = hooks
+        self.tasks = segment.tasks
+        self.resources = segment.resources
+        self._stacks = segment.read_stacks()
+        self.ids = self._task_ids()
+        self._mappings = self._make_mappings(segment, symbols)
+        self._resource_ids: dict[int, ResourceId] = {}
+        self._located: dict[int, tuple[Module, int] | None] = {}
+
+    def _task_ids(self) -> list[TaskId]:
+        ids: list[TaskId] = []
+        for task in self.tasks:
+            if task.parent == layout.NONE:
+                ids.append("0")
+            else:
+                ids.append(f"{ids[task.parent]}.{task.number}")
+        return ids
+
+    def _make_mappings(self, segment: Segment, symbols: Symbols) -> dict[int, Mapping]:
+        content = segment.read_modules()
+        known = symbols.mappings.get(content)
+        if known is not None:
+            return known
+        ranges: dict[int, list[tuple[int, int, int, str]]] = {}
+        for module in segment.modules:
+            path = module.path.decode("utf-8", "surrogateescape")
+            ranges.setdefault(module.process, []).append(
+                (module.base, module.start, module.end, path)
+            )
+        made = {process: Mapping(symbols, found) for process, found in ranges.items()}
+        if len(symbols.mappings) >= MOST_MAPPINGS:
+            symbols.mappings.clear()
+        symbols.mappings[content] = made
+        return made
+
+    # -- places ----------------------------------------------------------------------
+
+    def place(self, address: int, process: int) -> Place | None:
+        """The place of a return address in a process."""
+        mapping = self._mappings.get(process)
+        return mapping.place(address) if mapping is not None and address else None
+
+    def site(self, address: int, process: int) -> Site | None:
+        """The same, looked up."""
+        place = self.place(address, process)
+        return place.resolve() if place is not None else None
+
+    def locate(self, address: int, process: int) -> tuple[Module, int] | None:
+        """The module that an address in a process lies in, and its offset there."""
+        mapping = self._mappings.get(process)
+        return mapping.locate(address) if mapping is not None else None
+
+    def _places_of_stack(self, index: int, process: int) -> list[Place]:
+        if index >= len(self._stacks):
+            return []
+        depth = self._stacks[index]
+        found = (self.place(address, process) for address in self._stacks[index + 1 :][:depth])
+        return [place for place in found if place is not None]
+
+    def stack(self, index: int, process: int, address: int = 0) -> tuple[Frame, ...]:
+        """A recorded stack, innermost frame last; of the program only, where its lines are known.
+
+        Parameters:
+            index: of the stack, ``NONE`` if there is none.
+            process: whose it is.
+            address: where it begins; the frames inside of that are the shim's or the kernel's.
+        """
+        places = self._places_of_stack(index, process)
+        begin = self.place(address, process)
+        if begin in places:
+            places = places[places.index(begin) :]
+        elif begin is not None and not places:
+            places = [begin]
+        places = [place for place in places if not self._is_ours(place.module)]
+        for place in places:
+            place.module.place(place.offset)
+        sites = [place.resolve() for place in places]
+        for is_telling in (_has_line, _is_own):
+            if any(is_telling(site) for site in sites):
+                sites = [site for site in sites if is_telling(site)]
+        return tuple(Frame(site) for site in reversed(sites))
+
+    def _is_ours(self, module: Module) -> bool:
+        path = module.path
+        return path in self._preloaded or bool(self._hooks and path.startswith(self._hooks))
+
+    def telling_place(self, site: int, stack: int, process: int) -> Place | None:
+        """The place of a call; with a stack, that of the innermost frame of the program itself."""
+        place = self.place(site, process)
+        if stack >= len(self._stacks):
+            return place
+        for candidate in self._places_of_stack(stack, process):
+            if self._is_ours(candidate.module):
+                continue
+            found = candidate.resolve()
+            if found.line and not is_system_file(found.filename):
+                return candidate
+        return place
+
+    # -- resources -------------------------------------------------------------------
+
+    def resource_id(self, number: int) -> ResourceId:
+        """The id of a resource, or of the task that it stands for."""
+        known = self._resource_ids.get(number)
+        if known is not None:
+            return known
+        if number & layout.TASK_BIT:
+            id = self.ids[number & ~layout.TASK_BIT]
+        else:
+            id = self._new_resource_id(number)
+        self._resource_ids[number] = id
+        return id
+
+    def _new_resource_id(self, number: int) -> ResourceId:
+        record = self.resources[number]
+        if layout.TYPES[record.type] == layout.FAULT:
+            return fault_id(list(layout.FAULTS)[record.address])
+        static = self._static(number)
+        if static is not None:
+            # The same whichever task touches it first.
+            count = self._earlier_there[number]
+            again = f"#{count}" if count else ""
+            return f"0:{module_name(static[0].path)}+{static[1]:x}{again}"
+        creator = record.creator
+        earlier = self._earlier_by_creator[number]
+        # Another task may be first in another execution, and then the name is another:
+        # partial-order reduction knows that of names with a dot behind the number.
+        type = layout.TYPES[record.type]
+        return f"{self.ids[creator] if creator != layout.NONE else '0'}:{earlier}.{type}"
+
+    def _static(self, number: int) -> tuple[Module, int] | None:
+        """The module and the offset of a resource in static memory."""
+        if number not in self._located:
+            record = self.resources[number]
+            mapping = self._mappings.get(record.process)
+            located = mapping.locate(record.address) if mapping is not None else None
+            # Variables of the shim stand for something that has no address of its own.
+            is_ours = located is not None and self._is_ours(located[0])
+            self._located[number] = None if is_ours else located
+        return self._located[number]
+
+    @cached_property
+    def _earlier_there(self) -> list[int]:
+        """For each resource how many were at the same place before."""
+        counts: dict[tuple[int, int], int] = {}
+        found = []
+        for record in self.resources:
+            place = (record.address, record.space)
+            found.append(counts.get(place, 0))
+            counts[place] = found[-1] + 1
+        return found
+
+    @cached_property
+    def _earlier_by_creator(self) -> list[int]:
+        """For each how many its creator had made before that are not in static memory."""
+        counts: dict[int, int] = {}
+        found = []
+        for number, record in enumerate(self.resources):
+            found.append(counts.get(record.creator, 0))
+            if self._static(number) is None:
+                counts[record.creator] = found[-1] + 1
+        return found
+
+    def describe(self, number: int) -> Resource:
+        """A resource, for people."""
+        id = self.resource_id(number)
+        record = self.resources[number]
+        type = layout.TYPES[record.type]
+        if type == layout.FAULT:
+            call, error = list(layout.FAULTS.items())[record.address]
+            return Resource(id, type, f"{call} fails with {error}")
+        static = self._static(number)
+        name = static[0].name(static[1]) if static is not None else None
+        if name is not None:
+            return Resource(id, type, f"{type} {name}")
+        created = self.site(record.created_at, record.process)
+        if created is None or not created.line:
+            return Resource(id, type, type)
+        return Resource(id, type, f"{type} {created.filename}:{created.line}", created)
+
+    def descriptions(self) -> dict[ResourceId, Resource]:
+        """All resources that operations were done on, threads among them."""
+        found = {
+            id: Resource(id, "Thread", f"thread {id}")
+            for id, record in zip(self.ids, self.tasks, strict=True)
+            # Other processes go on after their last operation.
+            if not record.main
+        }
+        for number in range(len(self.resources)):
+            found[self.resource_id(number)] = self.describe(number)
+        return found
+
+    # -- tasks -----------------------------------------------------------------------
+
+    def infos(self) -> dict[TaskId, TaskInfo]:
+        """All tasks, for people."""
+        found = {}
+        for record, id in zip(self.tasks, self.ids, strict=True):
+            name = record.name.decode("utf-8", "replace")
+            target = ""
+            if record.main:
+                name = name or "main"
+                pid = "" if id == "0" else f"process {record.process}"
+                target = pid
+            elif record.routine:
+                mapping = self._mappings.get(record.process)
+                located = mapping.locate(record.routine) if mapping is not None else None
+                symbol = located[0].elf.functions.at(located[1]) if located else None
+                target = symbol.name if symbol is not None else ""
+            spawned = self.site(record.spawned_at, record.process)
+            found[id] = TaskInfo(id, name, target, False, spawned)
+        return found
+
+
+def _has_line(site: Site) -> bool:
+    return site.line > 0
+
+
+def _is_own(site: Site) -> bool:
+    return not is_system_file(site.filename)

@@ -1,0 +1,89 @@
+"""Traces of native programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix.recorded import Reading
+
+
+class NativeTrace(Trace):
+    """A trace of which each column is made when somebody asks for it: most searches need few."""
+
+    __slots__ = ("_reading", "forked", "seen")
+
+    _reading: Reading
+    forked: bool
+    """Whether the program was forked from one that waited before its main function."""
+    seen: Any
+    """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
+
+    def __len__(self) -> int:
+        return self._reading.steps
+
+    @property
+    def task_count(self) -> int:
+        """See :class:`~bohrbug.model.trace.Trace`."""
+        return len(self._reading.ids)
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for slots that are not set yet.
+        reading = object.__getattribute__(self, "_reading")
+        match name:
+            case "tasks":
+                self.tasks = reading.who_ran()
+            case "choices":
+                self.choices = reading.choices()
+            case "arities":
+                self.arities = reading.arities()
+            case "enabled" | "timed":
+                self.enabled, self.timed = reading.who_could_run()
+            case "yielded":
+                self.yielded = reading.who_yielded()
+            case "operations":
+                self.operations = reading.operations()
+            case "effects":
+                self.effects = reading.effects()
+            case "gates":
+                self.gates = reading.gates()
+            case "early_timeouts":
+                self.early_timeouts = reading.early_timeouts()
+            case "final_pending":
+                self.final_pending = reading.final_pending()
+            case "task_infos":
+                self.task_infos = reading.infos()
+            case "resources":
+                self.resources = reading.descriptions()
+            case _:
+                raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+
+_MADE_LATER = (
+    "tasks",
+    "choices",
+    "arities",
+    "enabled",
+    "timed",
+    "yielded",
+    "operations",
+    "effects",
+    "gates",
+    "early_timeouts",
+    "final_pending",
+    "task_infos",
+    "resources",
+)
+
+
+def native_trace(plan: Plan, reading: Reading) -> NativeTrace:
+    """The trace of an execution; its outcome is still that it passed."""
+    trace = NativeTrace(plan)
+    for name in _MADE_LATER:
+        delattr(trace, name)
+    trace._reading = reading
+    trace.divergence = reading.divergence()
+    trace.virtual_time = reading.now / 1e9
+    return trace

@@ -1,0 +1,113 @@
+#include "standstill.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "descriptors.h"
+#include "ending.h"
+#include "process.h"
+#include "schedule.h"
+
+/* Milliseconds of real time for which somebody from outside is waited for. */
+#define PATIENCE 5000
+/* Timeouts in a row, and virtual time, in which nothing else happens. */
+#define IDLE_TIMEOUTS 1000
+#define IDLE_TIME (3600 * SECOND)
+
+static bool anybody_ready(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++)
+        if (is_ready(&TASKS[segment->alive[i]])) return true;
+    return false;
+}
+
+/* -- tasks that wait for each other ------------------------------------------------------- */
+
+/* Who alone can let a task go on, or NONE. */
+static uint32_t awaited_by(const struct task *task) {
+    bool locks = task->condition == UNHELD || task->condition == READABLE ||
+                 task->condition == WRITABLE;
+    if (!locks || task->deadline != NO_DEADLINE || task->resource & TASK_BIT) return NONE;
+    uint32_t owner = RESOURCES[task->resource].owner.task;
+    return owner < segment->tasks && TASKS[owner].state == ALIVE ? owner : NONE;
+}
+
+/* That others still come back from their timeouts changes nothing for these. */
+static bool locks_in_a_circle(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        uint32_t task = segment->alive[i];
+        for (uint32_t steps = 0; task != NONE && steps <= segment->alive_count; steps++)
+            task = awaited_by(&TASKS[task]);
+        if (task != NONE) return true;
+    }
+    return false;
+}
+
+/* -- tasks that only look around ------------------------------------------------------------ */
+
+/* Whether a task that did such an operation got on, or might have let others get on. */
+static bool is_progress(const struct step *step) {
+    /* Nobody was enabled: a timeout fired. */
+    if (!step->enabled) return false;
+    switch ((enum kind)step->kind) {
+    case SLEEP: case YIELD: case INSPECT: case CONTINUE: case LOAD: case READ:
+    case ACQUIRE: case TRY_ACQUIRE: case WAIT: case CALL: case EXTERNAL: case CHOOSE:
+        return false;
+    case SPAWN: case BEGIN: case END: case JOIN: case RELEASE: case WAKE: case NOTIFY:
+    case SET: case PUT: case GET: case WRITE: case STORE: case UPDATE:
+        return true;
+    }
+    return true;
+}
+
+/* Looks at the steps since the last time. */
+static void look_for_progress(void) {
+    bool found = false;
+    while (segment->idle_looked_at < segment->steps)
+        found |= is_progress(&STEPS[segment->idle_looked_at++]);
+    if (!found) return;
+    segment->idle_timeouts = 0;
+    segment->idle_since = segment->now;
+}
+
+static bool anybody_waits_for_ever(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++)
+        if (TASKS[segment->alive[i]].deadline == NO_DEADLINE) return true;
+    return false;
+}
+
+/* A client that polls once a second for an answer would go on doing so beside any deadlock. */
+static bool idles_for_ever(void) {
+    look_for_progress();
+    return ++segment->idle_timeouts >= IDLE_TIMEOUTS &&
+           segment->now - segment->idle_since >= IDLE_TIME && anybody_waits_for_ever();
+}
+
+/* -- both --------------------------------------------------------------------------------- */
+
+/* Whether somebody from outside let a task go on. */
+static bool helped_from_outside(void) {
+    for (int patience = 0; patience < PATIENCE; patience++) {
+        struct timespec pause = {0, 1000000};
+        syscall(SYS_nanosleep, &pause, NULL);
+        segment->fd_changes++;
+        if (!anybody_ready()) continue;
+        segment->idle_timeouts = 0;
+        return true;
+    }
+    segment->waited_in_vain = 1;
+    return false;
+}
+
+void nothing_enabled(bool timed) {
+    if (locks_in_a_circle()) finish(DEADLOCK, NONE, "%s", "");
+    if (timed && !idles_for_ever()) return;
+    enum outsider outsider = processes_outside() ? CONNECTED : descriptors_outsider();
+    if (outsider == CONNECTED || (outsider == MAY_COME && !segment->nobody_comes)) {
+        if (helped_from_outside()) return;
+        if (outsider == CONNECTED)
+            finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
+    }
+    finish(DEADLOCK, NONE, "%s", "");
+}

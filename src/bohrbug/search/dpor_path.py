@@ -1,0 +1,288 @@
+"""Optimal dynamic partial-order reduction along one path of the tree of executions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bohrbug.model.operation import ResourceId
+from bohrbug.model.plan import Choice, NonPreemptive, Plan, Sleeper, Sleeping
+from bohrbug.model.trace import Trace
+from bohrbug.search.branching import BRANCHING_LIMIT, Tally
+from bohrbug.search.dpor_parts import Node, Waiting
+from bohrbug.search.footprint import (
+    EVERYTHING,
+    Asleep,
+    Event,
+    Footprint,
+    first_initial,
+    still_asleep,
+)
+from bohrbug.search.races_of_trace import RaceFinder
+from bohrbug.search.reversals import Reversal
+from bohrbug.search.wakeup_tree import Branch
+
+WAITING_LIMIT = 5_000_000
+"""Events in all wakeup trees together, at some 100 bytes each."""
+
+LONG = 2_000
+"""From executions with so many steps only the necessary part of a reversal is kept."""
+
+PUT_OFF = 8
+"""Reversals of one step that wait until they are inserted into its wakeup tree."""
+
+
+class ReductionPath:
+    """The part of :class:`~bohrbug.search.dpor.OptimalReduction` that knows one path and its nodes.
+
+    It goes depth first through what is below them.  Three hooks are for whoever has more than
+    one path: :meth:`_go_on_elsewhere`, :meth:`_tell` and :meth:`_note_begun`.
+
+    Parameters:
+        steps: reverse the first ``steps`` steps of an execution only.
+        waiting_limit: events to keep in wakeup trees; what is beyond it is dropped, and said.
+    """
+
+    def __init__(self, steps: int = BRANCHING_LIMIT, waiting_limit: int = WAITING_LIMIT) -> None:
+        if steps < 0:
+            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
+        self._limit = steps
+        self._waiting_limit = waiting_limit
+        self.restart()
+
+    def restart(self) -> None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        self._tally = Tally()
+        self._races = RaceFinder(self._limit)
+        self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
+        self._plan: Plan | None
+        self._clear_path()
+        self._plan = Plan()
+        self._is_fresh = True
+        self._waiting = Waiting(self._waiting_limit)
+        self._redundant = 0
+
+    def _clear_path(self) -> None:
+        """Forget the path; the names of what is touched are kept."""
+        self._nodes: list[Node | None] = []
+        # The tasks that sleep at each node before anything was explored there.
+        self._asleep: list[Asleep] = []
+        self._plan = None
+        self._start = 0
+        self._wanted: Choice | None = None
+        # Wakeup trees for the nodes on the way that the plan takes.
+        self._on_the_way: list[tuple[int, list[Branch]]] = []
+        # The branch that the plan is for, and its node.
+        self._taken: tuple[int, Node, Branch] | None = None
+        # Until the first execution of a path that was taken over: what is known of it.
+        self._is_cold = False
+        self._known_choices: Sequence[Choice] = ()
+        self._known_events: dict[int, Event] = {}
+
+    # -- more than one path ----------------------------------------------------------
+
+    @property
+    def _base(self) -> int:
+        """The depth of the first node of the path that is its own."""
+        raise NotImplementedError
+
+    def _go_on_elsewhere(self) -> bool:
+        """The path is at its end: take another, if there is one."""
+        raise NotImplementedError
+
+    def _tell(self, reversal: Reversal) -> None:
+        """A reversal belongs to a node above the path."""
+        raise NotImplementedError
+
+    def _note_begun(self, start: int, end: int) -> None:
+        """Steps from ``start`` to ``end`` are the first of a branch; none: it is given up."""
+        raise NotImplementedError
+
+    # -- the next plan ---------------------------------------------------------------
+
+    def next_plan(self) -> Plan | None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        if self._plan is None:
+            self._plan = self._next_plan()
+        return self._plan
+
+    def _next_plan(self) -> Plan | None:
+        while True:
+            nodes = self._nodes
+            while nodes:
+                node = nodes[-1]
+                if node is None:
+                    nodes.pop()
+                    continue
+                index = len(nodes) - 1
+                self._insert_reversals(index, node)
+                if node.branches and not self._is_cold:
+                    node.finish(self._races.recorded.event(index))
+                while node.branches:
+                    branch = node.branches.pop(0)
+                    if self._waiting.is_new(node, branch):
+                        return self._plan_along(index, node, branch)
+                nodes.pop()
+            if not self._go_on_elsewhere():
+                return None
+
+    def _plan_along(self, index: int, node: Node, branch: Branch) -> Plan:
+        """The plan that takes the first leaf of a branch of a node."""
+        way: list[Event] = []
+        self._on_the_way = []
+        self._taken = (index, node, branch)
+        while True:
+            way += branch.events
+            if not branch.branches:
+                break
+            first, *others = branch.branches
+            if others:
+                self._on_the_way.append((index + len(way), others))
+            branch = first
+        self._waiting.add(branch, -1)
+        self._wanted = way.pop().choice if branch.uncertain else None
+        self._start = index
+        asleep: Asleep = (*self._asleep[index], *node.done)
+        for event in way:
+            if not asleep:
+                break
+            asleep = still_asleep(asleep, event)
+        begin = self._known_choices if self._is_cold else self._races.recorded.choices
+        prefix = (*begin[:index], *[event.choice for event in way])
+        if not asleep and self._wanted is None:
+            return Plan(prefix, NonPreemptive(), index)
+        wanted = self._wanted if isinstance(self._wanted, str) else None
+        return Plan(prefix, Sleeping(self._sleepers(asleep), wanted), index)
+
+    def _sleepers(self, asleep: Asleep) -> tuple[Sleeper, ...]:
+        sleepers = []
+        for _, choice, footprint in asleep:
+            if isinstance(choice, int):
+                continue
+            if footprint is EVERYTHING:
+                sleepers.append(Sleeper(choice, wakes_at_once=True))
+                continue
+            names = self._names.get(footprint)
+            if names is None:
+                names = self._names[footprint] = (
+                    self._races.resources(footprint.reads),
+                    self._races.resources(footprint.writes),
+                )
+            sleepers.append(Sleeper(choice, *names))
+        return tuple(sleepers)
+
+    # -- taking in a trace -----------------------------------------------------------
+
+    def observe(self, trace: Trace) -> None:
+        """See :class:`~bohrbug.search.strategy.Strategy`."""
+        plan, self._plan = self._plan, None
+        self._taken = None
+        self._is_fresh = False
+        prefix = len(plan.prefix) if plan is not None else 0
+        start = self._start
+        self._tally.count(trace, self._limit)
+        end = len(trace)
+        if trace.divergence is not None:
+            end = min(end, trace.divergence.step)
+            if end < prefix or end <= start:
+                # The branch is given up: what is on its way is not known to exist.
+                for _, branches in self._on_the_way:
+                    for branch in branches:
+                        self._waiting.forget(branch)
+                self._note_begun(start, start)
+                return
+        if self._is_cold:
+            # The races of what was taken over are known to others.
+            self._races.take(trace, 0, end)
+            self._is_cold = False
+        reversals = self._races.take(trace, start, end)
+        self._note_begun(start, end)
+        self._follow_sleepers(start, end)
+        for index, branches in self._on_the_way:
+            if index < end:
+                self._node(index).branches = branches
+        self._on_the_way = []
+        short = len(trace) < LONG
+        for reversal in reversals:
+            step = reversal.step
+            if step < self._base:
+                self._tell(reversal)
+                continue
+            node = self._node(step)
+            node.reversals.append(reversal)
+            if short or len(node.reversals) > PUT_OFF:
+                self._insert_reversals(step, node)
+
+    def _follow_sleepers(self, start: int, end: int) -> None:
+        """Who sleeps at each node of the new part of the path."""
+        nodes, asleep = self._nodes, self._asleep
+        if nodes:
+            node = nodes[start]
+            assert node is not None
+            sleeping = (*asleep[start], *node.done)
+            del asleep[start + 1 :]
+        else:
+            sleeping = ()
+            nodes.append(None)
+            asleep.append(())
+        recorded = self._races.recorded
+        in_vain = False
+        step = start
+        while sleeping and step < end:
+            event = recorded.event(step)
+            if not in_vain:
+                in_vain = any(event.choice == other.choice for other in sleeping)
+            sleeping = still_asleep(sleeping, event)
+            step += 1
+            asleep.append(sleeping)
+        self._redundant += in_vain
+        asleep += [()] * (end - step)
+        nodes += [None] * (end + 1 - len(nodes))
+
+    def _node(self, index: int) -> Node:
+        node = self._nodes[index]
+        if node is None:
+            node = self._nodes[index] = Node()
+        return node
+
+    def _insert_reversals(self, index: int, node: Node) -> None:
+        """Put the reversals of a node into its wakeup tree, if they lead to something new."""
+        if not node.reversals:
+            return
+        sleeping = (*self._asleep[index], *node.done)
+        for reversal in node.reversals:
+            sequence = self._new_sequence(reversal, sleeping)
+            if sequence is not None:
+                self._waiting.insert(node, sequence, reversal.uncertain)
+        node.reversals = []
+
+    def _new_sequence(self, reversal: Reversal, sleeping: Asleep) -> list[Event] | None:
+        """The sequence of a reversal, if nobody who sleeps could begin something equivalent."""
+        sequence = reversal.sequence()
+        if isinstance(reversal.event.choice, int):
+            # Who sleeps was explored first, but an execution may fail before it comes to that.
+            sleeping = tuple([each for each in sleeping if each.task == reversal.event.task])
+        if first_initial(sleeping, sequence) is not None:
+            return None
+        if len(reversal.recorded) >= LONG:
+            sequence = reversal.necessary_sequence()
+        return self._races.widened(reversal, sequence)
+
+    def _put_back(self) -> None:
+        """Take back a plan that was proposed and not executed."""
+        if self._taken is None:
+            return
+        index, node, branch = self._taken
+        node.branches.insert(0, branch)
+        self._waiting.add(next(branch.leaves()), 1)
+        while len(self._nodes) <= index:
+            self._nodes.append(None)
+        self._nodes[index] = node
+        self._taken = None
+        self._plan = None
+        self._on_the_way = []
+
+    def _event(self, index: int) -> Event | None:
+        """What the path goes on with at a node."""
+        if self._is_cold:
+            return self._known_events.get(index)
+        return self._races.recorded.event(index)

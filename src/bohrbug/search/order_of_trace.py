@@ -1,0 +1,89 @@
+"""Order between steps of a trace that the resources of their operations do not show."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from bohrbug.model.operation import ResourceId, TaskId
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.trace import Trace
+
+
+def effects_from(trace: Trace, start: int) -> dict[int, list[tuple[int, TaskId, ResourceId, bool]]]:
+    """The effects of the steps from ``start`` on, by step."""
+    effects = trace.effects
+    found: dict[int, list[tuple[int, TaskId, ResourceId, bool]]] = {}
+    if effects:
+        first = bisect_left(effects, start, key=lambda effect: effect[0]) if start else 0
+        for effect in effects[first:]:
+            found.setdefault(effect[0], []).append(effect)
+    return found
+
+
+def beginning_of_step(trace: Trace, step: int) -> int:
+    """The step itself, or, for a data choice, the one within which it was made."""
+    while step > 0 and step in trace.arities:
+        step -= 1
+    return step
+
+
+def ordered_by_fairness(trace: Trace, end: int) -> frozenset[int] | set[int]:
+    """The steps on whose order it may depend what fairness allows.
+
+    That is the step with which a task comes to its yield, and then all steps until those
+    have run that the task may have to wait for (see
+    :class:`~bohrbug.runtime.threads.fairness.Fairness`).  The trace shows the options that
+    fairness left, so that whoever may have been held back counts as one that could run.
+    """
+    if True not in trace.yielded:
+        return frozenset()
+    ordered: set[int] = set()
+    last_run: dict[TaskId, int] = {}
+    last_yield: dict[TaskId, int] = {}
+    below: dict[TaskId, set[TaskId]] = {}
+    for step, (task, yielded) in enumerate(zip(trace.tasks[:end], trace.yielded, strict=False)):
+        if yielded and step:
+            ordered.update(range(beginning_of_step(trace, step - 1), step + 1))
+            yielder = trace.tasks[step - 1]
+            since = last_yield.get(yielder, 0)
+            last_yield[yielder] = step
+            below.setdefault(yielder, set()).update(
+                [
+                    other
+                    for other in (*trace.enabled[step], *below)
+                    if other != yielder and last_run.get(other, -1) < since
+                ]
+            )
+        if below:
+            ordered.add(step)
+            for others in below.values():
+                others.discard(task)
+            below = {each: others for each, others in below.items() if others}
+        last_run[task] = step
+    return ordered
+
+
+def cut_off(trace: Trace) -> bool:
+    """Whether the last step ended the execution, whatever other tasks had still to do."""
+    kind = trace.outcome.kind
+    if kind is OutcomeKind.PASSED:
+        return bool(trace.final_pending)
+    return kind is not OutcomeKind.DEADLOCK
+
+
+def late_firings(trace: Trace, start: int, end: int, early: frozenset[int]) -> set[int]:
+    """Steps from ``start`` to ``end`` that are timeouts which fire because no task is enabled.
+
+    Parameters:
+        trace: what happened.
+        start: the first step to look at.
+        end: the step behind the last.
+        early: steps whose operation could have ended by its timeout at any time before.
+    """
+    if not any(trace.timed[start:end]):
+        return set()
+    return {
+        step
+        for step in range(start, end)
+        if not trace.enabled[step] and step not in trace.arities and step not in early
+    }

@@ -1,0 +1,34 @@
+"""Explorations of the native programs of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Result
+
+
+def explored(
+    program: Path, *arguments: str, faults: tuple[str, ...] = (), **options: object
+) -> Result:
+    """What an exploration of a program gives, which should exit with 0.
+
+    Parameters:
+        program: the program.
+        arguments: its own.
+        faults: the calls that may fail.
+        options: of the exploration, beside those that suit small programs.
+    """
+    settings = {
+        "executions": 3_000,
+        "seconds": 60.0,
+        "max_steps": 20_000,
+        "hang_seconds": 10.0,
+        **options,
+    }
+    explorer, _ = native_explorer(
+        Command((str(program), *arguments), exit_code=0, faults=faults),
+        ExploreOptions(**settings),  # type: ignore[arg-type]
+    )
+    return explorer.explore()
