@@ -32,7 +32,7 @@ _HOMES = {
     "choose": "bohrbug.api",
     "explore": "bohrbug.api",
     "explored": "bohrbug.api",
-    "DesynchronisationError": "bohrbug.runtime.channels.replaying",
+    "DesynchronisationError": "bohrbug.runtime.channels.desynchronisation",
     "record": "bohrbug.runtime.channels.programs",
     "replay_messages": "bohrbug.runtime.channels.programs",
     "Failure": "bohrbug.exploration.result",

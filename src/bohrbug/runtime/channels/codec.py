@@ -23,7 +23,7 @@ from bohrbug.runtime.channels.events import (
 )
 
 MAGIC = b"BOHRBUG MESSAGES\n"
-VERSION = 1
+VERSION = 2
 
 ABOUT, EVENTS, ENDED, PROCESS, OUTCOME = b"A", b"E", b"T", b"P", b"O"
 BLOCKS = ABOUT + EVENTS + ENDED + PROCESS + OUTCOME
@@ -115,11 +115,16 @@ def header() -> bytes:
     return MAGIC + bytes([VERSION])
 
 
+def checksum(kind: bytes, payload: bytes) -> int:
+    """Of a block."""
+    return zlib.crc32(payload, zlib.crc32(kind))
+
+
 def block(kind: bytes, payload: bytes) -> bytes:
     """A block: kind, length, checksum, payload."""
     out = bytearray(kind)
     put_number(out, len(payload))
-    out += zlib.crc32(payload).to_bytes(4, "little")
+    out += checksum(kind, payload).to_bytes(4, "little")
     return bytes(out + payload)
 
 

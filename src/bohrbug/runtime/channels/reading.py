@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from bohrbug.runtime.channels.codec import (
     Definition,
     LogError,
     Reader,
+    checksum,
     unpacked,
 )
 from bohrbug.runtime.channels.events import (
@@ -273,11 +273,11 @@ class CodedLog:
         if kind not in BLOCKS:
             raise LogError(f"there is no block of the kind {kind!r}")
         length = reader.number()
-        checksum = int.from_bytes(reader.take(4), "little")
+        expected = int.from_bytes(reader.take(4), "little")
         payload = reader.data[reader.at : reader.at + length]
         reader.at += length
         whole = len(payload) == length
-        if whole and zlib.crc32(payload) != checksum:
+        if whole and checksum(kind, payload) != expected:
             raise LogError("its checksum is wrong")
         if kind == EVENTS:
             inner = Reader(payload)
