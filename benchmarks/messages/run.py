@@ -62,7 +62,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--replays", type=int, default=100)
-    parser.add_argument("programs", nargs="*", default=["threads", "processes", "compute"])
+    parser.add_argument(
+        "programs", nargs="*", default=["threads", "processes", "streams", "compute"]
+    )
     options = parser.parse_args()
     print(
         "| program | plain | record | replay | events | bytes per event "

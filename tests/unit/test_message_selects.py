@@ -208,7 +208,8 @@ def test_which_process_ends_first(tmp_path: Path) -> None:
 # -- asyncio ---------------------------------------------------------------------------------
 
 
-def test_timeouts_of_asyncio(tmp_path: Path) -> None:
+@pytest.mark.parametrize("loops", [True, False])
+def test_timeouts_of_asyncio(tmp_path: Path, loops: bool) -> None:
     async def late(channel: asyncio.Queue[str]) -> None:
         await asyncio.sleep(random.random() * 0.004)
         await channel.put("came")
@@ -234,7 +235,7 @@ def test_timeouts_of_asyncio(tmp_path: Path) -> None:
                 seen.append("too late")
         return seen
 
-    log = steady(tmp_path, lambda: asyncio.run(main()), 4)
+    log = steady(tmp_path, lambda: asyncio.run(main()), 4, loops=loops)
     (events,) = (e for task, e in log.tasks.items() if task == "0.1")
     assert sum(event.flavour == "asyncio.timeout" for event in events) == 24
 
