@@ -114,7 +114,7 @@ def test_the_first_failure_of_the_sequence_is_reported() -> None:
 
 
 def test_the_budget_is_kept_to() -> None:
-    for strategy in ("dfs", "ipb", "pct", "pos", "rff", "dpor", "auto"):
+    for strategy in ("dfs", "bpor", "pct", "uniform", "rff", "dpor", "auto"):
         result = run(four_add, 3, strategy=strategy, executions=333, keep_going=True, bound=None)
         assert result.executions == 333
 

@@ -22,6 +22,7 @@ from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.registry import STRATEGIES, Options, strategy_named
+from bohrbug.search.uniform import UniformSampling
 from tests.property.test_partial_order_reduction import ALL, program, randoms
 from tests.property.test_search_properties import programs
 from tests.simulated import Instruction, Program, count_schedules, execute
@@ -379,3 +380,21 @@ def test_the_empty_plan_is_what_pct_learns_from_first() -> None:
     strategy = PCT()
     assert strategy.hand_out(10) is None
     assert strategy.next_plan() == Plan()
+
+
+@several
+@given(programs, st.integers(0, 2**32))
+def test_uniform_sampling_divided_executes_each_schedule_once(program: Program, seed: int) -> None:
+    if count_schedules(program) > 400:
+        return
+
+    def make() -> UniformSampling:
+        return UniformSampling(seed)
+
+    whole, expected = alone(make, program)
+    parts, found = divided(make, program, seed)
+    assert set(found.schedules.values()) == {1}
+    if parts.exhausted:
+        assert found.schedules == expected.schedules
+        assert parts.covered() == whole.covered()
+    assert parts.complete == (parts.exhausted and whole.complete)

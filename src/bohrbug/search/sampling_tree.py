@@ -8,6 +8,7 @@ with which the walk comes to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -28,7 +29,7 @@ class _Node:
         self.lead = lead
         self.options = options
         # What is behind the options that were taken; ``None`` if nothing is left there.
-        self.taken: dict[Choice, _Node | None] = {}
+        self.taken: dict[Choice, _Node | _Packed | None] = {}
         self.open = len(options)
         """The options behind which something is left."""
         self.left = 1.0
@@ -61,6 +62,46 @@ class _Node:
         fresh = len(self.options) - len(self.taken)
         self.open = fresh + len(children)
         self.left = (fresh + sum([child.left for child in children])) / len(self.options)
+
+
+@dataclass(slots=True)
+class _Packed:
+    """A subtree that came from another process, and may never be entered again.
+
+    Parameters:
+        rows: see :func:`_rows`.
+        left: see :class:`_Node`.
+        weight: the choices and nodes of it.
+    """
+
+    rows: list[Any]
+    left: float
+    weight: int
+
+
+def _behind(node: _Node, choice: Choice) -> _Node | None:
+    """What is behind an option that was taken; ``None`` if nothing is known or left there."""
+    child = node.taken.get(choice)
+    if isinstance(child, _Packed):
+        child = node.taken[choice] = _node_from(child.rows)
+    return child
+
+
+@dataclass(slots=True)
+class Part:
+    """A subtree, and how many leaves of it are to be drawn.
+
+    Parameters:
+        prefix: the choices that lead to it.
+        draws: how many.
+        weight: the part of all that was left, when the draws were allotted, that is in it.
+        share: of the subtree.
+    """
+
+    prefix: list[Choice]
+    draws: int
+    weight: float
+    share: float
 
 
 class SamplingTree:
@@ -107,7 +148,7 @@ class SamplingTree:
             choice = node.draw(random)
             prefix.append(choice)
             self._path.append((node, choice))
-            node = node.taken.get(choice)
+            node = _behind(node, choice)
         return tuple(prefix)
 
     def give_up(self) -> None:
@@ -168,45 +209,160 @@ class SamplingTree:
             self._root = None
         self._path = []
 
+    # -- dividing ----------------------------------------------------------------------
+
+    def allot(self, random: Random, draws: int, most: float) -> list[Part]:
+        """Draw for each of so many leaves the part of the tree that it is to be drawn from.
+
+        Parts are the subtrees with at most ``most`` of what is left, as near to the root as
+        there are; they have no leaf in common.
+
+        Parameters:
+            random: decides.
+            draws: how many.
+            most: from 0 to 1.
+        """
+        everything = self.left
+        parts: dict[tuple[Choice, ...], Part] = {}
+        for _ in range(draws):
+            node, share = self._root, 1.0
+            left = everything
+            prefix: list[Choice] = []
+            while node is not None and node.left * share > most * everything:
+                choice = node.draw(random)
+                prefix += node.lead
+                prefix.append(choice)
+                share /= len(node.options)
+                child = node.taken.get(choice)
+                if isinstance(child, _Packed) and child.left * share > most * everything:
+                    child = _behind(node, choice)
+                left = 1.0 if child is None else child.left
+                node = child if isinstance(child, _Node) else None
+            part = parts.get(tuple(prefix))
+            if part is None:
+                part = parts[tuple(prefix)] = Part(prefix, 0, share * left / everything, share)
+            part.draws += 1
+        return list(parts.values())
+
+    def _walk_to(self, prefix: Sequence[Choice]) -> _Node | _Packed | None:
+        """Walk along a prefix; what is known behind it."""
+        self._path = []
+        at = 0
+        node = self._root
+        while at < len(prefix):
+            assert node is not None
+            at += len(node.lead)
+            choice = prefix[at]
+            self._path.append((node, choice))
+            at += 1
+            child = node.taken.get(choice)
+            if isinstance(child, _Packed) and at < len(prefix):
+                child = _behind(node, choice)
+            if at == len(prefix):
+                return child
+            assert isinstance(child, _Node)
+            node = child
+        return node
+
+    def part_to_json(self, part: Part) -> dict[str, Any]:
+        """What is known of a part, for :meth:`take_in`."""
+        node = self._walk_to(part.prefix)
+        self._path = []
+        rows = node.rows if isinstance(node, _Packed) else [] if node is None else _rows(node)
+        return {"nodes": rows, "is_seen": node is not None, "remembered": 0, "forgotten": 0}
+
+    def graft(self, data: dict[str, Any], prefix: Sequence[Choice]) -> None:
+        """Put what is known of a part in the place where it was.
+
+        Parameters:
+            data: what :meth:`to_json` of the tree behind a prefix gave.
+            prefix: see :class:`Part`.
+        """
+        self.remembered += data["remembered"]
+        self.forgotten += data["forgotten"]
+        if not data["is_seen"]:
+            return
+        self._is_seen = True
+        node = self._walk_to(prefix)
+        self._size += data["size"] - (0 if node is None else _size(node))
+        if not data["nodes"]:
+            self._close()
+            return
+        if not self._path:
+            self._root = _node_from(data["nodes"])
+            return
+        above, choice = self._path[-1]
+        above.taken[choice] = _Packed(data["nodes"], data["left"], data["size"])
+        for above, _ in reversed(self._path):
+            above.update()
+        self._path = []
+
     # -- saving ------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the nodes in a row, each before what is behind it."""
-        rows: list[list[Any]] = []
-        waiting = [] if self._root is None else [(self._root, -1, 0)]
-        while waiting:
-            node, above, option = waiting.pop()
-            number = len(rows)
-            taken = []
-            for place, (choice, child) in enumerate(node.taken.items()):
-                taken.append(choice)
-                if child is not None:
-                    waiting.append((child, number, place))
-            options = len(node.options) if isinstance(node.options, range) else list(node.options)
-            rows.append([list(node.lead), options, above, option, taken])
         return {
-            "nodes": rows,
+            "nodes": [] if self._root is None else _rows(self._root),
             "is_seen": self._is_seen,
             "remembered": self.remembered,
             "forgotten": self.forgotten,
+            "left": self.left,
+            "size": self._size,
         }
 
     def take_in(self, data: dict[str, Any]) -> None:
         """Become the tree that :meth:`to_json` wrote."""
         self._path = []
-        nodes: list[_Node] = []
-        for lead, options, above, place, taken in data["nodes"]:
-            node = _Node(tuple(lead), range(options) if isinstance(options, int) else options)
-            node.taken = dict.fromkeys(taken)
-            if nodes:
-                # The order in which options were taken is kept: draws depend on it.
-                parent = nodes[above]
-                parent.taken[list(parent.taken)[place]] = node
-            nodes.append(node)
-        # Those behind a node follow it.
-        for node in reversed(nodes):
-            node.update()
-        self._root = nodes[0] if nodes else None
-        self._size = sum([node.size for node in nodes])
+        self._root = _node_from(data["nodes"])
+        self._size = 0 if self._root is None else _size(self._root)
         self._is_seen = data["is_seen"]
         self.remembered, self.forgotten = data["remembered"], data["forgotten"]
+
+
+def _rows(root: _Node) -> list[Any]:
+    """The nodes of a tree in a row, each before what is behind it."""
+    rows: list[Any] = []
+    waiting = [(root, -1, 0)]
+    while waiting:
+        node, above, option = waiting.pop()
+        number = len(rows)
+        taken = []
+        for place, choice in enumerate(node.taken):
+            taken.append(choice)
+            child = _behind(node, choice)
+            if child is not None:
+                waiting.append((child, number, place))
+        options = len(node.options) if isinstance(node.options, range) else list(node.options)
+        rows.append([list(node.lead), options, above, option, taken])
+    return rows
+
+
+def _node_from(rows: list[Any]) -> _Node | None:
+    """The root of the tree that :func:`_rows` wrote."""
+    nodes: list[_Node] = []
+    for lead, options, above, place, taken in rows:
+        node = _Node(tuple(lead), range(options) if isinstance(options, int) else options)
+        node.taken = dict.fromkeys(taken)
+        if nodes:
+            # The order in which options were taken is kept: draws depend on it.
+            parent = nodes[above]
+            parent.taken[list(parent.taken)[place]] = node
+        nodes.append(node)
+    # Those behind a node follow it.
+    for node in reversed(nodes):
+        node.update()
+    return nodes[0] if nodes else None
+
+
+def _size(root: _Node | _Packed) -> int:
+    """The choices and nodes of a tree."""
+    size = 0
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _Packed):
+            size += node.weight
+        else:
+            size += node.size
+            waiting += [child for child in node.taken.values() if child is not None]
+    return size

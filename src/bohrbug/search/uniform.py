@@ -4,22 +4,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from bohrbug.model.plan import Choice, Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
-from bohrbug.search.divisible import VERSION, AsAWhole, State, checked_state
+from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.plain import random_from_json, random_to_json
 from bohrbug.search.sampling import CONFIDENCE, unseen_probability
-from bohrbug.search.sampling_tree import SamplingTree
+from bohrbug.search.sampling_tree import Part, SamplingTree
 
 ROOM = 1_000_000
 """Choices and nodes that are remembered, at up to some 400 bytes each."""
 
 
-class UniformSampling(AsAWhole):
+LARGEST_PART = 1 / 32
+"""Of what is left of the tree: what has no more of it is drawn from by one process."""
+
+FIRST_ROUND = 64
+"""Draws that are allotted to parts of the tree at a time, in the beginning."""
+
+GROWTH = 4
+"""Draws that are allotted at a time for each execution that was made."""
+
+PIECES = 16
+"""Into about so many the draws of a round are divided."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """A part of the tree, in the process that has it.
+
+    Parameters:
+        part: where it is, and the draws that are left to do.
+        tree: what is behind its prefix.
+    """
+
+    part: Part
+    tree: SamplingTree
+
+    @property
+    def is_done(self) -> bool:
+        return not self.part.draws or self.tree.is_exhausted
+
+
+_WHOLE = Part([], 0, 1.0, 1.0)
+
+
+class UniformSampling:
     """Uniform sampling of the interleaving tree without repeats.
 
     As a random walk, which takes each option of a step with the same probability, but no
@@ -37,6 +72,10 @@ class UniformSampling(AsAWhole):
     The number of schedules is estimated as by Knuth (*Estimating the efficiency of
     backtrack programs*, 1975): a leaf drawn with probability ``q`` stands for ``1 / q``
     leaves not seen before.  Each draw estimates without bias, and the mean is taken.
+
+    *Several processes* have disjoint parts of the tree.  Into which of them a draw falls is drawn
+    first, for many draws at once; where in the part, by the process that has it.  The guarantee
+    stays: what was executed meanwhile only makes a failing schedule more probable.
 
     Parameters:
         seed: determines all plans.
@@ -65,8 +104,16 @@ class UniformSampling(AsAWhole):
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`; the budget is not given again."""
-        self.is_out = False
         self._plan: Plan | None = None
+        # In a worker: its parts, and how many leaves the first process knew.
+        self._work: list[_Work] | None = None
+        self._charged = 0
+        self._known_before = 0
+        # In the first process: parts that wait for a worker, of so many draws, and pieces that
+        # are with workers.
+        self._allotted: list[Part] = []
+        self._round = 0
+        self._out = 0
         # Where the random numbers were before it was drawn.
         self._drawn_at = self._random.getstate()
         self._tally = Tally()
@@ -76,20 +123,39 @@ class UniformSampling(AsAWhole):
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self.is_out:
-            return None
-        if self._plan is None and self._remaining != 0 and not self._tree.is_exhausted:
+        if self._plan is None and self._can_draw():
             self._drawn_at = self._random.getstate()
-            prefix = self._tree.draw(self._random)
+            prefix = (*self._part.prefix, *self._tree.draw(self._random))
             self._plan = Plan(prefix, UniformRandom(self._random.getrandbits(32)))
         return self._plan
+
+    def _can_draw(self) -> bool:
+        if self._work is None:
+            return not self._out and self._remaining != 0 and not self._tree.is_exhausted
+        # Those that are done come last.
+        self._work.sort(key=lambda work: work.is_done)
+        if not self._work or self._work[0].is_done:
+            return False
+        self._tree = self._work[0].tree
+        return True
+
+    @property
+    def _part(self) -> Part:
+        """What is drawn from."""
+        return self._work[0].part if self._work else _WHOLE
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         prefix = self._plan.prefix if self._plan is not None else ()
         self._plan = None
-        if self._remaining is not None:
-            self._remaining -= 1
+        part = self._part
+        if self._work is not None:
+            part.draws -= 1
+        else:
+            # What was allotted before may not be left any more.
+            self._allotted = []
+            if self._remaining is not None:
+                self._remaining -= 1
         self._tally.count(trace, self._limit)
         end = last_branching_step(trace, self._limit)
         if trace.divergence is not None and end < len(prefix):
@@ -100,13 +166,16 @@ class UniformSampling(AsAWhole):
         ]
         # A draw has the walk's probability under the condition that it is new.
         try:
-            new = self._tree.left * float(math.prod([len(options) for _, options in branches]))
+            walks = float(math.prod([len(options) for _, options in branches]))
         except OverflowError:
-            new = math.inf
-        self._estimates += self._tree.remembered + new
+            walks = math.inf
+        # Each draw of a part stands for those that have fallen into others, too.
+        new = self._tree.remembered + part.share * self._tree.left * walks
+        self._estimates += self._known_before + new / part.weight
         self._estimated += 1
-        behind = [branch for branch in branches if branch[0] >= len(prefix)]
-        self._tree.see(trace.choices, behind)
+        begin = len(part.prefix)
+        behind = [(step - begin, options) for step, options in branches if step >= len(prefix)]
+        self._tree.see(trace.choices[begin:], behind)
 
     @property
     def estimated_schedules(self) -> float:
@@ -121,7 +190,7 @@ class UniformSampling(AsAWhole):
     @property
     def exhausted(self) -> bool:
         """Whether every schedule was executed, up to the given number of steps."""
-        return self._tree.is_exhausted
+        return self._work is None and not self._out and self._tree.is_exhausted
 
     @property
     def complete(self) -> bool:
@@ -158,38 +227,122 @@ class UniformSampling(AsAWhole):
             return "0 schedules"
         return f"{self._tally.executions:,} of {self._about()} schedules"
 
-    # -- saving ------------------------------------------------------------------------
+    # -- dividing ----------------------------------------------------------------------
+
+    def _put_back(self) -> None:
+        """Take back a plan that was proposed and not executed: it is drawn again."""
+        if self._plan is not None:
+            self._plan = None
+            self._random.setstate(self._drawn_at)
 
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        if self._plan is not None:
-            # It is drawn again.
-            self._plan = None
-            self._random.setstate(self._drawn_at)
+        self._put_back()
+        if self._work is not None:
+            parts = [_part_to_json(work.part, work.tree.to_json()) for work in self._work]
+            return self._piece(parts, self._random, self._tally)
         return {
-            "strategy": self.name,
-            "version": VERSION,
-            "is_out": self.is_out,
+            **self._head(),
             "random": random_to_json(self._random),
             "remaining": self._remaining,
             "tally": self._tally.to_json(),
             "tree": self._tree.to_json(),
             "estimates": str(self._estimates),
             "estimated": self._estimated,
+            "out": self._out,
+        }
+
+    def _head(self) -> State:
+        return {"strategy": self.name, "version": VERSION}
+
+    def _piece(self, parts: list[Any], random: Random, tally: Tally) -> State:
+        is_own = self._work is not None
+        return {
+            **self._head(),
+            "random": random_to_json(random),
+            "tally": tally.to_json(),
+            "parts": parts,
+            "charged": self._charged if is_own else sum(part[1] for part in parts),
+            "known_before": self._known_before if is_own else self._tree.remembered,
+            "estimates": str(self._estimates if is_own else 0.0),
+            "estimated": self._estimated if is_own else 0,
         }
 
     def restore(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self.restart()
-        self.is_out = state["is_out"]
         self._random = random_from_json(state["random"])
-        self._remaining = state["remaining"]
         self._tally = Tally.from_json(state["tally"])
-        self._tree.take_in(state["tree"])
         # As text, for it may be infinite.
         self._estimates = float(state["estimates"])
         self._estimated = state["estimated"]
+        if "parts" in state:
+            self._work = [_part_from_json(row, self._room) for row in state["parts"]]
+            self._charged = state["charged"]
+            self._known_before = state["known_before"]
+            return
+        self._remaining = state["remaining"]
+        self._tree.take_in(state["tree"])
+        self._out = state["out"]
+
+    def hand_out(self, most: int) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`; all of a round has to come back."""
+        self._put_back()
+        if not self._allotted and not self._out and self._can_draw():
+            # Not too many, for the tree may turn out to be small.
+            self._round = max(FIRST_ROUND, GROWTH * self._tally.executions)
+            if self._remaining is not None:
+                self._round = min(self._round, self._remaining)
+            self._allotted = self._tree.allot(self._random, self._round, LARGEST_PART)
+        if not self._allotted or most < 1:
+            return None
+        wanted = min(most, -(-self._round // PIECES))
+        rows: list[Any] = []
+        draws = 0
+        while self._allotted and draws < wanted:
+            part = self._allotted.pop()
+            # What is too much for the budget of a piece is drawn anew in the next round.
+            part.draws = min(part.draws, most - draws)
+            draws += part.draws
+            rows.append(_part_to_json(part, self._tree.part_to_json(part)))
+        if self._remaining is not None:
+            self._remaining -= draws
+        self._out += 1
+        return self._piece(rows, Random(self._random.getrandbits(64)), Tally())
+
+    def split(self) -> State | None:
+        """See :class:`~bohrbug.search.divisible.Divisible`: pieces are small enough."""
+        return None
+
+    def take_in(self, state: State) -> None:
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
+        state = checked_state(state, self.name)
+        self._put_back()
+        tally = Tally.from_json(state["tally"])
+        self._tally.add(tally)
+        self._estimates += float(state["estimates"])
+        self._estimated += state["estimated"]
+        if self._remaining is not None:
+            self._remaining += state["charged"] - tally.executions
+        for row in state["parts"]:
+            self._tree.graft(row[-1], row[0])
+        self._out -= 1
+
+    def position(self) -> None:
+        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
+        return
+
+
+def _part_to_json(part: Part, tree: dict[str, Any]) -> list[Any]:
+    return [part.prefix, part.draws, part.weight, part.share, tree]
+
+
+def _part_from_json(row: list[Any], room: int) -> _Work:
+    prefix, draws, weight, share, data = row
+    tree = SamplingTree(room)
+    tree.take_in(data)
+    return _Work(Part(list(prefix), draws, weight, share), tree)
 
 
 def _options(trace: Trace, step: int) -> Sequence[Choice]:
