@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bohrbug.runtime.channels.codec import read_log
+from bohrbug.runtime.channels.reading import read_log
 
 PROGRAMS = Path(__file__).parent / "programs"
 FREQUENT_SWITCHES = "1e-5"
@@ -62,7 +62,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--replays", type=int, default=100)
-    parser.add_argument("programs", nargs="*", default=["threads", "processes", "compute"])
+    parser.add_argument(
+        "programs", nargs="*", default=["threads", "processes", "streams", "compute"]
+    )
     options = parser.parse_args()
     print(
         "| program | plain | record | replay | events | bytes per event "

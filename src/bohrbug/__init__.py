@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bohrbug.api import BohrbugFailure, choose, explore, explored
     from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+    from bohrbug.runtime.channels.desynchronisation import DesynchronisationError
     from bohrbug.runtime.channels.programs import record, replay_messages
-    from bohrbug.runtime.channels.replaying import DesynchronisationError
 
 __version__ = "0.1.0"
 
@@ -32,7 +32,7 @@ _HOMES = {
     "choose": "bohrbug.api",
     "explore": "bohrbug.api",
     "explored": "bohrbug.api",
-    "DesynchronisationError": "bohrbug.runtime.channels.replaying",
+    "DesynchronisationError": "bohrbug.runtime.channels.desynchronisation",
     "record": "bohrbug.runtime.channels.programs",
     "replay_messages": "bohrbug.runtime.channels.programs",
     "Failure": "bohrbug.exploration.result",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.runtime.channels.codec import read_log
+from bohrbug.runtime.channels.reading import read_log
 
 from .conftest import Ended, Folder
 
@@ -302,6 +302,58 @@ def test_strict_stops_and_keep_going_goes_on(folder: Folder) -> None:
     assert going.code == 0
     assert going.out == "1\n"
     assert "desynchronised" in going.err
+
+
+def test_a_strict_replay_that_stops_leaves_no_process(folder: Folder) -> None:
+    folder.write(
+        "parent.py",
+        """
+        import multiprocessing, os, queue, subprocess, sys
+
+        def child(jobs):
+            subprocess.Popen([sys.executable, "grandchild.py"])
+            print("pid", os.getpid(), flush=True)
+            jobs.get()
+
+        if __name__ == "__main__":
+            jobs = multiprocessing.get_context("spawn").Queue()
+            process = multiprocessing.get_context("spawn").Process(target=child, args=(jobs,))
+            process.start()
+            mine = queue.Queue()
+            mine.put(1)
+            mine.get(block="DIFFERS" not in os.environ)
+            jobs.put(1)
+            process.join()
+        """,
+    )
+    folder.write(
+        "grandchild.py",
+        """
+        import os, time
+        print("pid", os.getpid(), flush=True)
+        time.sleep(600 * ("DIFFERS" in os.environ))
+        """,
+    )
+    assert record(folder, "parent.py").code == 0
+    replayed = folder.run(
+        folder.command("replay-messages", "log", "--", *python(folder, "parent.py")), DIFFERS="1"
+    )
+    assert replayed.code == 3, replayed.err
+    for line in replayed.out.splitlines():
+        number = int(line.split()[1])
+        # SIGTERM was sent before the command came back; how soon it is heard is up to the machine.
+        deadline = time.monotonic() + 60
+        while _runs(number) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not _runs(number)
+
+
+def _runs(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 def test_a_replay_that_would_wait_for_ever_is_ended(folder: Folder) -> None:

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from bohrbug.runtime.channels.codec import (
     ABOUT,
     MAGIC,
-    CodedLog,
     Encoder,
     LogError,
-    decode,
     encode,
     header,
     json_block,
@@ -28,6 +26,7 @@ from bohrbug.runtime.channels.events import (
     Outcome,
     Status,
 )
+from bohrbug.runtime.channels.reading import CodedLog, decode
 
 TASKS = st.sampled_from(["0", "0.1", "0.2", "0.2.1", "0.10", "1"])
 CHANNELS = st.builds(ChannelId, TASKS, st.integers(0, 300))
@@ -39,7 +38,8 @@ NUMBERS = st.integers(0, 2**40)
 def outcomes(draw, kind):
     if kind in RECEIVES and draw(st.booleans()):
         sender = draw(st.none() | TASKS)
-        return Outcome(Status.RECEIVED, MessageId(sender, draw(NUMBERS)))
+        values = draw(st.lists(st.integers(0, 300), max_size=2).map(tuple))
+        return Outcome(Status.RECEIVED, MessageId(sender, draw(NUMBERS)), None, values)
     if kind in SENDS and draw(st.booleans()):
         return Outcome(Status.SENT, None, draw(st.none() | NUMBERS))
     status = draw(st.sampled_from([s for s in Status if s not in (Status.RECEIVED, Status.SENT)]))

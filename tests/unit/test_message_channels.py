@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import bohrbug
-from bohrbug.runtime.channels.codec import read_log
 from bohrbug.runtime.channels.events import Kind, MessageId, Status
+from bohrbug.runtime.channels.reading import read_log
 from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 SENDERS, MESSAGES = 4, 25
@@ -261,7 +261,8 @@ def test_futures(tmp_path: Path) -> None:
     steady(tmp_path, program)
 
 
-def test_asyncio(tmp_path: Path) -> None:
+@pytest.mark.parametrize("loops", [True, False])
+def test_asyncio(tmp_path: Path, loops: bool) -> None:
     async def pause() -> None:
         await asyncio.sleep(random.random() * 0.002)
 
@@ -297,7 +298,7 @@ def test_asyncio(tmp_path: Path) -> None:
             seen.append(sorted(task.result() for task in done))
         return seen
 
-    log = steady(tmp_path, lambda: asyncio.run(main()))
+    log = steady(tmp_path, lambda: asyncio.run(main()), loops=loops)
     cancelled = [
         task for task, events in log.tasks.items() if events[-1].outcome.status is Status.CANCELLED
     ]

@@ -15,8 +15,9 @@ import pytest
 
 import bohrbug
 from bohrbug.runtime.channels.bisection import Verdict, decide
-from bohrbug.runtime.channels.codec import encode, read_log
+from bohrbug.runtime.channels.codec import encode
 from bohrbug.runtime.channels.events import LOOP, READINESS, TIMER, Log
+from bohrbug.runtime.channels.reading import read_log
 from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 WORST = 0.003

@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 import bohrbug
-from bohrbug.runtime.channels.codec import encode, read_coded, read_log
+from bohrbug.runtime.channels.codec import encode
 from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.reading import read_coded, read_log
 from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 # -- sockets ---------------------------------------------------------------------------------
@@ -111,7 +112,8 @@ def work(name: int, jobs: object, results: object) -> None:
         jobs.task_done()
 
 
-def test_workers_that_are_terminated_leave_their_events(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["terminate", "kill"])
+def test_workers_that_are_ended_leave_their_events(tmp_path: Path, how: str) -> None:
     context = multiprocessing.get_context("fork")
 
     def program() -> list[object]:
@@ -126,9 +128,9 @@ def test_workers_that_are_terminated_leave_their_events(tmp_path: Path) -> None:
         jobs.join()
         got = [results.get() for _ in range(12)]
         for worker in workers:
-            worker.terminate()
+            getattr(worker, how)()
             worker.join()
-        assert {worker.exitcode for worker in workers} == {-15}
+        assert {worker.exitcode for worker in workers} == {-15 if how == "terminate" else -9}
         return got
 
     log = steady(tmp_path, program, 2)
@@ -206,7 +208,8 @@ def test_which_process_ends_first(tmp_path: Path) -> None:
 # -- asyncio ---------------------------------------------------------------------------------
 
 
-def test_timeouts_of_asyncio(tmp_path: Path) -> None:
+@pytest.mark.parametrize("loops", [True, False])
+def test_timeouts_of_asyncio(tmp_path: Path, loops: bool) -> None:
     async def late(channel: asyncio.Queue[str]) -> None:
         await asyncio.sleep(random.random() * 0.004)
         await channel.put("came")
@@ -232,7 +235,7 @@ def test_timeouts_of_asyncio(tmp_path: Path) -> None:
                 seen.append("too late")
         return seen
 
-    log = steady(tmp_path, lambda: asyncio.run(main()), 4)
+    log = steady(tmp_path, lambda: asyncio.run(main()), 4, loops=loops)
     (events,) = (e for task, e in log.tasks.items() if task == "0.1")
     assert sum(event.flavour == "asyncio.timeout" for event in events) == 24
 

@@ -18,10 +18,11 @@ from bohrbug.report.message_files import mermaid, trace_events
 from bohrbug.report.message_topology import draw_topology
 from bohrbug.report.style import Paper
 from bohrbug.runtime.channels.bisection import NotDecidedError, Verdict, decide
-from bohrbug.runtime.channels.codec import LogError, encode, read_log
+from bohrbug.runtime.channels.codec import LogError, encode
 from bohrbug.runtime.channels.commands import CommandError, replay_command
 from bohrbug.runtime.channels.events import Log, in_tree_order
 from bohrbug.runtime.channels.orders import causal_order, partings
+from bohrbug.runtime.channels.reading import read_log
 
 SAME, PARTED, UNDECIDED = 0, 1, 3
 

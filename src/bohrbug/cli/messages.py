@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from bohrbug.report.wording import plural
-from bohrbug.runtime.channels.codec import LogError, read_coded
+from bohrbug.runtime.channels.codec import LogError
 from bohrbug.runtime.channels.commands import (
     CommandError,
     CommandResult,
@@ -19,7 +19,8 @@ from bohrbug.runtime.channels.commands import (
     replay_command,
     words_of_signal,
 )
-from bohrbug.runtime.channels.replaying import DESYNCHRONISED
+from bohrbug.runtime.channels.desynchronisation import DESYNCHRONISED
+from bohrbug.runtime.channels.reading import read_coded
 
 USAGE, NOT_REACHED = 2, 3
 INTERRUPTED = 128 + signal.SIGINT

@@ -11,13 +11,10 @@ from typing import Any
 import pytest
 
 from bohrbug.runtime.channels.codec import LogError
+from bohrbug.runtime.channels.desynchronisation import Desynchronisation, DesynchronisationError
 from bohrbug.runtime.channels.installation import install, restore
 from bohrbug.runtime.channels.programs import Shared, begin_log, end_log
-from bohrbug.runtime.channels.replaying import (
-    Desynchronisation,
-    DesynchronisationError,
-    ReplaySession,
-)
+from bohrbug.runtime.channels.replaying import ReplaySession
 from bohrbug.runtime.channels.session import Session, SessionOptions, active
 
 SUFFIX = ".bohrbug"

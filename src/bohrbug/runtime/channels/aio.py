@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from bohrbug.runtime.channels.desynchronisation import DesynchronisationError
 from bohrbug.runtime.channels.events import Kind, Outcome
 from bohrbug.runtime.channels.following import follower_of
-from bohrbug.runtime.channels.replaying import DesynchronisationError, ReplayingStream
+from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import active, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.channels.threads import task_within

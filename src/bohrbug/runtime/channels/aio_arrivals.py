@@ -14,8 +14,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from bohrbug.runtime.channels.aio_turns import Call, Message, SeenLoop, is_ready
-from bohrbug.runtime.channels.codec import CodedTask
 from bohrbug.runtime.channels.descriptors import has_more
+from bohrbug.runtime.channels.desynchronisation import Desynchronisation
 from bohrbug.runtime.channels.events import (
     ARRIVALS,
     READINESS,
@@ -26,7 +26,8 @@ from bohrbug.runtime.channels.events import (
     Outcome,
     Status,
 )
-from bohrbug.runtime.channels.replaying import Desynchronisation, ReplayingStream, ReplaySession
+from bohrbug.runtime.channels.reading import CodedTask
+from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession
 
 _SLICE = 0.05
 _IN_VAIN = 1.0

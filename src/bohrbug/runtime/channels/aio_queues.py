@@ -45,6 +45,51 @@ def _make(self: Any, *args: Any, **kwargs: Any) -> None:
         _channel(stream, self)
 
 
+# -- replay, where the log says nothing of the event loop's order --------------------------------
+
+
+def _expect_at_once(
+    stream: ReplayingStream, kind: Kind, channel: Channel
+) -> tuple[Outcome | None, int]:
+    """How an operation that does not wait ends, and the digest of its value.
+
+    Returns:
+        ``None`` instead of an outcome if it goes natively.
+
+    Raises:
+        asyncio.QueueFull: the log says so.
+        asyncio.QueueEmpty: likewise; or the queue was shut down.
+    """
+    digest = stream.next_digest()
+    # At the end of the log nothing here may wait: the event loop would stand still.
+    if stream.replay.native or stream.inside or stream.expected is None:
+        return None, digest
+    outcome = stream.expect(kind, channel)
+    if outcome is not None and outcome.status is Status.FULL:
+        raise asyncio.QueueFull
+    if outcome is not None and outcome.status is Status.EMPTY:
+        raise asyncio.QueueEmpty
+    return _unless_closed(outcome), digest
+
+
+async def _expect(
+    stream: ReplayingStream, kind: Kind, channel: Channel
+) -> tuple[Outcome | None, int]:
+    """As :func:`_expect_at_once`, of one that may wait."""
+    digest = stream.next_digest()
+    outcome = _unless_closed(await expect(stream, kind, channel))
+    if outcome is not None and outcome.status is Status.CANCELLED:
+        await _until_cancelled(stream, channel)
+        return None, digest
+    return outcome, digest
+
+
+def _unless_closed(outcome: Outcome | None) -> Outcome | None:
+    if outcome is not None and outcome.status is Status.CLOSED:
+        raise _Closed
+    return outcome
+
+
 # -- put -----------------------------------------------------------------------------------
 
 
@@ -58,15 +103,9 @@ def _put_at_once(self: Any, item: Any) -> None:
     bounded = self._maxsize > 0
     # Within put() it is that which is the event.
     kind = Kind.SEND if stream.inside or not bounded else Kind.TRY_SEND
-    if isinstance(stream, ReplayingStream) and not stream.replay.native and not stream.inside:
-        digest = stream.next_digest()
-        # At the end of the log nothing here may wait: the event loop would stand still.
-        outcome = None if stream.expected is None else stream.expect(kind, channel)
+    if isinstance(stream, ReplayingStream):
+        outcome, digest = _expect_at_once(stream, kind, channel)
         if outcome is not None:
-            if outcome.status is Status.FULL:
-                raise asyncio.QueueFull
-            if outcome.status is Status.CLOSED:
-                raise _Closed
             stream.compare(item, digest)
             _deliver(stream, channel, self, item)
             return
@@ -106,13 +145,8 @@ async def _put_when_possible(self: Any, item: Any) -> None:
         return
     channel = _channel(stream, self)
     if isinstance(stream, ReplayingStream):
-        digest = stream.next_digest()
-        outcome = await expect(stream, Kind.SEND, channel)
+        outcome, digest = await _expect(stream, Kind.SEND, channel)
         if outcome is not None:
-            if outcome.status is Status.CLOSED:
-                raise _Closed
-            if outcome.status is Status.CANCELLED:
-                await _until_cancelled(stream, channel)
             stream.compare(item, digest)
             await _wait_for_space(stream, channel, outcome, self._maxsize)
             _deliver(stream, channel, self, item)
@@ -160,14 +194,9 @@ def _get_at_once(self: Any) -> Any:
         return _get_nowait(self)
     channel = _channel(stream, self)
     kind = Kind.RECV if stream.inside else Kind.TRY_RECV
-    if isinstance(stream, ReplayingStream) and not stream.replay.native and not stream.inside:
-        digest = stream.next_digest()
-        outcome = None if stream.expected is None else stream.expect(kind, channel)
+    if isinstance(stream, ReplayingStream):
+        outcome, digest = _expect_at_once(stream, kind, channel)
         if outcome is not None:
-            if outcome.status is Status.EMPTY:
-                raise asyncio.QueueEmpty
-            if outcome.status is Status.CLOSED:
-                raise _Closed
             assert outcome.message is not None
             item = channel.arrived.pop((outcome.message.sender, outcome.message.number), MISSING)
             if item is not MISSING:
@@ -200,18 +229,12 @@ async def _get_when_possible(self: Any) -> Any:
         return await _get(self)
     channel = _channel(stream, self)
     if isinstance(stream, ReplayingStream):
-        digest = stream.next_digest()
-        outcome = await expect(stream, Kind.RECV, channel)
+        outcome, digest = await _expect(stream, Kind.RECV, channel)
         if outcome is not None:
-            if outcome.status is Status.CLOSED:
-                raise _Closed
-            if outcome.status is Status.CANCELLED:
-                await _until_cancelled(stream, channel)
-            else:
-                item = await _receive(stream, channel, outcome)
-                if item is not MISSING:
-                    stream.compare(item, digest)
-                    return item
+            item = await _receive(stream, channel, outcome)
+            if item is not MISSING:
+                stream.compare(item, digest)
+                return item
     stream.inside += 1
     try:
         return await _get(self)

@@ -92,10 +92,12 @@ class SeenLoop:
 
     def watches(self, descriptor: int) -> None:
         """The loop begins to watch a descriptor: it gets a name."""
-        socket = known.get(descriptor) or self._sockets.get(descriptor)
-        if socket is not None and socket.fileno() != descriptor:
-            socket = None
-        name = None if socket is None else self._name_of(socket)
+        name = None
+        for sockets in (known, self._sockets):
+            socket = sockets.get(descriptor)
+            # One that is closed may be there still, until the garbage collector has seen it.
+            if socket is not None and socket.fileno() == descriptor:
+                name = name or self._name_of(socket)
         self.names[descriptor] = name or self._next_name()
 
     def channel_of(self, socket: Any) -> ChannelId | None:

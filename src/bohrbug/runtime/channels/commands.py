@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from bohrbug.runtime.channels.desynchronisation import Desynchronisation
 from bohrbug.runtime.channels.joining import environment_for
 from bohrbug.runtime.channels.programs import Shared, begin_log, end_log
-from bohrbug.runtime.channels.replaying import Desynchronisation
 from bohrbug.runtime.channels.session import SessionOptions
 
 _GRACE = 3.0

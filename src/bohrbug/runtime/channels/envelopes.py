@@ -10,19 +10,20 @@ from typing import Any
 
 from bohrbug.runtime.channels.events import TaskId
 
-_MARK = "\0bohrbug message"
+MARK = "\0bohrbug message"
+"""What envelopes begin with."""
 
 Envelope = tuple[str, TaskId | None, int, Any]
 
 
 def enclosed(sender: TaskId | None, number: int, item: Any) -> Envelope:
     """An item with its sender's id, and how many the sender had sent to the channel before."""
-    return _MARK, sender, number, item
+    return MARK, sender, number, item
 
 
 def is_envelope(thing: Any) -> bool:
     """Whether something that came through a pipe is an item in an envelope."""
-    return type(thing) is tuple and len(thing) == 4 and type(thing[0]) is str and thing[0] == _MARK
+    return type(thing) is tuple and len(thing) == 4 and type(thing[0]) is str and thing[0] == MARK
 
 
 def item_of(thing: Any) -> Any:

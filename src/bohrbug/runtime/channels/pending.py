@@ -19,7 +19,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from bohrbug.runtime.channels.codec import block_of, read_coded, task_and_first
+from bohrbug.runtime.channels.codec import block_of, task_and_first
+from bohrbug.runtime.channels.reading import read_coded
 from bohrbug.runtime.channels.streams import real_lock
 
 NAME = "pending"
@@ -28,7 +29,7 @@ _HEAD = struct.Struct("<IHH")
 _PREAMBLE = 1024
 """Bytes for the head and the preamble."""
 _PAGE = 4096
-_PAGES = 256
+_PAGES = 32
 """In one file; it takes no more memory than the pages that are used."""
 
 CODES = (_PAGE - _PREAMBLE) // 2

@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from bohrbug.runtime.channels.codec import ABOUT, OUTCOME, json_block
-from bohrbug.runtime.channels.installation import install, restore
-from bohrbug.runtime.channels.pending import recover
-from bohrbug.runtime.channels.replaying import (
-    INTERRUPTED,
-    PROGRESS,
+from bohrbug.runtime.channels.desynchronisation import (
     REPORT,
     Desynchronisation,
     DesynchronisationError,
-    ReplaySession,
     read_report,
 )
+from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.pending import recover
+from bohrbug.runtime.channels.replaying import INTERRUPTED, PROGRESS, ReplaySession
 from bohrbug.runtime.channels.session import (
     WARNINGS,
     Session,
@@ -88,17 +86,24 @@ class Shared:
     def end_processes(self) -> None:
         """Ask processes that still take part to end: a strict replay has stopped.
 
-        The others ended without the words that a program has for its children.
+        The others ended without the words that a program has for its children.  A child may have
+        been started just now, and not have come to say that it takes part: its environment says
+        it.  Until a look finds no more of them, as one may start another meanwhile.
         """
-        for path in self.folder.glob("process-*"):
-            number = int(path.name.partition("-")[2])
-            try:
-                environment = Path(f"/proc/{number}/environ").read_bytes()
-                # The number may be that of another process by now.
-                if os.fsencode(self.folder) in environment:
+        asked: set[int] = set()
+        while new := self._processes() - asked:
+            for number in new:
+                with suppress(OSError):
                     os.kill(number, signal.SIGTERM)
-            except OSError:
-                continue
+            asked |= new
+
+    def _processes(self) -> set[int]:
+        found = set()
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if os.fsencode(self.folder) in path.read_bytes():
+                    found.add(int(path.parent.name))
+        return found - {os.getpid()}
 
     def recover(self, file: Path) -> None:
         """Write to the log what processes that were killed had not written.

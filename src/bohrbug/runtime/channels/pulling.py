@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from bohrbug.runtime.channels.delivery import MISSING
+from bohrbug.runtime.channels.desynchronisation import read_report
 from bohrbug.runtime.channels.ends import channel_named
 from bohrbug.runtime.channels.envelopes import Envelope, enclosed, is_envelope
 from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, TaskId, process_of
@@ -21,13 +22,7 @@ from bohrbug.runtime.channels.exchange import (
     is_readable,
     leave,
 )
-from bohrbug.runtime.channels.replaying import (
-    ReplayingStream,
-    ReplaySession,
-    read_report,
-    waiter,
-    wake,
-)
+from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
 from bohrbug.runtime.channels.session import Session, active
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 

@@ -158,9 +158,7 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
             self.not_empty.notify()
     code = target.codes.get(_SEND)
     if code is None:
-        code = target.codes[_SEND] = recorder.define(
-            Kind.SEND, Status.SENT, channel.id, channel.flavour
-        )
+        code = recorder.code_of_send(Kind.SEND, channel)
     try:
         recorder.codes[recorder.at] = code + 1
         recorder.at += 1

@@ -134,21 +134,20 @@ class RecordingStream(Stream):
         if position >= 0:
             step = position - sending.position
             sending.position = position
-        key = step << 3 | kind
-        code = sending.codes.get(key)
+        code = sending.codes.get(step << 3 | kind)
         if code is None:
-            code = sending.codes[key] = self.define(
-                kind,
-                Status.SENT,
-                channel.id,
-                channel.flavour,
-                None,
-                () if position < 0 else (step,),
-            )
+            code = self.code_of_send(kind, channel, step if position >= 0 else None)
         self._append(code, value)
         number = sending.count
         sending.count = number + 1
         return number
+
+    def code_of_send(self, kind: Kind, channel: Channel, step: int | None = None) -> int:
+        """How a message is coded that is sent so many positions after the last one here."""
+        numbers = () if step is None else (step,)
+        code = self.define(kind, Status.SENT, channel.id, channel.flavour, None, numbers)
+        self.sending_to(channel).codes[(step or 0) << 3 | kind] = code
+        return code
 
     def received(
         self,

@@ -9,11 +9,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-from bohrbug.runtime.channels.codec import CodedLog, CodedTask, Cursor, Last, read_coded
+from bohrbug.runtime.channels.desynchronisation import (
+    DESYNCHRONISED,
+    REPORT,
+    Desynchronisation,
+    DesynchronisationError,
+    place_outside,
+    read_report,
+)
 from bohrbug.runtime.channels.digest import digest
 from bohrbug.runtime.channels.events import (
     LOOP,
@@ -24,14 +31,10 @@ from bohrbug.runtime.channels.events import (
     TaskId,
     process_of,
 )
+from bohrbug.runtime.channels.quiet import Quiet
+from bohrbug.runtime.channels.reading import CodedLog, CodedTask, Cursor, Last, read_coded
 from bohrbug.runtime.channels.session import Session, SessionOptions, active, append
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
-
-DESYNCHRONISED = 3
-"""Exit code of a strict replay that is desynchronised."""
-
-REPORT = "desynchronisation"
-"""File in the session's folder that the first desynchronisation is written to."""
 
 INTERRUPTED = "interrupted"
 """File in the session's folder that says that the user has stopped the replay."""
@@ -46,46 +49,6 @@ _IN_VAIN = {
     Kind.TIMED_RECV: Outcome(Status.TIMED_OUT),
 }
 _SENT = Outcome(Status.SENT)
-_BUSY_SHARE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Desynchronisation:
-    """The first difference between a replay and its log.
-
-    Parameters:
-        task: where it showed.
-        number: of the task's event.
-        expected: what the log says, in words.
-        found: what the program did, in words.
-        place: where in the program, as ``file:line``; empty if that is not known.
-    """
-
-    task: TaskId
-    number: int
-    expected: str
-    found: str
-    place: str = ""
-
-    def __str__(self) -> str:
-        at = f" at {self.place}" if self.place else ""
-        return (
-            f"task {self.task}, event {self.number + 1}{at}\n"
-            f"  the log says   {self.expected}\n"
-            f"  the program    {self.found}"
-        )
-
-
-class DesynchronisationError(RuntimeError):
-    """A strict replay can't go on.
-
-    Parameters:
-        desynchronisation: the first difference.
-    """
-
-    def __init__(self, desynchronisation: Desynchronisation) -> None:
-        super().__init__(f"the replay is desynchronised: {desynchronisation}")
-        self.desynchronisation = desynchronisation
 
 
 class Waiting(Protocol):
@@ -114,9 +77,14 @@ class ReplaySession(Session):
         self.native = False
         """True once everything is to go as it goes: desynchronised, or the log is over."""
         self.desynchronisation: Desynchronisation | None = None
-        self._quiet = _Quiet(self)
+        self._quiet = Quiet(self.folder, self.events)
         self.follows = any(LOOP in task for task in self.coded.tasks)
         """Whether event loops get what comes to them in the order of the log."""
+
+    def events(self) -> int:
+        """How many there were in this process."""
+        streams = list(self.streams.values())
+        return sum(stream.number for stream in streams if isinstance(stream, ReplayingStream))
 
     def make_stream(self, task: TaskId) -> Stream:
         """See :meth:`Session.make_stream`."""
@@ -128,7 +96,7 @@ class ReplaySession(Session):
     def after_fork(self) -> None:
         """See :meth:`Session.after_fork`."""
         super().after_fork()
-        self._quiet = _Quiet(self)
+        self._quiet = Quiet(self.folder, self.events)
 
     # -- the end of the log ------------------------------------------------------------------
 
@@ -287,13 +255,10 @@ class ReplaySession(Session):
         """The process, or the replay, ends: did the first task do all that it should?"""
         stream = self.streams.get(self.root or "")
         if isinstance(stream, ReplayingStream) and not stream.ended:
-            done = sum(
-                one.number for one in self.streams.values() if isinstance(one, ReplayingStream)
-            )
             for leave in active.at_end:
                 leave(self)
             with contextlib.suppress(OSError):
-                append(self.folder / PROGRESS, f"{done}\n".encode())
+                append(self.folder / PROGRESS, f"{self.events()}\n".encode())
             stream.end()
 
 
@@ -512,48 +477,6 @@ class ReplayingStream(Stream):
                 self.differ("came to its end", left)
 
 
-class _Quiet:
-    """For how long nothing has gone on, in this process and in those beside it.
-
-    Parameters:
-        session: whose tasks are looked at.
-    """
-
-    def __init__(self, session: ReplaySession) -> None:
-        self._session = session
-        self._since = self._looked = time.monotonic()
-        self._events = -1
-        self._busy = 0.0
-
-    def seconds(self) -> float:
-        """Seconds since the last event, or since processors were last kept busy."""
-        now = time.monotonic()
-        events = sum(
-            stream.number
-            for stream in list(self._session.streams.values())
-            if isinstance(stream, ReplayingStream)
-        )
-        busy = self._processor_seconds()
-        if now - self._looked > _SLICE / 2:
-            computing = busy - self._busy > (now - self._looked) * _BUSY_SHARE
-            if computing or events != self._events:
-                self._since = now
-            self._events, self._busy, self._looked = events, busy, now
-        return now - self._since
-
-    def _processor_seconds(self) -> float:
-        """Of all processes that take part; elsewhere than on Linux, of this one."""
-        total = time.process_time()
-        for path in self._session.folder.glob("process-*"):
-            number = path.name.partition("-")[2]
-            if number == str(os.getpid()):
-                continue
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                words = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-                total += (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-        return total
-
-
 def in_vain(timeout: float | None) -> Outcome | None:
     """How a select with this timeout ends if nothing gets ready."""
     return None if timeout is None else Outcome(Status.TIMED_OUT)
@@ -576,14 +499,6 @@ def _end_children() -> None:
             child._popen.terminate()
 
 
-def read_report(folder: Path) -> Desynchronisation | None:
-    """The first desynchronisation of a session, from its folder."""
-    try:
-        return Desynchronisation(**json.loads((folder / REPORT).read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
 def wake(waiting: Any) -> None:
     """Wake who waits for a lock, or for an asyncio future (whose loop is asked to)."""
     if callable(waiting):
@@ -593,23 +508,6 @@ def wake(waiting: Any) -> None:
 
 
 real_exit = os._exit
-
-_LIBRARY = tuple(
-    str(Path(module.__file__).parent)
-    for module in (sys.modules[__name__.rpartition(".")[0]], threading)
-    if module.__file__
-)
-
-
-def place_outside() -> str:
-    """The line of the program that called us: the innermost one outside of libraries we patch."""
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_LIBRARY) or "site-packages" in name:
-            return f"{Path(name).name}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
 
 
 def waiter() -> Any:
