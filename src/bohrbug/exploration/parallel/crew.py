@@ -358,8 +358,8 @@ class Crew:
         self._deaths += 1
         if self._deaths == MOST_DEATHS:
             self._chief.note_hang(
-                f"worker processes end again and again before they have done anything: the last one "
-                f"{_how(code)}; explore with one process (-j 1) to see what ends it"
+                "worker processes end again and again before they have done anything: the last "
+                f"one {_how(code)}; explore with one process (-j 1) to see what ends it"
             )
         elif not self._shared.stop:
             self._hire(hired.number)
