@@ -35,66 +35,59 @@ def extensions() -> list[Extension]:
     ]
 
 
-def shim() -> list[Extension]:
-    """The libraries that native programs load: no extensions of Python, but built in the same way.
+def library(
+    name: str,
+    folder: Path,
+    *,
+    shares: tuple[Path, ...] = (),
+    flags: tuple[str, ...] = (),
+    link_flags: tuple[str, ...] = (),
+) -> Extension:
+    """A library that native programs load; its flags are those of ``bohrbug.runtime.posix.build``.
 
-    Their flags are those of ``bohrbug.runtime.posix.build``.
+    Parameters:
+        name: of the library.
+        folder: all of its sources.
+        shares: folders of headers that it uses, too.
+        flags: for the compiler, beyond those of all libraries.
+        link_flags: for the linker.
     """
+    headers = [path for each in (folder, *shares) for path in each.glob("*.h")]
+    return Extension(
+        f"bohrbug.runtime.posix.{name}",
+        sorted(path.as_posix() for path in folder.glob("*.c")),
+        depends=sorted(path.as_posix() for path in headers),
+        define_macros=[("_GNU_SOURCE", None)],
+        undef_macros=["_FORTIFY_SOURCE"],
+        extra_compile_args=[
+            "-std=gnu11",
+            "-fvisibility=hidden",
+            "-fexceptions",
+            *flags,
+            "-Wall",
+            "-Wextra",
+        ],
+        extra_link_args=list(link_flags),
+        libraries=["dl", "pthread"],
+        optional=True,
+    )
+
+
+def libraries() -> list[Extension]:
+    """The libraries of native programs: no extensions of Python, but built in the same way."""
     if not sys.platform.startswith("linux"):
         return []
     return [
-        Extension(
-            "bohrbug.runtime.posix._shim",
-            sorted(path.as_posix() for path in SHIM.glob("*.c")),
-            depends=sorted(path.as_posix() for path in SHIM.glob("*.h")),
-            define_macros=[("_GNU_SOURCE", None)],
-            undef_macros=["_FORTIFY_SOURCE"],
-            extra_compile_args=[
-                "-std=gnu11",
-                "-fvisibility=hidden",
-                "-fexceptions",
-                "-Wall",
-                "-Wextra",
-            ],
-            extra_link_args=["-Wl,-z,now"],
-            libraries=["dl", "pthread"],
-            optional=True,
+        library("_shim", SHIM, link_flags=("-Wl,-z,now",)),
+        library(
+            "_hooks",
+            HOOKS,
+            shares=(SHIM,),
+            flags=("-fno-builtin",),
+            link_flags=("-Wl,-z,now", "-Wl,-soname,libtsan.so.2"),
         ),
-        Extension(
-            "bohrbug.runtime.posix._hooks",
-            sorted(path.as_posix() for path in HOOKS.glob("*.c")),
-            depends=sorted(path.as_posix() for path in (*SHIM.glob("*.h"), *HOOKS.glob("*.h"))),
-            define_macros=[("_GNU_SOURCE", None)],
-            undef_macros=["_FORTIFY_SOURCE"],
-            extra_compile_args=[
-                "-std=gnu11",
-                "-fvisibility=hidden",
-                "-fexceptions",
-                "-fno-builtin",
-                "-Wall",
-                "-Wextra",
-            ],
-            extra_link_args=["-Wl,-z,now", "-Wl,-soname,libtsan.so.2"],
-            libraries=["dl", "pthread"],
-            optional=True,
-        ),
-        Extension(
-            "bohrbug.runtime.posix._allocations",
-            sorted(path.as_posix() for path in ALLOCATIONS.glob("*.c")),
-            define_macros=[("_GNU_SOURCE", None)],
-            undef_macros=["_FORTIFY_SOURCE"],
-            extra_compile_args=[
-                "-std=gnu11",
-                "-fvisibility=hidden",
-                "-fexceptions",
-                "-fno-builtin",
-                "-Wall",
-                "-Wextra",
-            ],
-            libraries=["dl", "pthread"],
-            optional=True,
-        ),
+        library("_allocations", ALLOCATIONS, flags=("-fno-builtin",)),
     ]
 
 
-setup(ext_modules=[*extensions(), *shim()])
+setup(ext_modules=[*extensions(), *libraries()])

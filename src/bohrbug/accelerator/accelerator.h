@@ -69,6 +69,18 @@ typedef struct {
     PyObject *reference;
 } Twin;
 
+/* Methods in C that a Python class gets for a while: ``{name: method}``. */
+PyObject *methods_of(PyTypeObject *cls, PyMethodDef *definitions, size_t count);
+
+/* A name that is looked up again and again, and where it is kept. */
+typedef struct {
+    PyObject **text;
+    const char *value;
+} Name;
+
+/* Make the texts of some names; -1: an exception is set. */
+int make_names(const Name *names, size_t count);
+
 /* Put some twins, up to one without a name, in the place of the methods of a class. */
 int take_over(PyObject *cls, Twin *twins);
 

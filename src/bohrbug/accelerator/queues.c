@@ -338,7 +338,7 @@ use_queues(PyObject *Py_UNUSED(module), PyObject *arguments)
     lock_type = (PyTypeObject *)lock;
     gate_type = (PyTypeObject *)gate;
     has_shutdown = shutdown;
-    struct { PyObject **text; const char *value; } texts[] = {
+    const Name names[] = {
         {&text_queue, "queue"}, {&text_maxsize, "maxsize"}, {&text_mutex, "mutex"},
         {&text_waiters, "_waiters"}, {&text_shut_down, "is_shutdown"},
         {&text_not_empty, "not_empty"}, {&text_not_full, "not_full"},
@@ -346,12 +346,7 @@ use_queues(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_acquire, "acquire"}, {&text_release, "release"}, {&text_locked, "locked"},
         {&text_put, "_put"}, {&text_get, "_get"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i].text = PyUnicode_InternFromString(texts[i].value);
-    PyObject *put = PyDescr_NewMethod(queue_type, &methods[PUT]);
-    PyObject *get = PyDescr_NewMethod(queue_type, &methods[GET]);
-    PyObject *both = PyErr_Occurred() ? NULL : PyTuple_Pack(2, put, get);
-    Py_XDECREF(put);
-    Py_XDECREF(get);
-    return both;
+    if (make_names(names, sizeof names / sizeof *names) < 0)
+        return NULL;
+    return methods_of(queue_type, methods, sizeof methods / sizeof *methods);
 }

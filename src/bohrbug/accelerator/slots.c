@@ -45,3 +45,27 @@ take_over(PyObject *cls, Twin *twins)
     }
     return 0;
 }
+
+PyObject *
+methods_of(PyTypeObject *cls, PyMethodDef *definitions, size_t count)
+{
+    PyObject *methods = PyDict_New();
+    for (size_t i = 0; methods != NULL && i < count; i++) {
+        PyObject *method = PyDescr_NewMethod(cls, &definitions[i]);
+        if (method == NULL || PyDict_SetItemString(methods, definitions[i].ml_name, method) < 0)
+            Py_CLEAR(methods);
+        Py_XDECREF(method);
+    }
+    return methods;
+}
+
+int
+make_names(const Name *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        *names[i].text = PyUnicode_InternFromString(names[i].value);
+        if (*names[i].text == NULL)
+            return -1;
+    }
+    return 0;
+}

@@ -567,7 +567,7 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
     thread_type = (PyTypeObject *)thread;
     has_native_ids = native_ids;
     has_handles = handles;
-    struct { PyObject **text; const char *value; } texts[] = {
+    const Name names[] = {
         {&text_initialized, "_initialized"}, {&text_started, "_started"}, {&text_flag, "_flag"},
         {&text_target, "_target"}, {&text_name, "_name"}, {&text_daemonic, "_daemonic"},
         {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
@@ -578,12 +578,7 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},
         {&text_has_ended, "has_ended"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i].text = PyUnicode_InternFromString(texts[i].value);
-    PyObject *start_descriptor = PyDescr_NewMethod(thread_type, &thread_methods[START]);
-    PyObject *join_descriptor = PyDescr_NewMethod(thread_type, &thread_methods[JOIN]);
-    PyObject *both = PyErr_Occurred() ? NULL : PyTuple_Pack(2, start_descriptor, join_descriptor);
-    Py_XDECREF(start_descriptor);
-    Py_XDECREF(join_descriptor);
-    return both;
+    if (make_names(names, sizeof names / sizeof *names) < 0)
+        return NULL;
+    return methods_of(thread_type, thread_methods, sizeof thread_methods / sizeof *thread_methods);
 }

@@ -6,7 +6,8 @@ What an event loop does with its descriptors are events of the loop, not of one 
 from __future__ import annotations
 
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
@@ -42,6 +43,21 @@ def _channel(seen: SeenLoop, id: ChannelId) -> Channel:
     return channel
 
 
+@contextmanager
+def _noting_errors(
+    seen: SeenLoop, channel: ChannelId, kind: Kind, when_blocked: Status
+) -> Generator[None]:
+    """Note how an operation ends that moves nothing."""
+    try:
+        yield
+    except BlockingIOError:
+        note(seen, channel, kind, when_blocked)
+        raise
+    except OSError:
+        note(seen, channel, kind, Status.CLOSED)
+        raise
+
+
 def receive(
     seen: SeenLoop,
     channel: ChannelId,
@@ -65,14 +81,8 @@ def receive(
             raise BlockingIOError(11, "Resource temporarily unavailable")
         if outcome.status is Status.VALUE:
             return exactly(seen, descriptor, real, outcome.values[0])
-    try:
+    with _noting_errors(seen, channel, kind, Status.EMPTY):
         data = real(size)
-    except BlockingIOError:
-        note(seen, channel, kind, Status.EMPTY)
-        raise
-    except OSError:
-        note(seen, channel, kind, Status.CLOSED)
-        raise
     note(seen, channel, kind, Status.VALUE, len(data))
     return data
 
@@ -108,14 +118,8 @@ def send(
             raise BlockingIOError(11, "Resource temporarily unavailable")
         if outcome.status is Status.VALUE:
             return _send_so_many(descriptor, real, data, outcome.values[0])
-    try:
+    with _noting_errors(seen, channel, kind, Status.FULL):
         count = real(data)
-    except BlockingIOError:
-        note(seen, channel, kind, Status.FULL)
-        raise
-    except OSError:
-        note(seen, channel, kind, Status.CLOSED)
-        raise
     note(seen, channel, kind, Status.VALUE, count)
     return count
 

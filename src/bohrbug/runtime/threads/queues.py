@@ -185,8 +185,8 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
 
 if native is not None:
     # In the place of the methods above.
-    for _name, _method in zip(
-        ("put", "get"),
+    patches.add_methods(
+        _Queue,
         native.use_queues(
             _Queue,
             _Condition,
@@ -201,9 +201,7 @@ if native is not None:
             _move_in,
             _move_out,
         ),
-        strict=True,
-    ):
-        patches.add(_Queue, _name, _method)
+    )
 
 _put_nowait_code = _Queue.put_nowait.__code__
 _get_nowait_code = _Queue.get_nowait.__code__

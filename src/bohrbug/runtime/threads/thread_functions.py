@@ -368,8 +368,8 @@ def _join(self: Any, timeout: float | None = None) -> None:
 
 if native is not None:
     # In the place of the two functions above.
-    for _name, _method in zip(
-        ("start", "join"),
+    patches.add_methods(
+        _Thread,
         native.use_threads(
             _Thread,
             _THREADING,
@@ -390,9 +390,7 @@ if native is not None:
             _start,
             _join,
         ),
-        strict=True,
-    ):
-        patches.add(_Thread, _name, _method)
+    )
 
 
 @patches.method(_Thread, "is_alive")
