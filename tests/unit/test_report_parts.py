@@ -212,6 +212,8 @@ def test_one_line_verdicts() -> None:
     )
     nothing = Verdict(VerdictKind.NO_FAILURE_FOUND, ("one.", "two"))
     assert one_line_verdict(result(nothing)) == "no failure in 1,000 executions (one; two)"
+    portfolio = Verdict(VerdictKind.NO_FAILURE_FOUND, ("one", "two", "three", "in all"))
+    assert one_line_verdict(result(portfolio)) == "no failure in 1,000 executions (in all)"
     doubtful = Verdict(VerdictKind.NO_FAILURE_FOUND, caveats=("a", "b"))
     assert one_line_verdict(result(doubtful)) == (
         "no failure in 1,000 executions; but a (and 1 more)"

@@ -17,8 +17,18 @@ _STYLES = {
 }
 
 
+MOST_SENTENCES = 2
+"""Sentences on what was covered that one line has room for."""
+
+
 def _covered(result: Result) -> str:
-    return "; ".join(sentence.rstrip(".") for sentence in result.verdict.covered)
+    verdict = result.verdict
+    sentences = verdict.covered
+    if len(sentences) > MOST_SENTENCES:
+        # Of a portfolio: what it promises, or else the last sentence, which is on all members.
+        is_bound = verdict.kind is VerdictKind.HOLDS_WITHIN_BOUND
+        sentences = (verdict.reason,) if is_bound else sentences[-1:]
+    return "; ".join(sentence.rstrip(".") for sentence in sentences)
 
 
 def one_line_verdict(result: Result) -> str:

@@ -205,7 +205,7 @@ class UniformSampling:
         if not self._tally.executions:
             return "0 random schedules"
         text = self._tally.sentence(
-            f"{self._tally.executions:,} random schedules"
+            counted(self._tally.executions, "random schedule")
             + (", none twice" if not self._tree.forgotten else "")
             + f", of {self._about()}",
             self._limit,
