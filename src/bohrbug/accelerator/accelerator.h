@@ -69,8 +69,8 @@ typedef struct {
     PyObject *reference;
 } Twin;
 
-/* Methods in C that a Python class gets for a while: ``{name: method}``. */
-PyObject *methods_of(PyTypeObject *cls, PyMethodDef *definitions, size_t count);
+/* Some functions in C, as a tuple. */
+PyObject *functions_of(PyMethodDef *definitions, size_t count);
 
 /* A name that is looked up again and again, and where it is kept. */
 typedef struct {
@@ -101,6 +101,11 @@ bool is_of_execution(PyObject *state, PyObject *execution);
 Py_ssize_t running_index(PyObject *execution);
 /* ``(code object, instruction offset)`` of the Python code that called. */
 PyObject *calling_place(void);
+/* The frame that called the Python method which called this function in C, a new reference; NULL:
+ * there is none. */
+PyFrameObject *caller_of_method(void);
+/* ``place_of``: the place of the instruction that a frame executes. */
+PyObject *place_in(PyFrameObject *frame);
 
 /* Whether an object is a weak reference to another. */
 bool refers_to(PyObject *reference, PyObject *object);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -20,11 +20,6 @@ class Patches:
     def add(self, owner: Any, name: str, replacement: Any) -> None:
         """Replace ``owner.name`` while installed."""
         self._wanted.append((owner, name, replacement))
-
-    def add_methods(self, owner: Any, methods: Mapping[str, Any]) -> None:
-        """Replace methods of ``owner`` while installed, over what was added for them before."""
-        for name, replacement in methods.items():
-            self.add(owner, name, replacement)
 
     def method(self, owner: Any, name: str) -> Callable[[_Function], _Function]:
         """Decorator: the function replaces the method ``owner.name``, with its name and doc."""
