@@ -45,6 +45,6 @@ def twin(function: _Function) -> _Function:
     return function if native is None else getattr(native, function.__name__, function)
 
 
-def never(*arguments: object) -> bool:
+def never(*_arguments: object) -> bool:
     """Stands for a function in C that tries something and says whether it has done it."""
     return False

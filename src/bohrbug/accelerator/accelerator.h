@@ -140,10 +140,6 @@ PyObject *use_points(PyObject *module, PyObject *arguments);
 
 PyObject *use_queues(PyObject *module, PyObject *arguments);
 
-/* -- registering.c -------------------------------------------------------------- */
-
-PyObject *registering_method(PyObject *module, PyObject *arguments);
-
 /* -- detector.c ----------------------------------------------------------------- */
 
 /* ``RaceDetector.synchronise``, or the same of whatever stands for a detector. */

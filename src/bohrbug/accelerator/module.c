@@ -9,7 +9,6 @@ static PyMethodDef functions[] = {
     {"use_threads", use_threads, METH_VARARGS, "What methods of threads do at first."},
     {"use_points", use_points, METH_VARARGS, "What operations are recognised by, in C."},
     {"use_queues", use_queues, METH_VARARGS, "What methods of queues do at first."},
-    {"registering_method", registering_method, METH_VARARGS, "See registering.c."},
     {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},
     {"use_sinks", use_sinks, METH_VARARGS, "Take over the hot methods of sinks of accesses."},
     {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},

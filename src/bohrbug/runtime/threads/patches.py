@@ -22,12 +22,17 @@ class Patches:
         self._wanted.append((owner, name, replacement))
 
     def method(self, owner: Any, name: str) -> Callable[[_Function], _Function]:
-        """Decorator: the function replaces the method ``owner.name``, with its name and doc."""
+        """Decorator: the function replaces the method ``owner.name``, and looks like it.
 
-        def decorate(function: _Function) -> _Function:
+        With its name and doc, and to ``inspect``, which mocks with a specification ask, with its
+        signature and source.
+        """
+
+        def decorate(function: Any) -> Any:
             original = getattr(owner, name)
             for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
                 setattr(function, attribute, getattr(original, attribute, None))
+            function.__wrapped__ = original
             self.add(owner, name, function)
             return function
 

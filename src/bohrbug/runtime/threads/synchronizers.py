@@ -13,7 +13,6 @@ from sys import _getframe
 from types import CodeType
 from typing import Any
 
-from bohrbug.accelerator import native
 from bohrbug.model.operation import (
     ACQUIRE,
     CLEAR,
@@ -115,10 +114,6 @@ def _registering(cls: type, type_name: str) -> None:
                     _adopt_own_lock(self, execution, place_of(frame))
                 return
         original(self, *args, **kwargs)
-
-    if native is not None:
-        # In the place of the function above.
-        patches.add(cls, "__init__", native.registering_method(original, __init__, _THREADING))
 
 
 def outermost(frame: Any) -> Any:
