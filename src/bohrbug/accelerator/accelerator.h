@@ -160,7 +160,9 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 /* -- heap.c --------------------------------------------------------------------- */
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
-PyObject *referrers(PyObject *module, PyObject *objects);
+PyObject *referrers(PyObject *module, PyObject *arguments);
+PyObject *functions_running(PyObject *module, PyObject *arguments);
+PyObject *functions_in(PyObject *module, PyObject *arguments);
 
 /* -- hashes.c ------------------------------------------------------------------- */
 
