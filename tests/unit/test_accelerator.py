@@ -68,20 +68,26 @@ def test_functions_are_found_by_code_and_by_globals() -> None:
 def test_referrers_are_those_that_the_collector_names() -> None:
     wanted = [object() for _ in range(100)]
     holders = [[each] for each in wanted[:50]]
-    found = heap.referrers(wanted)
+    found = heap.referrers(wanted, {set})
     for holder in holders:
         assert any(each is holder for each in found)
     assert not any(each is wanted for each in found)
     expected = {id(each) for each in gc.get_referrers(*wanted)}
     # Frames come and go.
     assert {id(each) for each in found if type(each) is list} <= expected
+    passed_over = [{each} for each in wanted]
+    assert not any(type(each) is set for each in heap.referrers(wanted, {set}))
+    assert sum(type(each) is set for each in heap.referrers(wanted, set())) >= len(passed_over)
 
 
 @pytest.mark.skipif(native is None, reason="the accelerator is not in use")
 def test_bad_arguments_are_refused() -> None:
     for call, arguments in (
-        (native.referrers, (1,)),
-        (native.referrers, ({},)),
+        (native.referrers, (1, ())),
+        (native.referrers, ({}, ())),
+        (native.referrers, ([], 1)),
+        (native.functions_running, ({}, [])),
+        (native.functions_in, ([], ())),
         (native.read_attribute, ()),
         (native.chained_states, ({}, (), [], 1)),
     ):

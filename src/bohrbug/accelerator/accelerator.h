@@ -132,6 +132,11 @@ PyObject *use_locks(PyObject *module, PyObject *arguments);
 PyObject *use_tasks(PyObject *module, PyObject *arguments);
 PyObject *use_threads(PyObject *module, PyObject *arguments);
 
+/* -- carriers.c, running_loop.c ------------------------------------------------- */
+
+PyObject *use_carriers(PyObject *module, PyObject *arguments);
+PyObject *use_swap(PyObject *module, PyObject *arguments);
+
 /* -- points.c ------------------------------------------------------------------- */
 
 PyObject *use_points(PyObject *module, PyObject *arguments);

@@ -7,6 +7,8 @@ static PyMethodDef functions[] = {
     {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
     {"use_tasks", use_tasks, METH_VARARGS, "Take over the making and the end of tasks."},
     {"use_threads", use_threads, METH_VARARGS, "What methods of threads do at first."},
+    {"use_carriers", use_carriers, METH_VARARGS, "Take over what carriers do."},
+    {"use_swap", use_swap, METH_VARARGS, "Know how to exchange running loops."},
     {"use_points", use_points, METH_VARARGS, "What operations are recognised by, in C."},
     {"use_queues", use_queues, METH_VARARGS, "What methods of queues do at first."},
     {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},

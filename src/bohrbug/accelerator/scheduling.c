@@ -21,7 +21,7 @@ Slot execution_slots[] = {
     [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
     [LAST_ENABLED] = {"_last_enabled", 0}, [LAST_IDS] = {"_last_ids", 0},
     [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
-    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
+    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [OUTSIDE] = {"outside", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
     [PREFIX_LENGTH] = {"_prefix_length", 0}, [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0},
     [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SINK] = {"sink", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
     [SPINNING] = {"_spinning", 0}, [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0},
@@ -49,14 +49,8 @@ Slot holder_slots[] = {
 static int
 switch_to(PyObject *self, PyObject *running, PyObject *chosen)
 {
-    PyObject *swap = EXECUTION(SWAP);
-    if (swap != Py_None) {
-        PyObject *tasks[] = {running, chosen};
-        PyObject *result = PyObject_Vectorcall(swap, tasks, 2, NULL);
-        if (result == NULL)
-            return -1;
-        Py_DECREF(result);
-    }
+    if (swap_state(self, running, chosen) < 0)
+        return -1;
     SET_EXECUTION(CURRENT, chosen);
     PyObject *greenlet = Py_NewRef(TASK(chosen, GREENLET));
     PyObject *result = PyObject_CallMethodNoArgs(greenlet, text_switch);
@@ -156,7 +150,6 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
 
 static PyObject *perform_method(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
 static PyObject *access_method(PyObject *, PyObject *const *, Py_ssize_t);
-static PyObject *decide_method(PyObject *, PyObject *);
 
 enum { PERFORM, ACCESS, DECIDE };
 static Twin execution_twins[] = {
@@ -164,7 +157,7 @@ static Twin execution_twins[] = {
                   METH_FASTCALL | METH_KEYWORDS, "See the method in Python."}, NULL},
     [ACCESS] = {{"access", (PyCFunction)(void (*)(void))access_method, METH_FASTCALL,
                  "See the method in Python."}, NULL},
-    [DECIDE] = {{"_decide", decide_method, METH_O, "See the method in Python."}, NULL},
+    [DECIDE] = {{"_decide", decided, METH_O, "See the method in Python."}, NULL},
     {{0}, NULL},
 };
 
@@ -195,8 +188,8 @@ perform_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyO
                                (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
 }
 
-static PyObject *
-decide_method(PyObject *self, PyObject *running)
+PyObject *
+decided(PyObject *self, PyObject *running)
 {
     PyObject *chosen = NULL;
     switch (decide(self, running, &chosen)) {

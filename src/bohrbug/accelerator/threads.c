@@ -148,8 +148,8 @@ static bool has_native_ids, has_handles;
 
 static PyObject *text_initialized, *text_started, *text_flag, *text_target, *text_name;
 static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
-static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn, *text_get, *text_carry;
-static PyObject *text_context, *text_task, *text_trace_hook, *text_profile_hook, *text_starter;
+static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn;
+static PyObject *text_trace_hook, *text_profile_hook, *text_starter;
 static PyObject *text_has_ended;
 
 /* Whether an attribute is this very object; -1: an exception is set. */
@@ -201,26 +201,6 @@ is_from_within(PyFrameObject *frame)
 }
 
 /* -- starting -------------------------------------------------------------------------- */
-
-/* The carrier of a new task. */
-static int
-give_carrier(PyObject *self, PyObject *task)
-{
-    PyObject *pool = EXECUTION(POOL);
-    PyObject *carrier = PyObject_CallMethodNoArgs(pool, text_get);
-    PyObject *carry = carrier == NULL ? NULL : PyObject_GetAttr(self, text_carry);
-    int result = -1;
-    if (carry != NULL && PyObject_SetAttr(carrier, text_task, task) == 0 &&
-        PyObject_SetAttr(carrier, text_carry, carry) == 0 &&
-        PyObject_SetAttr(carrier, text_context, Py_None) == 0) {
-        SET_OF_TASK(CARRIER, carrier);
-        SET_TASK(task, GREENLET, carrier);
-        result = 0;
-    }
-    Py_XDECREF(carry);
-    Py_XDECREF(carrier);
-    return result;
-}
 
 /* What tells a thread that it has ended. */
 static int
@@ -450,26 +430,35 @@ make_end(PyObject *self, PyObject *task)
     return 0;
 }
 
-/* lifecycle.end */
-static PyObject *
-end_task(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+int
+end_of_task(PyObject *self, PyObject *task)
 {
-    PyObject *self = arguments[0], *task = arguments[1];
-    if (count != 2 || !PyObject_TypeCheck(self, execution_type) || !Py_IS_TYPE(task, task_type)) {
-        PyErr_SetString(PyExc_TypeError, "end() takes an execution and a task");
-        return NULL;
-    }
     Progress progress = RARE;
     if (EXECUTION(ABORTING) == Py_False)
         progress = perform(self, end_kind, OF_TASK(STATE), OF_TASK(SPAWNED), NULL);
-    if (progress == RARE)
-        return PyObject_Vectorcall(end_reference, arguments, 2, NULL);
+    if (progress == RARE) {
+        PyObject *arguments[] = {self, task};
+        PyObject *result = PyObject_Vectorcall(end_reference, arguments, 2, NULL);
+        Py_XDECREF(result);
+        return result == NULL ? -1 : 0;
+    }
     if (progress == FAILED) {
         if (!PyErr_ExceptionMatches(task_killed))
-            return NULL;
+            return -1;
         PyErr_Clear();
     }
-    if (make_end(self, task) < 0)
+    return make_end(self, task);
+}
+
+static PyObject *
+end_task(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 2 || !PyObject_TypeCheck(arguments[0], execution_type) ||
+        !Py_IS_TYPE(arguments[1], task_type)) {
+        PyErr_SetString(PyExc_TypeError, "end() takes an execution and a task");
+        return NULL;
+    }
+    if (end_of_task(arguments[0], arguments[1]) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -559,8 +548,7 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
         {&text_sentinel, "_tstate_lock"}, {&text_qualname, "__qualname__"},
         {&text_acquire, "acquire"}, {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
-        {&text_get, "get"}, {&text_carry, "carry"}, {&text_context, "gr_context"},
-        {&text_task, "task"}, {&text_trace_hook, "_trace_hook"},
+        {&text_trace_hook, "_trace_hook"},
         {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},
         {&text_has_ended, "has_ended"},
     };
