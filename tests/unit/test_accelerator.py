@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from bohrbug.accelerator import native
+from bohrbug.exploration.seeding import seed_alike
 from bohrbug.runtime.threads import heap
 
 SOURCES = Path(__file__).parent.parent.parent / "src"
@@ -90,8 +92,10 @@ def test_bad_arguments_are_refused() -> None:
         (native.functions_in, ([], ())),
         (native.read_attribute, ()),
         (native.chained_states, ({}, (), [], 1)),
+        (native.generator_state, (1,)),
+        (native.set_generator_state, (random.Random(), b"")),
     ):
-        with pytest.raises((TypeError, AttributeError)):
+        with pytest.raises((TypeError, AttributeError, ValueError)):
             call(*arguments)
 
 
@@ -130,3 +134,16 @@ print(failure.interpreter.name)
         check=False,
     )
     assert done.stdout == "FREE_THREADED\n", done.stderr
+
+
+def test_random_numbers_are_those_of_a_seeded_generator() -> None:
+    before = random.getstate()
+    try:
+        random.seed(0)
+        expected = [random.random(), random.gauss(0, 1)]
+        random.seed("something else")
+        random.gauss(0, 1)
+        seed_alike()
+        assert [random.random(), random.gauss(0, 1)] == expected
+    finally:
+        random.setstate(before)

@@ -137,6 +137,11 @@ PyObject *use_threads(PyObject *module, PyObject *arguments);
 PyObject *use_carriers(PyObject *module, PyObject *arguments);
 PyObject *use_swap(PyObject *module, PyObject *arguments);
 
+/* -- parts.c -------------------------------------------------------------------- */
+
+PyObject *use_parts(PyObject *module, PyObject *arguments);
+PyObject *use_hashes(PyObject *module, PyObject *arguments);
+
 /* -- points.c ------------------------------------------------------------------- */
 
 PyObject *use_points(PyObject *module, PyObject *arguments);
@@ -157,6 +162,11 @@ PyObject *use_sinks(PyObject *module, PyObject *arguments);
 PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
+
+/* -- random_state.c -------------------------------------------------------------- */
+
+PyObject *generator_state(PyObject *module, PyObject *generator);
+PyObject *set_generator_state(PyObject *module, PyObject *arguments);
 
 /* -- branching.c ---------------------------------------------------------------- */
 

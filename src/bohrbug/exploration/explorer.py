@@ -19,6 +19,7 @@ from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
+from bohrbug.exploration.seeding import seed_alike
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
@@ -49,7 +50,6 @@ RESTARTS = 100
 """How often a search begins again because there are new scheduling points."""
 
 _now = time.perf_counter
-_seed = random.seed
 
 
 class Explorer:
@@ -618,5 +618,5 @@ def _from_a_seed(function: Callable[[], object]) -> None:
 
     Not a method: the runtime, which calls it, then holds no explorer and dies with it at once.
     """
-    _seed(0)
+    seed_alike()
     function()
