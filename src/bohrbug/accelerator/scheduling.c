@@ -12,7 +12,7 @@ Py_ssize_t time_slice, lonely_steps;
 
 static PyObject *operation_type, *progress_kinds, *write_kind;
 static Py_ssize_t spin_reads;
-static PyObject *text_switch, *text_effects, *text_after_signals;
+static PyObject *text_switch, *text_effects, *text_after_signals, *text_name_variable;
 
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0},
@@ -239,7 +239,7 @@ note_effect(PyObject *self, PyObject *task, PyObject *container, PyObject *kind)
     return result;
 }
 
-/* Execution.access, if the variable has a name already. */
+/* Execution.access */
 static Progress
 try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
 {
@@ -253,8 +253,13 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
         return FAILED;
     PyObject *entry = PyDict_GetItemWithError(EXECUTION(VARIABLES), key);
     Py_DECREF(key);
-    if (entry == NULL)
-        return PyErr_Occurred() ? FAILED : RARE;
+    if (entry == NULL) {
+        if (!PyErr_Occurred())
+            entry = PyObject_CallMethodOneArg(self, text_name_variable, shadow);
+        if (entry == NULL)
+            return FAILED;
+        Py_DECREF(entry); /* the execution keeps it */
+    }
     PyObject *container = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
     PyObject *chosen = NULL;
     Progress progress = FAILED;
@@ -354,6 +359,7 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
     nothing = PyTuple_New(0);
     text_switch = PyUnicode_InternFromString("switch");
     text_effects = PyUnicode_InternFromString("effects");
+    text_name_variable = PyUnicode_InternFromString("_name_variable");
     text_after_signals = PyUnicode_InternFromString("_after_signals");
     if (PyErr_Occurred() || take_over(execution, execution_twins) < 0 ||
         take_over(task, task_twins) < 0)

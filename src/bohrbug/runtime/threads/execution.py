@@ -359,8 +359,7 @@ class Execution:
             return
         entry = self._variables.get(id(shadow))
         if entry is None:
-            entry = self._variables[id(shadow)] = names_of(shadow, self._namespaces)
-            self.resources.add_variable(entry[0], shadow)
+            entry = self._name_variable(shadow)
         resource, container, _ = entry
         task.pending = _new_operation(Operation, (kind, resource, place))
         task.waiting = True
@@ -384,6 +383,12 @@ class Execution:
             if count >= SPIN_READS:
                 counts.clear()
                 self._spinning = True
+
+    def _name_variable(self, shadow: Any) -> Names:
+        """A variable is accessed at a scheduling point for the first time."""
+        entry = self._variables[id(shadow)] = names_of(shadow, self._namespaces)
+        self.resources.add_variable(entry[0], shadow)
+        return entry
 
     def observe(self, state: ResourceState, place: Any) -> None:
         """The running task only looks; if it does so again and again, it spins."""
