@@ -12,7 +12,7 @@ Py_ssize_t time_slice, lonely_steps;
 
 static PyObject *operation_type, *progress_kinds, *write_kind;
 static Py_ssize_t spin_reads;
-static PyObject *text_switch, *text_effects, *text_after_signals, *text_name_variable;
+static PyObject *text_switch, *text_effects, *text_name_variable, *after_signals;
 
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0},
@@ -133,7 +133,7 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
     SET_TASK(task, WAITING, Py_False);
     if (PyList_GET_SIZE(EXECUTION(SIGNALS)) != 0 && task == EXECUTION(ROOT)) {
         PyObject *arguments[] = {self, kind, state, place, ready == NULL ? Py_None : ready};
-        PyObject *result = PyObject_VectorcallMethod(text_after_signals, arguments, 5, NULL);
+        PyObject *result = PyObject_Vectorcall(after_signals, arguments, 5, NULL);
         Py_XDECREF(result);
         return result == NULL ? FAILED : DONE;
     }
@@ -337,10 +337,10 @@ PyObject *
 use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *execution, *task, *state, *table, *fairness, *kind;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnn", &execution, &task, &state, &table,
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnO", &execution, &task, &state, &table,
                           &fairness, &kind, &holder, &operation_type, &task_killed, &progress_kinds,
                           &acquire_kind, &release_kind, &write_kind, &time_slice, &lonely_steps,
-                          &spin_reads))
+                          &spin_reads, &after_signals))
         return NULL;
     if (find_slots(execution, execution_slots) < 0 || find_slots(task, task_slots) < 0 ||
         find_slots(state, state_slots) < 0 || find_slots(table, table_slots) < 0 ||
@@ -349,7 +349,7 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     /* They live as long as the process. */
     PyObject *kept[] = {execution, task, holder, operation_type, task_killed, progress_kinds,
-                        acquire_kind, release_kind, write_kind};
+                        acquire_kind, release_kind, write_kind, after_signals};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     execution_type = (PyTypeObject *)execution;
@@ -360,7 +360,6 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
     text_switch = PyUnicode_InternFromString("switch");
     text_effects = PyUnicode_InternFromString("effects");
     text_name_variable = PyUnicode_InternFromString("_name_variable");
-    text_after_signals = PyUnicode_InternFromString("_after_signals");
     if (PyErr_Occurred() || take_over(execution, execution_twins) < 0 ||
         take_over(task, task_twins) < 0)
         return NULL;
