@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from bohrbug.accelerator import native
+from bohrbug.exploration.seeding import seed_alike
 from bohrbug.runtime.threads import heap
 
 SOURCES = Path(__file__).parent.parent.parent / "src"
@@ -68,24 +70,32 @@ def test_functions_are_found_by_code_and_by_globals() -> None:
 def test_referrers_are_those_that_the_collector_names() -> None:
     wanted = [object() for _ in range(100)]
     holders = [[each] for each in wanted[:50]]
-    found = heap.referrers(wanted)
+    found = heap.referrers(wanted, {set})
     for holder in holders:
         assert any(each is holder for each in found)
     assert not any(each is wanted for each in found)
     expected = {id(each) for each in gc.get_referrers(*wanted)}
     # Frames come and go.
     assert {id(each) for each in found if type(each) is list} <= expected
+    passed_over = [{each} for each in wanted]
+    assert not any(type(each) is set for each in heap.referrers(wanted, {set}))
+    assert sum(type(each) is set for each in heap.referrers(wanted, set())) >= len(passed_over)
 
 
 @pytest.mark.skipif(native is None, reason="the accelerator is not in use")
 def test_bad_arguments_are_refused() -> None:
     for call, arguments in (
-        (native.referrers, (1,)),
-        (native.referrers, ({},)),
+        (native.referrers, (1, ())),
+        (native.referrers, ({}, ())),
+        (native.referrers, ([], 1)),
+        (native.functions_running, ({}, [])),
+        (native.functions_in, ([], ())),
         (native.read_attribute, ()),
         (native.chained_states, ({}, (), [], 1)),
+        (native.generator_state, (1,)),
+        (native.set_generator_state, (random.Random(), b"")),
     ):
-        with pytest.raises((TypeError, AttributeError)):
+        with pytest.raises((TypeError, AttributeError, ValueError)):
             call(*arguments)
 
 
@@ -124,3 +134,16 @@ print(failure.interpreter.name)
         check=False,
     )
     assert done.stdout == "FREE_THREADED\n", done.stderr
+
+
+def test_random_numbers_are_those_of_a_seeded_generator() -> None:
+    before = random.getstate()
+    try:
+        random.seed(0)
+        expected = [random.random(), random.gauss(0, 1)]
+        random.seed("something else")
+        random.gauss(0, 1)
+        seed_alike()
+        assert [random.random(), random.gauss(0, 1)] == expected
+    finally:
+        random.setstate(before)

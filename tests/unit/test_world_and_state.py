@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import queue
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -121,3 +125,44 @@ def test_who_answers_from_outside_finds_that_we_have_slept(
 
     bohrbug.explore(test, executions=1)
     assert told[1] > 0.25
+
+
+INSPECTED: tuple[Callable[..., object], ...] = (
+    threading.Event,
+    threading.Semaphore,
+    queue.Queue,
+    threading.Thread.start,
+    threading.Thread.join,
+    queue.Queue.put,
+    queue.Queue.get,
+    queue.Queue.task_done,
+    threading.Condition.wait_for,
+)
+
+
+def what_mocks_see() -> list[Any]:
+    seen: list[Any] = [(str(inspect.signature(one)), one.__doc__) for one in INSPECTED]
+    seen += [
+        inspect.getsource(getattr(threading.Thread, name)) for name in ("start", "join", "__init__")
+    ]
+    with mock.patch.object(threading.Thread, "start", autospec=True) as start:
+        thread = threading.Thread(target=print)
+        thread.start()
+        seen.append(start.call_args_list == [mock.call(thread)])
+    like_event = mock.create_autospec(threading.Event)
+    like_event().wait(1)
+    with pytest.raises(TypeError) as caught:
+        like_event("too many")
+    return [*seen, str(caught.value)]
+
+
+def test_what_stands_for_primitives_can_be_inspected_and_mocked_alike() -> None:
+    natively = what_mocks_see()
+    under_control: list[Any] = []
+
+    def test() -> None:
+        under_control[:] = what_mocks_see()
+        together(time.time, time.time)
+
+    assert bohrbug.explore(test, executions=3).verdict.kind is not VerdictKind.INCONCLUSIVE
+    assert under_control == natively

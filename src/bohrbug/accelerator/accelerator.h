@@ -69,8 +69,8 @@ typedef struct {
     PyObject *reference;
 } Twin;
 
-/* Methods in C that a Python class gets for a while: ``{name: method}``. */
-PyObject *methods_of(PyTypeObject *cls, PyMethodDef *definitions, size_t count);
+/* Some functions in C, as a tuple. */
+PyObject *functions_of(PyMethodDef *definitions, size_t count);
 
 /* A name that is looked up again and again, and where it is kept. */
 typedef struct {
@@ -101,6 +101,11 @@ bool is_of_execution(PyObject *state, PyObject *execution);
 Py_ssize_t running_index(PyObject *execution);
 /* ``(code object, instruction offset)`` of the Python code that called. */
 PyObject *calling_place(void);
+/* The frame that called the Python method which called this function in C, a new reference; NULL:
+ * there is none. */
+PyFrameObject *caller_of_method(void);
+/* ``place_of``: the place of the instruction that a frame executes. */
+PyObject *place_in(PyFrameObject *frame);
 
 /* Whether an object is a weak reference to another. */
 bool refers_to(PyObject *reference, PyObject *object);
@@ -127,6 +132,16 @@ PyObject *use_locks(PyObject *module, PyObject *arguments);
 PyObject *use_tasks(PyObject *module, PyObject *arguments);
 PyObject *use_threads(PyObject *module, PyObject *arguments);
 
+/* -- carriers.c, running_loop.c ------------------------------------------------- */
+
+PyObject *use_carriers(PyObject *module, PyObject *arguments);
+PyObject *use_swap(PyObject *module, PyObject *arguments);
+
+/* -- parts.c -------------------------------------------------------------------- */
+
+PyObject *use_parts(PyObject *module, PyObject *arguments);
+PyObject *use_hashes(PyObject *module, PyObject *arguments);
+
 /* -- points.c ------------------------------------------------------------------- */
 
 PyObject *use_points(PyObject *module, PyObject *arguments);
@@ -134,10 +149,6 @@ PyObject *use_points(PyObject *module, PyObject *arguments);
 /* -- queues.c ------------------------------------------------------------------- */
 
 PyObject *use_queues(PyObject *module, PyObject *arguments);
-
-/* -- registering.c -------------------------------------------------------------- */
-
-PyObject *registering_method(PyObject *module, PyObject *arguments);
 
 /* -- detector.c ----------------------------------------------------------------- */
 
@@ -152,6 +163,11 @@ PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 
+/* -- random_state.c -------------------------------------------------------------- */
+
+PyObject *generator_state(PyObject *module, PyObject *generator);
+PyObject *set_generator_state(PyObject *module, PyObject *arguments);
+
 /* -- branching.c ---------------------------------------------------------------- */
 
 PyObject *branches(PyObject *module, PyObject *arguments);
@@ -159,7 +175,9 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 /* -- heap.c --------------------------------------------------------------------- */
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
-PyObject *referrers(PyObject *module, PyObject *objects);
+PyObject *referrers(PyObject *module, PyObject *arguments);
+PyObject *functions_running(PyObject *module, PyObject *arguments);
+PyObject *functions_in(PyObject *module, PyObject *arguments);
 
 /* -- hashes.c ------------------------------------------------------------------- */
 

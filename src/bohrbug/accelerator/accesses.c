@@ -9,16 +9,18 @@
 static PyTypeObject *watching_type, *point_sink_type;
 static PyObject *read_kind, *write_kind;
 
-enum { ENABLED, EPOCHS, EXECUTION, DETECTOR, ON_POINT, OWNERS, POINTS, TAGS };
+enum { ENABLED, EPOCHS, EXECUTION, DETECTOR, ON_POINT, OWNERS, POINTS, TAGS, VARIABLES };
 static Slot watching_slots[] = {
     [ENABLED] = {"enabled", 0}, [EPOCHS] = {"_epochs", 0}, [EXECUTION] = {"_execution", 0},
     [DETECTOR] = {"_detector", 0}, [ON_POINT] = {"_on_point", 0}, [OWNERS] = {"_owners", 0},
-    [POINTS] = {"_points", 0}, [TAGS] = {"_tags", 0}, {0},
+    [POINTS] = {"_points", 0}, [TAGS] = {"_tags", 0},
+    [VARIABLES] = {"_variables", 0}, {0},
 };
-enum { POINT_ENABLED, POINT_EXECUTION, POINT_OWNERS, POINT_POINTS };
+enum { POINT_ENABLED, POINT_EXECUTION, POINT_OWNERS, POINT_POINTS, POINT_VARIABLES };
 static Slot point_sink_slots[] = {
     [POINT_ENABLED] = {"enabled", 0}, [POINT_EXECUTION] = {"_execution", 0},
-    [POINT_OWNERS] = {"_owners", 0}, [POINT_POINTS] = {"_points", 0}, {0},
+    [POINT_OWNERS] = {"_owners", 0}, [POINT_POINTS] = {"_points", 0},
+    [POINT_VARIABLES] = {"_variables", 0}, {0},
 };
 enum { SHADOW_READS, SHADOW_WRITES };
 static Slot shadow_slots[] = {[SHADOW_READS] = {"reads", 0}, [SHADOW_WRITES] = {"writes", 0}, {0}};
@@ -26,9 +28,8 @@ static Slot shadow_slots[] = {[SHADOW_READS] = {"reads", 0}, [SHADOW_WRITES] = {
 /* What is accessed: ``owner.name``, ``owner[key]``, or all of ``owner``. */
 typedef enum { ATTRIBUTE, ITEM, WHOLE } What;
 static PyObject *text_attributes, *text_items, *text_whole, *text_read, *text_write;
-
-/* The same methods of the two classes, by What. */
-static Twin watching_twins[4], point_sink_twins[4];
+/* The names of the methods of Variables, by What. */
+static PyObject *text_shadow_of[3];
 
 /* dict[id(object)], borrowed; NULL if it is not there or an exception is set. */
 static PyObject *
@@ -66,26 +67,47 @@ known_shadow(PyObject *owners, What what, PyObject *owner, PyObject *key)
     return shadow;
 }
 
-/* The sink watches for races: a scheduling point, if it is one, then the detector. */
-static Progress
-tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
-             PyObject *place)
+/* The variable, a new reference, or None if it is none. */
+static PyObject *
+shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner, PyObject *key,
+          bool is_write, PyObject *place)
 {
-    PyObject *shadow = known_shadow(slot_get(self, watching_slots[OWNERS]), what, owner, key);
-    if (shadow == NULL)
-        return PyErr_Occurred() ? FAILED : RARE;
-    Progress progress = FAILED;
+    PyObject *shadow = known_shadow(owners, what, owner, key);
+    if (shadow != NULL || PyErr_Occurred())
+        return shadow;
+    PyObject *arguments[5] = {variables, owner};
+    size_t count = 2;
+    if (key != NULL)
+        arguments[count++] = key;
+    arguments[count++] = is_write ? Py_True : Py_False;
+    arguments[count++] = place;
+    return PyObject_VectorcallMethod(text_shadow_of[what], arguments, count, NULL);
+}
+
+/* The sink watches for races: a scheduling point, if it is one, then the detector. */
+static int
+tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
+                   PyObject *place)
+{
+    PyObject *shadow =
+        shadow_of(slot_get(self, watching_slots[OWNERS]), slot_get(self, watching_slots[VARIABLES]),
+                  what, owner, key, is_write, place);
+    if (shadow == NULL || shadow == Py_None) {
+        Py_XDECREF(shadow);
+        return shadow == NULL ? -1 : 0;
+    }
+    int result = -1;
     PyObject *execution = slot_get(self, watching_slots[EXECUTION]);
     PyObject *point = by_identity(slot_get(self, watching_slots[POINTS]), place);
     if (point == NULL && PyErr_Occurred())
         goto done;
     if (point != NULL) {
         PyObject *arguments[] = {place, is_write ? write_kind : read_kind, shadow};
-        PyObject *result =
+        PyObject *told =
             PyObject_Vectorcall(slot_get(self, watching_slots[ON_POINT]), arguments, 3, NULL);
-        if (result == NULL)
+        if (told == NULL)
             goto done;
-        Py_DECREF(result);
+        Py_DECREF(told);
     }
     Py_ssize_t index = running_index(execution);
     PyObject *epoch = PyList_GetItem(slot_get(self, watching_slots[EPOCHS]), index);
@@ -113,59 +135,45 @@ tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bo
             goto done;
         Py_DECREF(conflict);
     }
-    progress = DONE;
+    result = 0;
 done:
     Py_DECREF(shadow);
-    return progress;
+    return result;
 }
 
 /* The sink only knows scheduling points. */
-static Progress
+static int
 tell_point_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
                 PyObject *place)
 {
     PyObject *point = by_identity(slot_get(self, point_sink_slots[POINT_POINTS]), place);
     if (point == NULL)
-        return PyErr_Occurred() ? FAILED : DONE;
-    PyObject *shadow =
-        known_shadow(slot_get(self, point_sink_slots[POINT_OWNERS]), what, owner, key);
+        return PyErr_Occurred() ? -1 : 0;
+    PyObject *shadow = shadow_of(slot_get(self, point_sink_slots[POINT_OWNERS]),
+                                 slot_get(self, point_sink_slots[POINT_VARIABLES]), what, owner,
+                                 key, is_write, place);
     if (shadow == NULL)
-        return PyErr_Occurred() ? FAILED : RARE;
-    int result = access_point(slot_get(self, point_sink_slots[POINT_EXECUTION]), place,
+        return -1;
+    int result = 0;
+    if (shadow != Py_None)
+        result = access_point(slot_get(self, point_sink_slots[POINT_EXECUTION]), place,
                               is_write ? write_kind : read_kind, shadow);
     Py_DECREF(shadow);
-    return result < 0 ? FAILED : DONE;
+    return result;
 }
 
 /* A method of one of the two sinks; ``key`` is NULL for WHOLE. */
 static int
-tell_known(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool is_write,
+tell_sink(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool is_write,
            PyObject *place)
 {
-    Progress progress;
-    PyObject *reference;
-    if (PyObject_TypeCheck(told_sink, point_sink_type)) {
-        if (slot_get(told_sink, point_sink_slots[POINT_ENABLED]) != Py_True)
-            return 0;
-        progress = tell_point_sink(told_sink, what, owner, key, is_write, place);
-        reference = point_sink_twins[what].reference;
-    } else {
-        if (slot_get(told_sink, watching_slots[ENABLED]) != Py_True)
-            return 0;
-        progress = tell_watching_sink(told_sink, what, owner, key, is_write, place);
-        reference = watching_twins[what].reference;
-    }
-    if (progress != RARE)
-        return progress == FAILED ? -1 : 0;
-    PyObject *arguments[5] = {told_sink, owner};
-    size_t count = 2;
-    if (key != NULL)
-        arguments[count++] = key;
-    arguments[count++] = is_write ? Py_True : Py_False;
-    arguments[count++] = place;
-    PyObject *result = PyObject_Vectorcall(reference, arguments, count, NULL);
-    Py_XDECREF(result);
-    return result == NULL ? -1 : 0;
+    if (PyObject_TypeCheck(told_sink, point_sink_type))
+        return slot_get(told_sink, point_sink_slots[POINT_ENABLED]) != Py_True
+                   ? 0
+                   : tell_point_sink(told_sink, what, owner, key, is_write, place);
+    return slot_get(told_sink, watching_slots[ENABLED]) != Py_True
+               ? 0
+               : tell_watching_sink(told_sink, what, owner, key, is_write, place);
 }
 
 static PyObject *
@@ -181,7 +189,7 @@ attribute_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 4)
         return PyErr_Format(PyExc_TypeError, "attribute() takes 4 arguments, not %zd", count);
-    return told(tell_known(self, ATTRIBUTE, arguments[0], arguments[1], arguments[2] == Py_True,
+    return told(tell_sink(self, ATTRIBUTE, arguments[0], arguments[1], arguments[2] == Py_True,
                            arguments[3]));
 }
 
@@ -191,7 +199,7 @@ item_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
     if (count != 4)
         return PyErr_Format(PyExc_TypeError, "item() takes 4 arguments, not %zd", count);
     return told(
-        tell_known(self, ITEM, arguments[0], arguments[1], arguments[2] == Py_True, arguments[3]));
+        tell_sink(self, ITEM, arguments[0], arguments[1], arguments[2] == Py_True, arguments[3]));
 }
 
 static PyObject *
@@ -199,7 +207,7 @@ whole_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 3)
         return PyErr_Format(PyExc_TypeError, "whole() takes 3 arguments, not %zd", count);
-    return told(tell_known(self, WHOLE, arguments[0], NULL, arguments[1] == Py_True, arguments[2]));
+    return told(tell_sink(self, WHOLE, arguments[0], NULL, arguments[1] == Py_True, arguments[2]));
 }
 
 #define SINK_METHOD(name, function)                                                              \
@@ -232,6 +240,9 @@ use_sinks(PyObject *Py_UNUSED(module), PyObject *arguments)
     text_whole = PyUnicode_InternFromString("whole");
     text_read = PyUnicode_InternFromString("read");
     text_write = PyUnicode_InternFromString("write");
+    text_shadow_of[ATTRIBUTE] = PyUnicode_InternFromString("shadow_of_attribute");
+    text_shadow_of[ITEM] = PyUnicode_InternFromString("shadow_of_item");
+    text_shadow_of[WHOLE] = PyUnicode_InternFromString("shadow_of_whole");
     if (PyErr_Occurred() || take_over(watching, watching_twins) < 0 ||
         take_over(point_sink, point_sink_twins) < 0)
         return NULL;
@@ -257,7 +268,7 @@ tell(What what, PyObject *owner, PyObject *key, bool is_write, PyObject *place)
     PyObject *told_sink = Py_NewRef(sink);
     PyObject *result;
     if (Py_IS_TYPE(told_sink, watching_type) || Py_IS_TYPE(told_sink, point_sink_type)) {
-        result = told(tell_known(told_sink, what, owner, key, is_write, place));
+        result = told(tell_sink(told_sink, what, owner, key, is_write, place));
     } else {
         PyObject *arguments[5] = {told_sink, owner};
         size_t count = 2;

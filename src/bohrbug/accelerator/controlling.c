@@ -62,6 +62,29 @@ running_index(PyObject *self)
     return number;
 }
 
+static PyObject *
+new_place(PyObject *code, long lasti)
+{
+    PyObject *offset = PyLong_FromLong(lasti);
+    PyObject *place = offset == NULL ? NULL : PyTuple_Pack(2, code, offset);
+    Py_DECREF(code);
+    Py_XDECREF(offset);
+    return place;
+}
+
+PyObject *
+place_in(PyFrameObject *frame)
+{
+    return new_place((PyObject *)PyFrame_GetCode(frame), PyFrame_GetLasti(frame));
+}
+
+PyFrameObject *
+caller_of_method(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    return frame == NULL ? NULL : PyFrame_GetBack(frame);
+}
+
 PyObject *
 calling_place(void)
 {
@@ -82,11 +105,7 @@ calling_place(void)
     Py_XDECREF(instructions);
     PyErr_Clear();
 #endif
-    PyObject *offset = PyLong_FromLong(lasti);
-    PyObject *place = offset == NULL ? NULL : PyTuple_Pack(2, code, offset);
-    Py_DECREF(code);
-    Py_XDECREF(offset);
-    return place;
+    return new_place(code, lasti);
 }
 
 bool

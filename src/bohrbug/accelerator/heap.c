@@ -10,18 +10,23 @@ typedef bool (*Test)(PyObject *object, Addresses *addresses);
 typedef struct {
     Test test;
     Addresses *addresses;
+    Addresses *types_passed_over;
     PyObject *left_out;
     PyObject **found;
     size_t count, room;
     bool failed;
 } Search;
 
+static bool has_type(PyObject *object, Addresses *addresses);
+
 /* A gcvisitobjects_t.  It makes no objects, which could change what is walked over. */
 static int
 look_at(PyObject *object, void *argument)
 {
     Search *search = argument;
-    if (object == search->left_out || !search->test(object, search->addresses))
+    if (object == search->left_out ||
+        (search->types_passed_over != NULL && has_type(object, search->types_passed_over)) ||
+        !search->test(object, search->addresses))
         return 1;
     if (search->count == search->room) {
         size_t room = search->room == 0 ? 256 : 2 * search->room;
@@ -108,12 +113,13 @@ make_addresses(Addresses *addresses, PyObject *objects)
 
 /* All tracked objects, but for the list ``objects`` itself, that pass a test. */
 static PyObject *
-tracked_objects_that(Test test, PyObject *objects)
+tracked_objects_that(Test test, PyObject *objects, Addresses *types_passed_over)
 {
     Addresses addresses;
     if (make_addresses(&addresses, objects) < 0)
         return NULL;
-    Search search = {.test = test, .addresses = &addresses, .left_out = objects};
+    Search search = {.test = test, .addresses = &addresses, .left_out = objects,
+                     .types_passed_over = types_passed_over};
     walk(&search);
     PyMem_Free(addresses.places);
     PyObject *found = search.failed ? NULL : PyList_New((Py_ssize_t)search.count);
@@ -144,13 +150,71 @@ PyObject *
 objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
 {
     PyObject *list = PySequence_List(types);
-    PyObject *found = list == NULL ? NULL : tracked_objects_that(has_type, list);
+    PyObject *found = list == NULL ? NULL : tracked_objects_that(has_type, list, NULL);
     Py_XDECREF(list);
     return found;
 }
 
 PyObject *
-referrers(PyObject *Py_UNUSED(module), PyObject *objects)
+referrers(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    return tracked_objects_that(refers_to_one, objects);
+    PyObject *objects, *types;
+    if (!PyArg_ParseTuple(arguments, "OO", &objects, &types))
+        return NULL;
+    PyObject *list = PySequence_List(types);
+    Addresses passed_over;
+    if (list == NULL || make_addresses(&passed_over, list) < 0) {
+        Py_XDECREF(list);
+        return NULL;
+    }
+    PyObject *found = tracked_objects_that(refers_to_one, objects, &passed_over);
+    PyMem_Free(passed_over.places);
+    Py_DECREF(list);
+    return found;
+}
+
+/* -- functions ----------------------------------------------------------------------- */
+
+static PyObject *
+code_of(PyObject *function)
+{
+    return PyFunction_GET_CODE(function);
+}
+
+static PyObject *
+globals_of(PyObject *function)
+{
+    return PyFunction_GET_GLOBALS(function);
+}
+
+/* Those of the functions in a list of which a part is one of some objects. */
+static PyObject *
+functions_with(PyObject *arguments, PyObject *(*part_of)(PyObject *))
+{
+    PyObject *parts, *functions;
+    Addresses wanted;
+    if (!PyArg_ParseTuple(arguments, "OO!", &parts, &PyList_Type, &functions) ||
+        make_addresses(&wanted, parts) < 0)
+        return NULL;
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(functions); i++) {
+        PyObject *each = PyList_GET_ITEM(functions, i);
+        if (PyFunction_Check(each) && is_wanted(part_of(each), &wanted) &&
+            PyList_Append(found, each) < 0)
+            Py_CLEAR(found);
+    }
+    PyMem_Free(wanted.places);
+    return found;
+}
+
+PyObject *
+functions_running(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    return functions_with(arguments, code_of);
+}
+
+PyObject *
+functions_in(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    return functions_with(arguments, globals_of);
 }

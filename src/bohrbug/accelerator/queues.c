@@ -6,7 +6,7 @@
 #include "scheduling.h"
 
 static PyTypeObject *queue_type, *condition_type, *lock_type, *gate_type;
-static PyObject *put_kind, *get_kind, *references[2], *tails[2];
+static PyObject *put_kind, *get_kind, *tails[2];
 static bool has_shutdown;
 
 enum { LOCK_REAL };
@@ -221,9 +221,9 @@ move(PyObject *queue, End end, PyObject *item)
     return result;
 }
 
-/* On DONE ``result`` is what the method returns. */
+/* Put or get, as the method does that ``caller`` has called; on DONE ``result`` is what it returns. */
 static Progress
-operate(PyObject *queue, End end, PyObject *item, PyObject **result)
+operate(PyObject *queue, End end, PyObject *item, PyFrameObject *caller, PyObject **result)
 {
     PyObject *self = controlling_execution();
     Py_ssize_t maxsize = 0;
@@ -241,7 +241,7 @@ operate(PyObject *queue, End end, PyObject *item, PyObject **result)
     if (real == NULL)
         return RARE;
     Py_DECREF(real);
-    PyObject *place = calling_place();
+    PyObject *place = place_in(caller);
     PyObject *ready = place == NULL ? NULL : PyCFunction_New(&predicates[end], queue);
     Progress progress = FAILED;
     Py_INCREF(self);
@@ -269,68 +269,62 @@ operate(PyObject *queue, End end, PyObject *item, PyObject **result)
     return progress;
 }
 
-/* Call the Python method with all arguments as they came. */
+/* -- the first lines of what stands for Queue.put and get ------------------------------- */
+
 static PyObject *
-let_reference(End end, PyObject *queue, PyObject *const *arguments, Py_ssize_t count,
-              PyObject *names)
+put_in_c(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
-    Py_ssize_t all_count = count + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
-    PyObject *all[6] = {queue};
-    if (all_count > 4) {
-        PyErr_SetString(PyExc_TypeError, "too many arguments");
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "put_in_c() takes a queue and an item");
         return NULL;
     }
-    for (Py_ssize_t i = 0; i < all_count; i++)
-        all[1 + i] = arguments[i];
-    return PyObject_Vectorcall(references[end], all, (size_t)count + 1, names);
+    PyFrameObject *caller = caller_of_method();
+    if (caller == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+    PyObject *result = NULL;
+    Progress progress = operate(arguments[0], PUT, arguments[1], caller, &result);
+    Py_DECREF(caller);
+    Py_XDECREF(result);
+    return progress == FAILED ? NULL : PyBool_FromLong(progress == DONE);
 }
 
 static PyObject *
-put_method(PyObject *queue, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+get_in_c(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
-    PyObject *result = NULL;
-    if (names == NULL && count == 1) {
-        Progress progress = operate(queue, PUT, arguments[0], &result);
-        if (progress != RARE)
-            return result;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "get_in_c() takes a queue and what stands for no item");
+        return NULL;
     }
-    return let_reference(PUT, queue, arguments, count, names);
+    PyFrameObject *caller = caller_of_method();
+    if (caller == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(arguments[1]);
+    PyObject *result = NULL;
+    Progress progress = operate(arguments[0], GET, NULL, caller, &result);
+    Py_DECREF(caller);
+    return progress == RARE ? Py_NewRef(arguments[1]) : result;
 }
 
-static PyObject *
-get_method(PyObject *queue, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
-{
-    PyObject *result = NULL;
-    if (names == NULL && count == 0) {
-        Progress progress = operate(queue, GET, NULL, &result);
-        if (progress != RARE)
-            return result;
-    }
-    return let_reference(GET, queue, arguments, count, names);
-}
-
-static PyMethodDef methods[] = {
-    [PUT] = {"put", (PyCFunction)(void (*)(void))put_method, METH_FASTCALL | METH_KEYWORDS,
-             "Put an item into the queue."},
-    [GET] = {"get", (PyCFunction)(void (*)(void))get_method, METH_FASTCALL | METH_KEYWORDS,
-             "Remove and return an item from the queue."},
+static PyMethodDef functions[] = {
+    {"put_in_c", (PyCFunction)(void (*)(void))put_in_c, METH_FASTCALL,
+     "Put an item into an ordinary queue, and whether that was done."},
+    {"get_in_c", (PyCFunction)(void (*)(void))get_in_c, METH_FASTCALL,
+     "Get an item from an ordinary queue; the second argument: nothing was done."},
 };
 
 /* use_queues(Queue, Condition, lock, ResourceTable, Gate, put kind, get kind, has shutdown,
- *            put, get, putting, getting): the methods ``put`` and ``get`` of Queue */
+ *            putting, getting): functions that try to do what ``Queue.put`` and ``get`` do */
 PyObject *
 use_queues(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *queue, *condition, *lock, *table, *gate;
     int shutdown;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOpOOOO", &queue, &condition, &lock, &table, &gate,
-                          &put_kind, &get_kind, &shutdown, &references[PUT], &references[GET],
-                          &tails[PUT], &tails[GET]) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOpOO", &queue, &condition, &lock, &table, &gate,
+                          &put_kind, &get_kind, &shutdown, &tails[PUT], &tails[GET]) ||
         find_slots(lock, lock_slots) < 0 || find_slots(table, table_parts) < 0)
         return NULL;
     /* They live as long as the process. */
     PyObject *kept[] = {queue, condition, lock, gate, put_kind, get_kind,
-                        references[PUT], references[GET], tails[PUT], tails[GET]};
+                        tails[PUT], tails[GET]};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     queue_type = (PyTypeObject *)queue;
@@ -348,5 +342,5 @@ use_queues(PyObject *Py_UNUSED(module), PyObject *arguments)
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
-    return methods_of(queue_type, methods, sizeof methods / sizeof *methods);
+    return functions_of(functions, sizeof functions / sizeof *functions);
 }

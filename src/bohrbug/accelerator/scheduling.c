@@ -12,7 +12,7 @@ Py_ssize_t time_slice, lonely_steps;
 
 static PyObject *operation_type, *progress_kinds, *write_kind;
 static Py_ssize_t spin_reads;
-static PyObject *text_switch, *text_effects, *text_after_signals;
+static PyObject *text_switch, *text_effects, *text_name_variable, *after_signals;
 
 Slot execution_slots[] = {
     [ABORTING] = {"aborting", 0}, [ALIVE] = {"alive", 0},
@@ -21,7 +21,7 @@ Slot execution_slots[] = {
     [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
     [LAST_ENABLED] = {"_last_enabled", 0}, [LAST_IDS] = {"_last_ids", 0},
     [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
-    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
+    [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [OUTSIDE] = {"outside", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
     [PREFIX_LENGTH] = {"_prefix_length", 0}, [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0},
     [ROWS] = {"rows", 0}, [SIGNALS] = {"signals", 0}, [SINK] = {"sink", 0}, [SLICE_BEGAN] = {"_slice_began", 0},
     [SPINNING] = {"_spinning", 0}, [SUSPENDED] = {"suspended", 0}, [SWAP] = {"_swap", 0},
@@ -49,14 +49,8 @@ Slot holder_slots[] = {
 static int
 switch_to(PyObject *self, PyObject *running, PyObject *chosen)
 {
-    PyObject *swap = EXECUTION(SWAP);
-    if (swap != Py_None) {
-        PyObject *tasks[] = {running, chosen};
-        PyObject *result = PyObject_Vectorcall(swap, tasks, 2, NULL);
-        if (result == NULL)
-            return -1;
-        Py_DECREF(result);
-    }
+    if (swap_state(self, running, chosen) < 0)
+        return -1;
     SET_EXECUTION(CURRENT, chosen);
     PyObject *greenlet = Py_NewRef(TASK(chosen, GREENLET));
     PyObject *result = PyObject_CallMethodNoArgs(greenlet, text_switch);
@@ -139,7 +133,7 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
     SET_TASK(task, WAITING, Py_False);
     if (PyList_GET_SIZE(EXECUTION(SIGNALS)) != 0 && task == EXECUTION(ROOT)) {
         PyObject *arguments[] = {self, kind, state, place, ready == NULL ? Py_None : ready};
-        PyObject *result = PyObject_VectorcallMethod(text_after_signals, arguments, 5, NULL);
+        PyObject *result = PyObject_Vectorcall(after_signals, arguments, 5, NULL);
         Py_XDECREF(result);
         return result == NULL ? FAILED : DONE;
     }
@@ -156,7 +150,6 @@ perform(PyObject *self, PyObject *kind, PyObject *state, PyObject *place, PyObje
 
 static PyObject *perform_method(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
 static PyObject *access_method(PyObject *, PyObject *const *, Py_ssize_t);
-static PyObject *decide_method(PyObject *, PyObject *);
 
 enum { PERFORM, ACCESS, DECIDE };
 static Twin execution_twins[] = {
@@ -164,7 +157,7 @@ static Twin execution_twins[] = {
                   METH_FASTCALL | METH_KEYWORDS, "See the method in Python."}, NULL},
     [ACCESS] = {{"access", (PyCFunction)(void (*)(void))access_method, METH_FASTCALL,
                  "See the method in Python."}, NULL},
-    [DECIDE] = {{"_decide", decide_method, METH_O, "See the method in Python."}, NULL},
+    [DECIDE] = {{"_decide", decided, METH_O, "See the method in Python."}, NULL},
     {{0}, NULL},
 };
 
@@ -195,8 +188,8 @@ perform_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyO
                                (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
 }
 
-static PyObject *
-decide_method(PyObject *self, PyObject *running)
+PyObject *
+decided(PyObject *self, PyObject *running)
 {
     PyObject *chosen = NULL;
     switch (decide(self, running, &chosen)) {
@@ -246,7 +239,7 @@ note_effect(PyObject *self, PyObject *task, PyObject *container, PyObject *kind)
     return result;
 }
 
-/* Execution.access, if the variable has a name already. */
+/* Execution.access */
 static Progress
 try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
 {
@@ -260,8 +253,13 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
         return FAILED;
     PyObject *entry = PyDict_GetItemWithError(EXECUTION(VARIABLES), key);
     Py_DECREF(key);
-    if (entry == NULL)
-        return PyErr_Occurred() ? FAILED : RARE;
+    if (entry == NULL) {
+        if (!PyErr_Occurred())
+            entry = PyObject_CallMethodOneArg(self, text_name_variable, shadow);
+        if (entry == NULL)
+            return FAILED;
+        Py_DECREF(entry); /* the execution keeps it */
+    }
     PyObject *container = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
     PyObject *chosen = NULL;
     Progress progress = FAILED;
@@ -339,10 +337,10 @@ PyObject *
 use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *execution, *task, *state, *table, *fairness, *kind;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnn", &execution, &task, &state, &table,
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOnnnO", &execution, &task, &state, &table,
                           &fairness, &kind, &holder, &operation_type, &task_killed, &progress_kinds,
                           &acquire_kind, &release_kind, &write_kind, &time_slice, &lonely_steps,
-                          &spin_reads))
+                          &spin_reads, &after_signals))
         return NULL;
     if (find_slots(execution, execution_slots) < 0 || find_slots(task, task_slots) < 0 ||
         find_slots(state, state_slots) < 0 || find_slots(table, table_slots) < 0 ||
@@ -351,7 +349,7 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     /* They live as long as the process. */
     PyObject *kept[] = {execution, task, holder, operation_type, task_killed, progress_kinds,
-                        acquire_kind, release_kind, write_kind};
+                        acquire_kind, release_kind, write_kind, after_signals};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     execution_type = (PyTypeObject *)execution;
@@ -361,7 +359,7 @@ use_execution(PyObject *Py_UNUSED(module), PyObject *arguments)
     nothing = PyTuple_New(0);
     text_switch = PyUnicode_InternFromString("switch");
     text_effects = PyUnicode_InternFromString("effects");
-    text_after_signals = PyUnicode_InternFromString("_after_signals");
+    text_name_variable = PyUnicode_InternFromString("_name_variable");
     if (PyErr_Occurred() || take_over(execution, execution_twins) < 0 ||
         take_over(task, task_twins) < 0)
         return NULL;

@@ -6,7 +6,7 @@
 
 enum {
     ABORTING, ALIVE, ALL_TASKS, ATOMIC, CURRENT, DECIDER, DETECTOR, FAIRNESS, IDLE_YIELDS, LAST_ENABLED,
-    LAST_IDS, MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, POOL, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT,
+    LAST_IDS, MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, OUTSIDE, POOL, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT,
     ROWS, SIGNALS, SINK, SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
 };
 enum {
@@ -41,5 +41,13 @@ PyObject *new_operation(PyObject *kind, PyObject *resource, PyObject *place);
 
 /* Execution._decide; on DONE ``chosen`` is borrowed. */
 Progress decide(PyObject *execution, PyObject *running, PyObject **chosen);
+/* The same, or by the method in Python; a new reference. */
+PyObject *decided(PyObject *execution, PyObject *running);
+/* lifecycle.end */
+int end_of_task(PyObject *execution, PyObject *task);
+/* The carrier of a new task. */
+int give_carrier(PyObject *execution, PyObject *task);
+/* ``Execution._swap``, if there is one. */
+int swap_state(PyObject *execution, PyObject *leaving, PyObject *entering);
 
 #endif

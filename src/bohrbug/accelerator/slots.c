@@ -47,16 +47,17 @@ take_over(PyObject *cls, Twin *twins)
 }
 
 PyObject *
-methods_of(PyTypeObject *cls, PyMethodDef *definitions, size_t count)
+functions_of(PyMethodDef *definitions, size_t count)
 {
-    PyObject *methods = PyDict_New();
-    for (size_t i = 0; methods != NULL && i < count; i++) {
-        PyObject *method = PyDescr_NewMethod(cls, &definitions[i]);
-        if (method == NULL || PyDict_SetItemString(methods, definitions[i].ml_name, method) < 0)
-            Py_CLEAR(methods);
-        Py_XDECREF(method);
+    PyObject *functions = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; functions != NULL && i < count; i++) {
+        PyObject *function = PyCFunction_New(&definitions[i], NULL);
+        if (function == NULL)
+            Py_CLEAR(functions);
+        else
+            PyTuple_SET_ITEM(functions, (Py_ssize_t)i, function);
     }
-    return methods;
+    return functions;
 }
 
 int

@@ -148,8 +148,8 @@ static bool has_native_ids, has_handles;
 
 static PyObject *text_initialized, *text_started, *text_flag, *text_target, *text_name;
 static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
-static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn, *text_get, *text_carry;
-static PyObject *text_context, *text_task, *text_trace_hook, *text_profile_hook, *text_starter;
+static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn;
+static PyObject *text_trace_hook, *text_profile_hook, *text_starter;
 static PyObject *text_has_ended;
 
 /* Whether an attribute is this very object; -1: an exception is set. */
@@ -193,37 +193,14 @@ label_of(PyObject *thread)
 
 /* Whether threading or our own code calls, and not the program. */
 static bool
-is_called_from_within(void)
+is_from_within(PyFrameObject *frame)
 {
-    PyFrameObject *frame = PyEval_GetFrame();
-    if (frame == NULL)
-        return true;
     PyObject *names = PyFrame_GetGlobals(frame);
     Py_DECREF(names);
     return names == threading_names || names == own_names;
 }
 
 /* -- starting -------------------------------------------------------------------------- */
-
-/* The carrier of a new task. */
-static int
-give_carrier(PyObject *self, PyObject *task)
-{
-    PyObject *pool = EXECUTION(POOL);
-    PyObject *carrier = PyObject_CallMethodNoArgs(pool, text_get);
-    PyObject *carry = carrier == NULL ? NULL : PyObject_GetAttr(self, text_carry);
-    int result = -1;
-    if (carry != NULL && PyObject_SetAttr(carrier, text_task, task) == 0 &&
-        PyObject_SetAttr(carrier, text_carry, carry) == 0 &&
-        PyObject_SetAttr(carrier, text_context, Py_None) == 0) {
-        SET_OF_TASK(CARRIER, carrier);
-        SET_TASK(task, GREENLET, carrier);
-        result = 0;
-    }
-    Py_XDECREF(carry);
-    Py_XDECREF(carrier);
-    return result;
-}
 
 /* What tells a thread that it has ended. */
 static int
@@ -324,15 +301,26 @@ start_task(PyObject *self, PyObject *parent, PyObject *thread, PyObject *id, PyO
     return result;
 }
 
+/* The id and the resource of the next task that ``parent`` spawns; new references. */
+static int
+name_next(PyObject *self, PyObject *parent, PyObject **id, PyObject **state)
+{
+    Py_ssize_t children = slot_int(parent, thread_slots[CHILDREN]);
+    *id = PyUnicode_FromFormat("%U.%zd", TASK(parent, ID), children + 1);
+    *state = *id == NULL ? NULL : thread_resource(EXECUTION(RESOURCES), *id);
+    return *state == NULL ? -1 : 0;
+}
+
+/* Start a thread, as the function does that ``caller`` has called. */
 static Progress
-start(PyObject *thread)
+start(PyObject *thread, PyFrameObject *caller)
 {
     PyObject *self = controlling_execution();
     if (self == NULL || !Py_IS_TYPE(thread, thread_type) || EXECUTION(ABORTING) != Py_False)
         return RARE;
     PyObject *parent = EXECUTION(CURRENT);
     if (is_inside(parent) || EXECUTION(ATOMIC) != zero || !is_unhooked() ||
-        is_called_from_within() || attribute_is(thread, text_initialized, Py_True) != 1) {
+        is_from_within(caller) || attribute_is(thread, text_initialized, Py_True) != 1) {
         PyErr_Clear();
         return RARE;
     }
@@ -344,13 +332,10 @@ start(PyObject *thread)
         PyErr_Clear();
         return RARE;
     }
-    Py_ssize_t children = slot_int(parent, thread_slots[CHILDREN]);
-    PyObject *id = PyUnicode_FromFormat("%U.%zd", TASK(parent, ID), children + 1);
-    PyObject *state = id == NULL ? NULL : thread_resource(EXECUTION(RESOURCES), id);
-    PyObject *place = state == NULL ? NULL : calling_place();
+    PyObject *id = NULL, *state = NULL, *place = NULL;
     Progress progress = FAILED;
     Py_INCREF(self);
-    if (place != NULL)
+    if (name_next(self, parent, &id, &state) == 0 && (place = place_in(caller)) != NULL)
         /* Until it has been performed nothing is done that the reference would do otherwise. */
         progress = perform(self, spawn_kind, state, place, NULL);
     if (progress == DONE && start_task(self, parent, thread, id, state, place, label) < 0)
@@ -392,13 +377,13 @@ task_of(PyObject *self, PyObject *thread)
 }
 
 static Progress
-join(PyObject *thread)
+join(PyObject *thread, PyFrameObject *caller)
 {
     PyObject *self = controlling_execution();
     PyObject *joined = self == NULL ? NULL : task_of(self, thread);
     if (joined == NULL || joined == EXECUTION(CURRENT))
         return RARE;
-    PyObject *place = calling_place();
+    PyObject *place = place_in(caller);
     PyObject *ready = place == NULL ? NULL : PyObject_GetAttr(joined, text_has_ended);
     Progress progress = FAILED;
     Py_INCREF(joined);
@@ -445,77 +430,68 @@ make_end(PyObject *self, PyObject *task)
     return 0;
 }
 
-/* lifecycle.end */
-static PyObject *
-end_task(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+int
+end_of_task(PyObject *self, PyObject *task)
 {
-    PyObject *self = arguments[0], *task = arguments[1];
-    if (count != 2 || !PyObject_TypeCheck(self, execution_type) || !Py_IS_TYPE(task, task_type)) {
-        PyErr_SetString(PyExc_TypeError, "end() takes an execution and a task");
-        return NULL;
-    }
     Progress progress = RARE;
     if (EXECUTION(ABORTING) == Py_False)
         progress = perform(self, end_kind, OF_TASK(STATE), OF_TASK(SPAWNED), NULL);
-    if (progress == RARE)
-        return PyObject_Vectorcall(end_reference, arguments, 2, NULL);
+    if (progress == RARE) {
+        PyObject *arguments[] = {self, task};
+        PyObject *result = PyObject_Vectorcall(end_reference, arguments, 2, NULL);
+        Py_XDECREF(result);
+        return result == NULL ? -1 : 0;
+    }
     if (progress == FAILED) {
         if (!PyErr_ExceptionMatches(task_killed))
-            return NULL;
+            return -1;
         PyErr_Clear();
     }
-    if (make_end(self, task) < 0)
+    return make_end(self, task);
+}
+
+static PyObject *
+end_task(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 2 || !PyObject_TypeCheck(arguments[0], execution_type) ||
+        !Py_IS_TYPE(arguments[1], task_type)) {
+        PyErr_SetString(PyExc_TypeError, "end() takes an execution and a task");
+        return NULL;
+    }
+    if (end_of_task(arguments[0], arguments[1]) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
-/* -- the methods of Thread ----------------------------------------------------------------- */
+/* -- the first lines of what stands for Thread.start and join ------------------------------ */
 
-enum { START, JOIN };
-static PyObject *thread_references[2];
-
+/* Whether it was done here. */
 static PyObject *
-start_method(PyObject *thread, PyObject *Py_UNUSED(nothing))
+try_for_caller(Progress (*function)(PyObject *, PyFrameObject *), PyObject *thread)
 {
-    switch (start(thread)) {
-    case FAILED:
-        return NULL;
-    case DONE:
-        Py_RETURN_NONE;
-    case RARE:
-        break;
-    }
-    return PyObject_CallOneArg(thread_references[START], thread);
+    PyFrameObject *caller = caller_of_method();
+    if (caller == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+    Progress progress = function(thread, caller);
+    Py_DECREF(caller);
+    return progress == FAILED ? NULL : PyBool_FromLong(progress == DONE);
 }
 
 static PyObject *
-join_method(PyObject *thread, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+start_in_c(PyObject *Py_UNUSED(module), PyObject *thread)
 {
-    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    if (named == 0 && (count == 0 || (count == 1 && arguments[0] == Py_None))) {
-        switch (join(thread)) {
-        case FAILED:
-            return NULL;
-        case DONE:
-            Py_RETURN_NONE;
-        case RARE:
-            break;
-        }
-    }
-    PyObject *all[4] = {thread};
-    if (count + named > 1) {
-        PyErr_SetString(PyExc_TypeError, "join() takes at most 1 argument");
-        return NULL;
-    }
-    if (count + named == 1)
-        all[1] = arguments[0];
-    return PyObject_Vectorcall(thread_references[JOIN], all, (size_t)count + 1, names);
+    return try_for_caller(start, thread);
 }
 
-static PyMethodDef thread_methods[] = {
-    [START] = {"start", start_method, METH_NOARGS, "Start the thread's activity."},
-    [JOIN] = {"join", (PyCFunction)(void (*)(void))join_method, METH_FASTCALL | METH_KEYWORDS,
-              "Wait until the thread terminates."},
+static PyObject *
+join_in_c(PyObject *Py_UNUSED(module), PyObject *thread)
+{
+    return try_for_caller(join, thread);
+}
+
+static PyMethodDef thread_functions[] = {
+    {"start_in_c", start_in_c, METH_O, "Start an ordinary thread, and whether that was done."},
+    {"join_in_c", join_in_c, METH_O, "Join an ordinary thread, and whether that was done."},
 };
 static PyMethodDef end_definition = {
     "end", (PyCFunction)(void (*)(void))end_task, METH_FASTCALL, "The last operation of a task.",
@@ -544,24 +520,23 @@ use_tasks(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyCFunction_New(&end_definition, NULL);
 }
 
-/* use_threads(...): the methods ``start`` and ``join`` of Thread */
+/* use_threads(...): functions that try to do what ``Thread.start`` and ``join`` do */
 PyObject *
 use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *thread;
     int native_ids, handles;
     const char *starter_name;
-    if (!PyArg_ParseTuple(arguments, "OO!O!O!OOOOOOOOsKppOO", &thread, &PyDict_Type,
+    if (!PyArg_ParseTuple(arguments, "OO!O!O!OOOOOOOOsKpp", &thread, &PyDict_Type,
                           &threading_names, &PyDict_Type, &own_names, &PyDict_Type,
                           &active_threads, &run_thread, &stop_thread, &join_handle, &allocate_lock,
                           &spawn_kind, &begin_kind, &join_kind, &starter, &starter_name,
-                          &first_ident, &native_ids, &handles, &thread_references[START],
-                          &thread_references[JOIN]))
+                          &first_ident, &native_ids, &handles))
         return NULL;
     /* They live as long as the process. */
     PyObject *kept[] = {thread, threading_names, own_names, active_threads, run_thread,
                         stop_thread, join_handle, allocate_lock, spawn_kind, begin_kind,
-                        join_kind, starter, thread_references[START], thread_references[JOIN]};
+                        join_kind, starter};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     thread_type = (PyTypeObject *)thread;
@@ -573,12 +548,11 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
         {&text_sentinel, "_tstate_lock"}, {&text_qualname, "__qualname__"},
         {&text_acquire, "acquire"}, {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
-        {&text_get, "get"}, {&text_carry, "carry"}, {&text_context, "gr_context"},
-        {&text_task, "task"}, {&text_trace_hook, "_trace_hook"},
+        {&text_trace_hook, "_trace_hook"},
         {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},
         {&text_has_ended, "has_ended"},
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
-    return methods_of(thread_type, thread_methods, sizeof thread_methods / sizeof *thread_methods);
+    return functions_of(thread_functions, sizeof thread_functions / sizeof *thread_functions);
 }

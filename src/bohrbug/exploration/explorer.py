@@ -16,10 +16,12 @@ from bohrbug.exploration.findings import LONG, Findings
 from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
-from bohrbug.exploration.remembered import REMEMBERED, Remembered
+from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
+from bohrbug.exploration.seeding import seed_alike
 from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
@@ -52,7 +54,6 @@ RESTARTS = 100
 """How often a search begins again because there are new scheduling points."""
 
 _now = time.perf_counter
-_seed = random.seed
 
 
 class Explorer:
@@ -163,7 +164,7 @@ class Explorer:
                 watchdog.stop()
             random.setstate(state)
         result.seconds = _now() - self._started
-        result.follow_ups = max(self.runtime.made - self._made_to_search, 0)
+        result.follow_ups = self.runtime.made - self._made_to_search
         result.diverged = self.caveats.diverged
         self.caveats.note_unconfirmed(kind for kind, *_ in self.findings.unconfirmed)
         if result.untimely:
@@ -215,7 +216,14 @@ class Explorer:
         if not self._prime():
             return False
         if not self.has_ended:
-            self._try_remembered()
+            trying = TryingAgain(
+                self.runtime,
+                self.findings,
+                self._count_execution,
+                self._execute,
+                lambda: self.has_ended,
+            )
+            trying.all(self._remembered)
         return True
 
     def _prime(self) -> bool:
@@ -349,11 +357,14 @@ class Explorer:
             return None
         if self.runtime.has_learned:
             self._lessons.append(plan)
-        self.result.executions += 1
-        self._made_to_search += 1
+        self._count_execution()
         new_points = self._look_at(executed)
         self.tell_progress(0)
         return executed.trace, new_points
+
+    def _count_execution(self) -> None:
+        self.result.executions += 1
+        self._made_to_search += 1
 
     def _look_at(self, executed: Executed) -> int:
         """Take note of what an execution showed; how many places are new scheduling points."""
@@ -432,30 +443,6 @@ class Explorer:
         if not self._proposed:
             return FIRST
         return strategy.current.name if isinstance(strategy, Composite) else strategy.name
-
-    # -- remembered schedules ------------------------------------------------------------
-
-    def _try_remembered(self) -> None:
-        """Execute the failing schedules of earlier runs, before the strategy has its turn."""
-        for remembered in self._remembered:
-            self._try(remembered)
-            if self._interrupted or self.has_ended:
-                return
-
-    def _try(self, remembered: Remembered) -> None:
-        for attempt in range(2):
-            with self.runtime.other_points(remembered.points):
-                trace = self.runtime.execute(remembered.plan, learn=False, watch=True).trace
-                self.result.executions += 1
-                self._made_to_search += 1
-                if trace.outcome.is_failure:
-                    remembered.fails = True
-                    self.findings.note_failure(trace, REMEMBERED)
-                    return
-            if trace.divergence is None or attempt:
-                return
-            # It may pass through functions that no other execution did up to now.
-            self._execute(Plan(tuple(trace.choices)))
 
     # -- saving and resuming -------------------------------------------------------------
 
@@ -621,5 +608,5 @@ def _from_a_seed(function: Callable[[], object]) -> None:
 
     Not a method: the runtime, which calls it, then holds no explorer and dies with it at once.
     """
-    _seed(0)
+    seed_alike()
     function()

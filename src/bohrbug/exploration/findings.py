@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -61,7 +62,9 @@ class Findings:
         self._runtime = runtime
         self._strategy_name = strategy_name
         self._is_interrupted = is_interrupted
-        self.races: dict[RaceKey, Race] = {}
+        self._races: dict[RaceKey, Race] = {}
+        # How often some of them were seen beyond what they say.
+        self._seen_again: Counter[RaceKey] = Counter()
         self.failures: dict[Signature, Failure] = {}
         self.unconfirmed: dict[Signature, int] = {}
         self._witnessed = 0
@@ -96,7 +99,7 @@ class Findings:
             self.failures[key] = failure
             failure.occurrences = occurrences.get(key, 0)
         for key, race in races.items():
-            self.races[key] = replace(race, count=occurrences.get(key, 0))
+            self._races[key] = replace(race, count=occurrences.get(key, 0))
 
     def occurrences(self) -> dict[tuple[object, ...], int]:
         """How often each data race and each failure was seen."""
@@ -105,6 +108,15 @@ class Findings:
 
     # -- data races --------------------------------------------------------------------
 
+    @property
+    def races(self) -> dict[RaceKey, Race]:
+        """The data races, each with how often it was seen."""
+        for key, count in self._seen_again.items():
+            known = self._races[key]
+            self._races[key] = replace(known, count=known.count + count)
+        self._seen_again.clear()
+        return self._races
+
     def note_races(self, trace: Trace, are_counted: bool = False) -> None:
         """Keep the data races of a trace, and add up how often each was seen.
 
@@ -112,14 +124,12 @@ class Findings:
             trace: the execution.
             are_counted: figures that are still to come count them, see :meth:`count_race`.
         """
-        for race in self._described(trace):
-            key = race_key(race)
-            known = self.races.get(key)
+        for key, race in self._described(trace):
             seen = 0 if are_counted else race.count
-            if known is not None:
-                self.races[key] = replace(known, count=known.count + seen)
+            if key in self._races:
+                self._seen_again[key] += seen
                 continue
-            self.races[key] = replace(race, count=seen)
+            self._races[key] = replace(race, count=seen)
             if self._options.races == "fail" and not trace.outcome.is_failure:
                 outcome = Outcome(
                     OutcomeKind.RACE,
@@ -134,11 +144,12 @@ class Findings:
                     self.failures[key] = failure
                     self._result.failures.append(failure)
 
-    def _described(self, trace: Trace) -> list[Race]:
+    def _described(self, trace: Trace) -> list[tuple[RaceKey, Race]]:
         """The races of an execution; those that are new with both stacks and a pattern."""
-        fresh = {key: race for race in trace.races if (key := race_key(race)) not in self.races}
+        races = [(race_key(race), race) for race in trace.races]
+        fresh = {key: race for key, race in races if key not in self._races}
         if not fresh:
-            return trace.races
+            return races
         news = list(fresh.values())
         runtime = self._runtime
         is_native = isinstance(runtime, NativeRuntime)
@@ -151,13 +162,12 @@ class Findings:
         if not is_native:
             news = [replace(race, pattern=pattern_of(race)) for race in news]
         told = {race_key(race): race for race in news}
-        return [told.get(race_key(race), race) for race in trace.races]
+        return [(key, told.get(key, race)) for key, race in races]
 
     def count_race(self, key: RaceKey, count: int) -> None:
         """A known data race was seen in another process."""
-        known = self.races.get(key)
-        if known is not None:
-            self.races[key] = replace(known, count=known.count + count)
+        if key in self._races:
+            self._seen_again[key] += count
 
     def _confirm_race(self, trace: Trace, race: Race) -> int:
         """Replays, all of which must show the race again; 0 if one did not."""

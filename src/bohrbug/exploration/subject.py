@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from bohrbug.model.outcome import ASKED, Abandoned, Frame, Held, Outcome, Race
@@ -38,10 +37,10 @@ class ThreadExplainer:
             waiting = [task for task in waiting if not task.daemon]
         blocked = []
         for task in waiting:
-            described = blocked_task(task, lambda t: stack_of(t, execution.current))  # type: ignore[arg-type]
             holders = holders_of(execution, task)
             abandoned = None if holders else abandoned_by(execution, task)
-            blocked.append(replace(described, holders=holders, abandoned=abandoned))
+            stack = stack_of(task, execution.current)
+            blocked.append(blocked_task(task, stack, holders, abandoned))
         blocked.sort(key=lambda b: b.daemon)
         outside = [f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external]
         return stuck_outcome(blocked, execution.ending.root_is_exiting, outside)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from itertools import islice
 from types import CodeType
 from typing import Any, Protocol, runtime_checkable
@@ -22,13 +21,28 @@ class Unresolved(Protocol):
         ...
 
 
-@lru_cache(maxsize=65536)
+_MOST_SITES = 1 << 16
+
+_sites: dict[tuple[int, int], tuple[CodeType, Site]] = {}
+"""Sites by code object and offset; comparing code objects would take longer than all else.
+
+Each entry keeps its code object alive, so that no other one gets its address.
+"""
+
+
 def _site(code: CodeType, offset: int) -> Site:
-    start_line, _, column, _ = next(
-        islice(code.co_positions(), offset // 2, None), (None, None, None, None)
-    )
-    line = start_line if start_line is not None else code.co_firstlineno
-    return Site(code.co_filename, line, code.co_qualname, 0 if column is None else column + 1)
+    key = (id(code), offset)
+    found = _sites.get(key)
+    if found is None:
+        start_line, _, column, _ = next(
+            islice(code.co_positions(), max(offset, 0) // 2, None), (None, None, None, None)
+        )
+        line = start_line if start_line is not None else code.co_firstlineno
+        column = 0 if column is None else column + 1
+        if len(_sites) >= _MOST_SITES:
+            _sites.clear()
+        found = _sites[key] = (code, Site(code.co_filename, line, code.co_qualname, column))
+    return found[1]
 
 
 def site_of(place: Any) -> Site | None:
@@ -43,7 +57,7 @@ def site_of(place: Any) -> Site | None:
     if not isinstance(place, tuple) and isinstance(place, Unresolved):
         return place.resolve()
     code, offset = place
-    return _site(code, max(offset, 0))
+    return _site(code, offset)
 
 
 Span = tuple[int, int, int, int]
@@ -69,15 +83,6 @@ def span_of(place: Any) -> Span | None:
     return (first, last, start, end)
 
 
-_MOST_POINTS = 1 << 16
-
-_points: dict[tuple[int, int], tuple[CodeType, Site]] = {}
-"""Sites by code object and offset; comparing code objects would take longer than all else.
-
-Each entry keeps its code object alive, so that no other one gets its address.
-"""
-
-
 def _point_of(operation: Operation) -> Point:
     place = operation.place
     if isinstance(place, Site):
@@ -86,16 +91,10 @@ def _point_of(operation: Operation) -> Point:
         # Unknown, or of another runtime, where looking it up takes long.
         return operation.resource
     code, offset = place
-    key = (id(code), offset)
-    found = _points.get(key)
-    if found is None:
-        if len(_points) >= _MOST_POINTS:
-            _points.clear()
-        found = _points[key] = (code, _site(code, max(offset, 0)))
-    return found[1]
+    return _site(code, offset)
 
 
 point_of: Callable[[Operation], Point] = _point_of
 """What an operation is recognised by in another execution: its site, else its resource."""
 if native is not None:
-    point_of = native.use_points(_points, _point_of)
+    point_of = native.use_points(_sites, _point_of)

@@ -6,11 +6,11 @@ Works on the tasks of an execution only through the attributes named in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from bohrbug.model.operation import Operation, TaskId
-from bohrbug.model.outcome import BlockedTask, Frame, Held, Outcome, OutcomeKind
+from bohrbug.model.outcome import Abandoned, BlockedTask, Frame, Held, Outcome, OutcomeKind
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 
@@ -150,21 +150,28 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
     )
 
 
-def blocked_task(task: TaskLike, stack: Callable[[TaskLike], tuple[Frame, ...]]) -> BlockedTask:
-    """Describe one waiting task."""
+def blocked_task(
+    task: TaskLike,
+    stack: tuple[Frame, ...],
+    holders: tuple[TaskId, ...],
+    abandoned: Abandoned | None,
+) -> BlockedTask:
+    """Describe one waiting task.
+
+    Parameters:
+        task: who waits.
+        stack, holders, abandoned: see :class:`~bohrbug.model.outcome.BlockedTask`.
+    """
     assert task.pending is not None
-    holders = []
-    owner = getattr(task.waits_for, "holder", None)
-    if owner is not None:
-        holders.append(owner)
     return BlockedTask(
         task.id,
         task.pending,
-        tuple(holders),
+        holders,
         tuple(Held(resource_of(held), site_of(place)) for held, place in task.holding.items()),
-        stack(task),
+        stack,
         task.daemon,
         task.blocked_since,
+        abandoned,
     )
 
 

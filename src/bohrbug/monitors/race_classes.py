@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 from bohrbug.model.outcome import Race, RacePattern
 from bohrbug.monitors.access_source import (
@@ -28,11 +30,16 @@ def pattern_of(race: Race) -> RacePattern:
     Parameters:
         race: with places in code objects, as it comes from the detector.
     """
-    first, second = (
-        access_source(access.operation.place, access.operation.kind.is_write)
-        for access in (race.first, race.second)
-    )
-    return classify(first, second)
+    first, second = race.first.operation, race.second.operation
+    return _pattern_at(first.place, first.kind.is_write, second.place, second.kind.is_write)
+
+
+@lru_cache(maxsize=256)
+def _pattern_at(
+    first: Any, first_is_write: bool, second: Any, second_is_write: bool
+) -> RacePattern:
+    # Tests of a suite meet the same races, and looking at a syntax tree takes milliseconds.
+    return classify(access_source(first, first_is_write), access_source(second, second_is_write))
 
 
 def classify(first: AccessSource | None, second: AccessSource | None) -> RacePattern:

@@ -89,6 +89,12 @@ class Auto:
         self._systematic = [Member(strategy) for strategy in systematic]
         self._randomised = [Member(strategy, weight) for strategy, weight in randomised]
         self._members = (*self._systematic, *self._randomised)
+        # Asked once, as whether a class follows a protocol takes long to find out.
+        self._learners = [
+            (member, member.strategy)
+            for member in self._randomised
+            if isinstance(member.strategy, Learning)
+        ]
         self._budget = executions
         self._executions = 0
         # In a worker: learns from all executions, whichever member has planned them.
@@ -232,11 +238,8 @@ class Auto:
 
     def _learn(self, trace: Trace, planner: Member, is_remarkable: bool) -> None:
         """Let the members learn from what another has planned, if it is worth their time."""
-        for member in self._randomised:
-            strategy = member.strategy
-            if member is planner or not isinstance(strategy, Learning):
-                continue
-            if is_remarkable or not strategy.learns_slowly:
+        for member, strategy in self._learners:
+            if member is not planner and (is_remarkable or not strategy.learns_slowly):
                 strategy.learn(trace)
 
     # -- what is known -----------------------------------------------------------------

@@ -57,12 +57,12 @@ def decider_for(
         ask: ends the execution at the decision that the policy ``Ask`` leaves to somebody else.
     """
     match policy:
+        case UniformRandom():
+            return UniformRandomDecider(policy.seed)
         case NonPreemptive():
             return NonPreemptiveDecider()
         case Ask():
             return AskDecider(policy, ask)
-        case UniformRandom(seed):
-            return UniformRandomDecider(seed)
         case Priorities():
             return PriorityDecider(policy)
         case Segments():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,24 @@ from bohrbug.runtime.threads.heap import referrers
 from bohrbug.runtime.threads.locks import RLock, lock
 
 _IMMUTABLE = (staticmethod, classmethod, tuple, types.BuiltinMethodType)
+
+_PASSED_OVER = frozenset(
+    {
+        types.FrameType,
+        types.GetSetDescriptorType,
+        types.MemberDescriptorType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.ClassMethodDescriptorType,
+        types.ModuleType,
+        frozenset,
+        property,
+        set,
+        type,
+        weakref.ReferenceType,
+    }
+)
+"""Types of objects in which nothing is exchanged; half of all that there are."""
 
 
 class Adoption:
@@ -33,6 +52,7 @@ class Adoption:
         self._replacements: dict[int, Any] = {}
         self._undone: set[int] = set()
         self._undo: list[Callable[[], object]] = []
+        self._members: dict[type, list[types.MemberDescriptorType]] = {}
 
     def exchange(self, pairs: list[tuple[Any, Any]], undone: set[int]) -> None:
         """Put replacements where the originals are held.
@@ -62,7 +82,10 @@ class Adoption:
                 # What a type of the interpreter holds of itself.
                 skipped.update((id(original.__mro__), id(original.__bases__)))
                 skipped.add(id(vars(original).get("__new__")))
-        for holder in referrers(originals):
+        # A function holds of what is exchanged only its default values, a tuple.
+        is_in_functions = any(type(original) is tuple for original in originals)
+        passed_over = _PASSED_OVER if is_in_functions else _PASSED_OVER | {types.FunctionType}
+        for holder in referrers(originals, passed_over):
             if id(holder) in skipped or type(holder) in self._wrappers:
                 continue
             if isinstance(holder, _IMMUTABLE):
@@ -81,6 +104,7 @@ class Adoption:
         while self._undo:
             self._undo.pop()()
         self._replacements.clear()
+        self._members.clear()
 
     def _replacement(self, value: Any, module: Any) -> Any:
         """What stands for ``value``, which ``module`` holds; ``None`` if it may stay."""
@@ -185,23 +209,32 @@ class Adoption:
                 if replacement is not None and type(value) is not tuple:
                     attributes[key] = replacement
                     self._remember(value, functools.partial(_put_back, attributes, key, value))
-        for cls in type(holder).__mro__:
-            for member in list(vars(cls).values()):
-                if not isinstance(member, types.MemberDescriptorType):
-                    continue
-                try:
-                    value = member.__get__(holder, type(holder))
-                except AttributeError:
-                    continue
-                replacement = self._replacement(value, module)
-                if replacement is None or type(value) is tuple:
-                    continue
-                try:
-                    member.__set__(holder, replacement)
-                except (AttributeError, TypeError):
-                    # A read-only slot of a C type: it keeps the real primitive.
-                    continue
-                self._remember(value, functools.partial(member.__set__, holder, value))
+        for member in self._members_of(type(holder)):
+            try:
+                value = member.__get__(holder, type(holder))
+            except AttributeError:
+                continue
+            replacement = self._replacement(value, module)
+            if replacement is None or type(value) is tuple:
+                continue
+            try:
+                member.__set__(holder, replacement)
+            except (AttributeError, TypeError):
+                # A read-only slot of a C type: it keeps the real primitive.
+                continue
+            self._remember(value, functools.partial(member.__set__, holder, value))
+
+    def _members_of(self, cls: type) -> list[types.MemberDescriptorType]:
+        """The slots of objects of a class."""
+        found = self._members.get(cls)
+        if found is None:
+            found = self._members[cls] = [
+                member
+                for base in cls.__mro__
+                for member in vars(base).values()
+                if isinstance(member, types.MemberDescriptorType)
+            ]
+        return found
 
 
 def _put_back(holder: Any, key: Any, value: Any) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.runtime.threads.deferred_signals import defer_signal
 from bohrbug.runtime.threads.task import TaskKilled
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Aftermath:
     def evict_root(self) -> None:
         """Unwind the test, which would wait for ever, so that its teardown can run."""
         self.root_is_evicted = True
-        self._execution.defer_signal(_unwind, 0, None)
+        defer_signal(self._execution, _unwind, 0, None)
 
     def cut_off(self) -> float:
         """Take out of the trace what happened since; returns the virtual time until then."""

@@ -31,6 +31,7 @@ from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
 from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.data.naming import Names, names_of
+from bohrbug.runtime.threads.deferred_signals import after_signals
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.lifecycle import carry
@@ -322,7 +323,7 @@ class Execution:
             raise TaskKilled
         task.waiting = False
         if self.signals and task is self.root:
-            return self._after_signals(kind, state, place, ready, external, firing)
+            return after_signals(self, kind, state, place, ready, external, firing)
         if ready is not None:
             if (
                 task.deadline is not None
@@ -359,8 +360,7 @@ class Execution:
             return
         entry = self._variables.get(id(shadow))
         if entry is None:
-            entry = self._variables[id(shadow)] = names_of(shadow, self._namespaces)
-            self.resources.add_variable(entry[0], shadow)
+            entry = self._name_variable(shadow)
         resource, container, _ = entry
         task.pending = _new_operation(Operation, (kind, resource, place))
         task.waiting = True
@@ -384,6 +384,12 @@ class Execution:
             if count >= SPIN_READS:
                 counts.clear()
                 self._spinning = True
+
+    def _name_variable(self, shadow: Any) -> Names:
+        """A variable is accessed at a scheduling point for the first time."""
+        entry = self._variables[id(shadow)] = names_of(shadow, self._namespaces)
+        self.resources.add_variable(entry[0], shadow)
+        return entry
 
     def observe(self, state: ResourceState, place: Any) -> None:
         """The running task only looks; if it does so again and again, it spins."""
@@ -602,44 +608,6 @@ class Execution:
         self.interrupted = True
         self.next_check = 0
 
-    # -- signals -----------------------------------------------------------------
-
-    def defer_signal(self, handler: Handler, number: int, frame: Any) -> None:
-        """Let the root task, which stands for the main thread, handle a signal when it runs next.
-
-        A waiting root becomes ready for it, as a waiting main thread wakes up.
-        """
-        root = self.root
-        self.signals.append((handler, number, frame))
-        waits = root.ready
-        if waits is not None:
-            root.ready = lambda: bool(self.signals) or waits()
-
-    def _after_signals(
-        self,
-        kind: Kind,
-        state: ResourceState,
-        place: Any,
-        ready: Callable[[], bool] | None,
-        external: bool = False,
-        firing: Firing = Firing.EARLY,
-    ) -> bool:
-        """The root was chosen and signals wait for it: handle them, then go on as before."""
-        task = self.root
-        left = None if task.deadline is None else max(task.deadline - self.clock.now, 0.0)
-        timed_out = task.timed_out
-        task.ready = None
-        task.deadline = None
-        task.external = False
-        task.firing = Firing.EARLY
-        task.timed_out = False
-        while self.signals:
-            handler, number, frame = self.signals.pop(0)
-            handler(number, frame)
-        if timed_out:
-            return False
-        return self.perform(kind, state, place, ready, left, external, firing)
-
 
 _real_perf_counter = time.perf_counter
 
@@ -662,4 +630,5 @@ if native is not None:
         TIME_SLICE,
         LONELY_STEPS,
         SPIN_READS,
+        after_signals,
     )

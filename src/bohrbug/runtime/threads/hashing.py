@@ -10,8 +10,10 @@ from __future__ import annotations
 import concurrent.futures._base as base
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.patches import Patches
@@ -40,6 +42,8 @@ patches = _HashPatches()
 class _Counter:
     """Numbers objects in the order in which an execution first asks for their hashes."""
 
+    __slots__ = ("_count", "_execution")
+
     def __init__(self) -> None:
         self._execution = 0
         self._count = 0
@@ -65,8 +69,8 @@ def _is_foreign(future: base.Future[Any], execution: Execution) -> bool:
     return execution.resources.of(future, "Future").created is None
 
 
-def _hash_in_order(cls: type, keeps_address: Any) -> None:
-    """Let new objects of ``cls`` hash by their number.
+def _hash_in_order(cls: type, keeps_address: Any) -> Callable[[Any], int]:
+    """Let new objects of ``cls`` hash by their number; the method that does so.
 
     Parameters:
         cls: of the objects.
@@ -86,6 +90,15 @@ def _hash_in_order(cls: type, keeps_address: Any) -> None:
             self.__dict__[_HASH] = known
         return known
 
+    return __hash__
 
-_hash_in_order(threading.Thread, _is_older)
+
+_hash_of_thread = _hash_in_order(threading.Thread, _is_older)
+if native is not None:
+    # In the place of the function that was just made.
+    patches.add(
+        threading.Thread,
+        "__hash__",
+        native.use_hashes(threading.Thread, _hash_of_thread, patches, _counter, _HASH),
+    )
 _hash_in_order(base.Future, _is_foreign)

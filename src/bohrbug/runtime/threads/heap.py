@@ -7,7 +7,7 @@ it is some ten times as fast.
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -25,12 +25,20 @@ def objects_of_types(types: Collection[type]) -> list[Any]:
 
 
 @twin
-def referrers(objects: list[Any]) -> list[Any]:
+def referrers(objects: list[Any], passed_over: Collection[type]) -> list[Any]:
     """All tracked objects that refer directly to one of these, but for that list.
 
     Like ``gc.get_referrers``, which takes time in proportion to their number.
+
+    Parameters:
+        objects: which.
+        passed_over: objects of these types, a set, are not looked at.
     """
-    return [found for found in gc.get_referrers(*objects) if found is not objects]
+    return [
+        found
+        for found in gc.get_referrers(*objects)
+        if found is not objects and type(found) not in passed_over
+    ]
 
 
 def all_functions() -> list[FunctionType]:
@@ -38,16 +46,16 @@ def all_functions() -> list[FunctionType]:
     return objects_of_types({FunctionType})
 
 
-def functions_running(
-    codes: Iterable[CodeType], functions: Iterable[FunctionType]
-) -> list[FunctionType]:
+@twin
+def functions_running(codes: list[CodeType], functions: list[FunctionType]) -> list[FunctionType]:
     """Those of some functions that have one of these code objects."""
     wanted = {id(code) for code in codes}
     return [each for each in functions if id(each.__code__) in wanted]
 
 
+@twin
 def functions_in(
-    namespaces: Iterable[dict[str, Any]], functions: Iterable[FunctionType]
+    namespaces: list[dict[str, Any]], functions: list[FunctionType]
 ) -> list[FunctionType]:
     """Those of some functions that have one of these dicts as their globals."""
     wanted = {id(namespace) for namespace in namespaces}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import BEGIN, END, Operation
+from bohrbug.runtime.threads.outside import Outside
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
-from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import Carrier, CarrierPool, Firing, Task, TaskKilled
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -52,8 +53,7 @@ def spawn(
     task.function = function
     carrier = execution.pool.get()
     carrier.task = task
-    carrier.carry = execution.carry
-    carrier.gr_context = None
+    carrier.execution = execution
     task.carrier = carrier
     task.greenlet = carrier
     execution.all_tasks.append(task)
@@ -88,11 +88,19 @@ def carry(execution: Execution, task: Task) -> None:
     except SystemExit:
         pass
     except BaseException as error:  # noqa: BLE001  (an outcome, whatever it is)
-        execution.outside.end_child(error)
-        execution.ending.fail_with_exception(task, error)
+        _fail(execution, task, error)
     if execution.outside.in_child:
-        execution.outside.end_child(None)
+        _leave_child(execution)
     end(execution, task)
+
+
+def _fail(execution: Execution, task: Task, error: BaseException) -> None:
+    execution.outside.end_child(error)
+    execution.ending.fail_with_exception(task, error)
+
+
+def _leave_child(execution: Execution) -> None:
+    execution.outside.end_child(None)
 
 
 def run_prelude(execution: Execution, task: Task) -> None:
@@ -154,6 +162,7 @@ def _end(execution: Execution, task: Task) -> None:
 end: Callable[[Execution, Task], object] = _end
 if native is not None:
     end = native.use_tasks(Task, ResourceState, ResourceTable, Firing.EARLY, END, _end)
+    native.use_carriers(Carrier, CarrierPool, Task, Outside, _fail, _leave_child)
 
 
 def unwind(execution: Execution, task: Task) -> None:
@@ -170,7 +179,7 @@ def unwind(execution: Execution, task: Task) -> None:
                 hook()
             task.ended = True
             task.function = None
-            carrier.task = None
+            carrier.task = carrier.execution = None
             execution.pool.put(carrier)
             return
         execution.throw(task, TaskKilled)

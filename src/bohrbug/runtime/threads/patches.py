@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -21,18 +21,18 @@ class Patches:
         """Replace ``owner.name`` while installed."""
         self._wanted.append((owner, name, replacement))
 
-    def add_methods(self, owner: Any, methods: Mapping[str, Any]) -> None:
-        """Replace methods of ``owner`` while installed, over what was added for them before."""
-        for name, replacement in methods.items():
-            self.add(owner, name, replacement)
-
     def method(self, owner: Any, name: str) -> Callable[[_Function], _Function]:
-        """Decorator: the function replaces the method ``owner.name``, with its name and doc."""
+        """Decorator: the function replaces the method ``owner.name``, and looks like it.
 
-        def decorate(function: _Function) -> _Function:
+        With its name and doc, and to ``inspect``, which mocks with a specification ask, with its
+        signature and source.
+        """
+
+        def decorate(function: Any) -> Any:
             original = getattr(owner, name)
             for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
                 setattr(function, attribute, getattr(original, attribute, None))
+            function.__wrapped__ = original
             self.add(owner, name, function)
             return function
 

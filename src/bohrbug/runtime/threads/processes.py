@@ -21,6 +21,7 @@ from typing import Any
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
+from bohrbug.runtime.threads.deferred_signals import defer_signal
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import IOPatches
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
@@ -232,7 +233,7 @@ class Deferring:
             )
         ):
             return self.handler(number, frame)
-        execution.defer_signal(self.handler, number, frame)
+        defer_signal(execution, self.handler, number, frame)
         return None
 
 

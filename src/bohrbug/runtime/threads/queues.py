@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.accelerator import native
+from bohrbug.accelerator import native, never
 from bohrbug.model.operation import GET, INSPECT, PUT, SHUTDOWN, TASK_DONE, WAIT
 from bohrbug.model.trace import Gate
 from bohrbug.runtime.threads.control import (
@@ -55,6 +55,10 @@ def _always() -> bool:
     return True
 
 
+def _second(first: Any, second: Any) -> Any:
+    return second
+
+
 def _mutex_of(self: Any) -> Callable[[], bool]:
     """Whether the queue's mutex is free; asked at every step while a task waits."""
     mutex = self.mutex
@@ -79,8 +83,73 @@ def _taken_mutex(self: Any, condition: Any) -> Any:
     return None
 
 
+def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = None) -> None:
+    """Put an item, once the operation was performed."""
+    execution = current.execution
+    assert execution is not None
+    task = execution.current
+    task.inside += 1
+    try:
+        real = None
+        if self.maxsize <= 0 or not (block or self._qsize() >= self.maxsize):
+            real = _taken_mutex(self, self.not_empty)
+        if real is None:
+            _queue_put(self, item, block, timeout)
+            return
+        try:
+            self._put(item)
+            self.unfinished_tasks += 1
+        finally:
+            real.release()
+    finally:
+        task.inside -= 1
+
+
+def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> Any:
+    """Get an item, once the operation was performed."""
+    execution = current.execution
+    assert execution is not None
+    task = execution.current
+    task.inside += 1
+    try:
+        real = None
+        if not block and self._qsize() > 0:
+            real = _taken_mutex(self, self.not_full)
+        if real is None:
+            return _queue_get(self, block, timeout)
+        try:
+            return self._get()
+        finally:
+            real.release()
+    finally:
+        task.inside -= 1
+
+
+_NO_ITEM: Any = object()
+"""What ``_get_in_c`` returns when it has done nothing."""
+
+_put_in_c, _get_in_c = (
+    (never, _second)
+    if native is None
+    else native.use_queues(
+        _Queue,
+        _Condition,
+        lock,
+        ResourceTable,
+        Gate,
+        PUT,
+        GET,
+        sys.version_info >= (3, 13),
+        _move_in,
+        _move_out,
+    )
+)
+
+
 @patches.method(_Queue, "put")
 def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None) -> None:
+    if timeout is None and block is True and _put_in_c(self, item):
+        return
     execution = controlled()
     if execution is None:
         _queue_put(self, item, block, timeout)
@@ -112,30 +181,12 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
     _move_in(self, item, block, timeout)
 
 
-def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = None) -> None:
-    """Put an item, once the operation was performed."""
-    execution = current.execution
-    assert execution is not None
-    task = execution.current
-    task.inside += 1
-    try:
-        real = None
-        if self.maxsize <= 0 or not (block or self._qsize() >= self.maxsize):
-            real = _taken_mutex(self, self.not_empty)
-        if real is None:
-            _queue_put(self, item, block, timeout)
-            return
-        try:
-            self._put(item)
-            self.unfinished_tasks += 1
-        finally:
-            real.release()
-    finally:
-        task.inside -= 1
-
-
 @patches.method(_Queue, "get")
 def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
+    if timeout is None and block is True:
+        item = _get_in_c(self, _NO_ITEM)
+        if item is not _NO_ITEM:
+            return item
     execution = controlled()
     if execution is None:
         return _queue_get(self, block, timeout)
@@ -162,46 +213,6 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
         block = False
     return _move_out(self, block, timeout)
 
-
-def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> Any:
-    """Get an item, once the operation was performed."""
-    execution = current.execution
-    assert execution is not None
-    task = execution.current
-    task.inside += 1
-    try:
-        real = None
-        if not block and self._qsize() > 0:
-            real = _taken_mutex(self, self.not_full)
-        if real is None:
-            return _queue_get(self, block, timeout)
-        try:
-            return self._get()
-        finally:
-            real.release()
-    finally:
-        task.inside -= 1
-
-
-if native is not None:
-    # In the place of the methods above.
-    patches.add_methods(
-        _Queue,
-        native.use_queues(
-            _Queue,
-            _Condition,
-            lock,
-            ResourceTable,
-            Gate,
-            PUT,
-            GET,
-            sys.version_info >= (3, 13),
-            _put,
-            _get,
-            _move_in,
-            _move_out,
-        ),
-    )
 
 _put_nowait_code = _Queue.put_nowait.__code__
 _get_nowait_code = _Queue.get_nowait.__code__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import weakref
 from typing import Any
@@ -73,6 +74,10 @@ class OlderObjects(dict[int, Any]):
     origin = ""
 
 
+_serials = itertools.count(1)
+"""Numbers of executions; not kept in a class, whose change makes all code slower that uses it."""
+
+
 class ResourceTable:
     """All resources of one execution.
 
@@ -88,11 +93,8 @@ class ResourceTable:
 
     __slots__ = ("_by_identity", "_named", "_names", "_states", "serial")
 
-    _serials = 0
-
     def __init__(self, names: OlderObjects | None = None) -> None:
-        ResourceTable._serials += 1
-        self.serial = ResourceTable._serials
+        self.serial = next(_serials)
         self._by_identity: dict[int, tuple[ResourceState, Any]] = {}
         self._named: dict[ResourceId, ResourceState] = {}
         self._states: list[ResourceState | VariableState] = []

@@ -116,9 +116,9 @@ class ThreadsRuntime:
         self.execution = None
         # Cheap, as all that is older is frozen; else it would pile up from test to test.
         gc.collect()
-        # Frozen objects are not found by the collector, which is asked for functions.
-        gc.unfreeze()
+        # Before what was frozen, and need not be looked at, is found by the collector again.
         self._instrumentation.restore()
+        gc.unfreeze()
         self._thread_names.close()
         thread_functions.instrument_callable = _as_it_is
         self._pool.close()

@@ -9,9 +9,11 @@ block, and then lets the original run, within which nothing is one.
 from __future__ import annotations
 
 import threading
+from collections import deque
+from collections.abc import Callable
 from sys import _getframe
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import (
@@ -35,6 +37,7 @@ from bohrbug.runtime.threads.control import (
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.lifecycle import end_prelude
 from bohrbug.runtime.threads.locks import _Lock, free_predicate
+from bohrbug.runtime.threads.locks import lock as lock_type
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import note_gate, touch
 
@@ -85,12 +88,20 @@ _PARTS = ("Event", "Semaphore")
 """Primitives of these modules that tasks of the program wait for: they get ids, too."""
 
 
-def _registering(cls: type, type_name: str) -> None:
-    """Let objects of ``cls`` get their deterministic id when the program makes them."""
+def _registering(cls: type, type_name: str, make_in_c: Callable[[Any], bool] | None = None) -> None:
+    """Let objects of ``cls`` get their deterministic id when the program makes them.
+
+    Parameters:
+        cls: of the objects.
+        type_name: how reports call it.
+        make_in_c: makes an object if it is a part of another, and says whether it has.
+    """
     original = cls.__init__  # type: ignore[misc]
 
     @patches.method(cls, "__init__")
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        if make_in_c is not None and make_in_c(self):
+            return
         execution = current.execution
         if execution is None or _getframe(1).f_globals is _THREADING:
             # A part of another primitive; or it is not made under control.
@@ -115,10 +126,6 @@ def _registering(cls: type, type_name: str) -> None:
                     _adopt_own_lock(self, execution, place_of(frame))
                 return
         original(self, *args, **kwargs)
-
-    if native is not None:
-        # In the place of the function above.
-        patches.add(cls, "__init__", native.registering_method(original, __init__, _THREADING))
 
 
 def outermost(frame: Any) -> Any:
@@ -262,7 +269,30 @@ _event_set = _Event.set
 _event_clear = _Event.clear
 _event_wait = _Event.wait
 _event_is_set = _Event.is_set
-_registering(_Event, "Event")
+
+
+def _making_in_c() -> Callable[[Any], bool] | None:
+    """Makes events of ``threading`` itself in C, if they are made as we know them."""
+    condition = _Condition(cast(Any, lock_type()))
+    parts = dict(vars(condition))
+    own_lock, waiters = parts.pop("_lock", None), parts.pop("_waiters", None)
+    is_known = (
+        vars(_Event()).keys() == {"_cond", "_flag"}
+        and own_lock is not None
+        and type(waiters) is deque
+        and all(getattr(part, "__self__", None) is own_lock for part in parts.values())
+    )
+    if native is None or not is_known:
+        return None
+    names = tuple(parts)
+    (make,) = native.use_parts(
+        _Event, _Condition, lock_type, _THREADING, names, deque, real_allocate_lock
+    )
+    return cast(Callable[[Any], bool], make)
+
+
+_event_in_c = _making_in_c()
+_registering(_Event, "Event", _event_in_c)
 
 
 _timer_cancel_code = threading.Timer.cancel.__code__

@@ -136,10 +136,10 @@ class Carrier(greenlet):
 
     Attributes:
         task: the one that it carries.
-        carry: carries the task to its end, and says who goes on.
+        execution: of the task; carries it to its end, and says who goes on.
     """
 
-    __slots__ = ("carry", "pool", "task")
+    __slots__ = ("execution", "pool", "task")
 
     def __init__(self, pool: CarrierPool) -> None:
         super().__init__()
@@ -147,17 +147,18 @@ class Carrier(greenlet):
         self.parent = pool.hub
         self.pool = pool
         self.task: Task | None = None
-        self.carry: Callable[[Task], greenlet] | None = None
+        self.execution: Any = None
 
     def run(self) -> None:
         """Carry tasks for ever; between two tasks the carrier lies in its pool."""
         while True:
             assert self.task is not None
-            assert self.carry is not None
-            successor = self.carry(self.task)
+            successor = self.execution.carry(self.task)
             self.task.carrier = None
             self.task.function = None
-            self.task = self.carry = None
+            self.task = self.execution = None
+            # The next task begins without context variables, as a thread does.
+            self.gr_context = None
             self.pool.put(self)
             successor.switch()
 

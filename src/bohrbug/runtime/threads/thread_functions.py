@@ -15,7 +15,7 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.accelerator import native
+from bohrbug.accelerator import native, never
 from bohrbug.model.operation import BEGIN, IS_ALIVE, JOIN, SPAWN
 from bohrbug.runtime.threads.control import (
     controlled,
@@ -295,8 +295,34 @@ def _join_handle_to_task(handle: Any, task: Task) -> None:
     task.on_end.append(handle._set_done)
 
 
+_start_in_c, _join_in_c = (
+    (never, never)
+    if native is None
+    else native.use_threads(
+        _Thread,
+        _THREADING,
+        _OURS,
+        active_threads,
+        run_thread,
+        stop_thread,
+        _join_handle_to_task,
+        real_allocate_lock,
+        SPAWN,
+        BEGIN,
+        JOIN,
+        start_joinable_thread if HAS_HANDLES else start_new_thread,
+        START_NAME,
+        _FIRST_IDENT,
+        hasattr(threading.main_thread(), "_native_id"),
+        HAS_HANDLES,
+    )
+)
+
+
 @patches.method(_Thread, "start")
 def _start(self: Any) -> None:
+    if _start_in_c(self):
+        return
     execution = controlled()
     if execution is None:
         _thread_start(self)
@@ -337,6 +363,8 @@ def _task_of(execution: Execution, thread: Any) -> Task | None:
 
 @patches.method(_Thread, "join")
 def _join(self: Any, timeout: float | None = None) -> None:
+    if timeout is None and _join_in_c(self):
+        return
     execution = controlled()
     if execution is None or not self._initialized:
         _thread_join(self, timeout)
@@ -364,33 +392,6 @@ def _join(self: Any, timeout: float | None = None) -> None:
         _thread_join(self, timeout if joined.ended else 0)
     finally:
         task.inside -= 1
-
-
-if native is not None:
-    # In the place of the two functions above.
-    patches.add_methods(
-        _Thread,
-        native.use_threads(
-            _Thread,
-            _THREADING,
-            _OURS,
-            active_threads,
-            run_thread,
-            stop_thread,
-            _join_handle_to_task,
-            real_allocate_lock,
-            SPAWN,
-            BEGIN,
-            JOIN,
-            start_joinable_thread if HAS_HANDLES else start_new_thread,
-            START_NAME,
-            _FIRST_IDENT,
-            hasattr(threading.main_thread(), "_native_id"),
-            HAS_HANDLES,
-            _start,
-            _join,
-        ),
-    )
 
 
 @patches.method(_Thread, "is_alive")

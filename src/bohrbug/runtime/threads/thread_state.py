@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.runtime.threads.control import current, real_get_ident
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.task import Task
@@ -270,6 +271,9 @@ def swap_running_loop(leaving: Task, entering: Task) -> None:
     if entering.running_loop is not leaving.running_loop:
         events._set_running_loop(entering.running_loop)
 
+
+if native is not None:
+    native.use_swap(Task, swap_running_loop)
 
 patches.add(threading, "local", local)
 patches.add(_thread, "_local", local)

@@ -60,6 +60,9 @@ class Rewriter:
         functions = [
             each for each in functions_running(wanted, everywhere) if self.scope.includes(each)
         ]
+        for function in functions_running(list(self._made()), everywhere):
+            # One that rewritten code has made.
+            self._changed[id(function)] = weakref.ref(function)
         self._make_views((function.__globals__ for function in functions), everywhere)
         return sum(self.install_function(function) for function in functions)
 
@@ -115,7 +118,11 @@ class Rewriter:
                 function.__code__ = code
 
     def restore(self) -> None:
-        """Give all functions their original code back, those that rewritten code made included."""
+        """Give all functions their original code back, those that rewritten code made included.
+
+        The latter are looked for among objects that are not frozen.  If they were made before an
+        :meth:`install`, they need not be among these.
+        """
         if not self._installed:
             return
         for reference in self._changed.values():
@@ -123,7 +130,7 @@ class Rewriter:
             if function is not None:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
-        for function in functions_running(self._made(), all_functions()):
+        for function in functions_running(list(self._made()), all_functions()):
             function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
@@ -161,7 +168,7 @@ class Rewriter:
             return
         names: dict[int, set[str]] = {key: set() for key in fresh}
         seen: set[int] = set()
-        for function in functions_in(fresh.values(), everywhere):
+        for function in functions_in(list(fresh.values()), everywhere):
             code = self.original(function.__code__)
             if id(code) not in seen:
                 seen.add(id(code))

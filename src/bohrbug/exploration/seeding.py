@@ -1,0 +1,41 @@
+"""The same random numbers in each execution."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import Any
+
+from bohrbug.accelerator import native
+
+_seed = random.seed
+_generator: Any = getattr(random.seed, "__self__", None)
+
+
+def _state_when_seeded() -> bytes | None:
+    """The memory of the generator of ``random`` after seeding; ``None`` if it can't be told.
+
+    Setting that again is the same as seeding, which takes longer than many a step of an execution.
+    """
+    if native is None or type(_generator) is not random.Random:
+        return None
+    before = _generator.getstate()
+    try:
+        _seed(0)
+        state: bytes = native.generator_state(_generator)
+        index, *words = struct.unpack(f"@i{(len(state) - struct.calcsize('@i')) // 4}I", state)
+        return state if (*words, index) == _generator.getstate()[1] else None
+    finally:
+        _generator.setstate(before)
+
+
+_state = _state_when_seeded()
+
+
+def seed_alike() -> None:
+    """Seed ``random`` as before every execution."""
+    if _state is None:
+        _seed(0)
+    else:
+        native.set_generator_state(_generator, _state)
+        _generator.gauss_next = None
