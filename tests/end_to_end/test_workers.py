@@ -92,7 +92,7 @@ def test_an_exhausted_exploration_finds_the_same(strategy: str) -> None:
             assert together.executions == alone.executions
 
 
-@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw"])
+@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw", "rff"])
 def test_the_same_plans_are_executed_whatever_the_number(strategy: str) -> None:
     options = {"strategy": strategy, "executions": 300, "keep_going": True}
     results = [run(loses_some, workers, **options) for workers in (1, 2, 3)]

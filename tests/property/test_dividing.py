@@ -228,7 +228,7 @@ def test_a_bounded_reduction_divided_is_the_same_search(
     assert parts.covered() == whole.covered()
 
 
-@pytest.mark.parametrize("name", ["random", "pct", "pos", "surw"])
+@pytest.mark.parametrize("name", ["random", "pct", "pos", "surw", "rff"])
 @given(program=programs, seed=st.integers(0, 2**32))
 @settings(several, max_examples=examples(10))
 def test_randomised_strategies_divided_execute_the_same_plans(
