@@ -135,4 +135,3 @@ def checked_state(state: State, name: str) -> State:
             f"this Bohrbug reads version {VERSION}"
         )
     return state
-

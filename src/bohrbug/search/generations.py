@@ -43,9 +43,7 @@ class Generations:
 
     __slots__ = ("_began", "_first", "_left", "_longest", "_parts", "_remaining", "executed")
 
-    def __init__(
-        self, executions: int | None, longest: int | None = None, parts: int = 1
-    ) -> None:
+    def __init__(self, executions: int | None, longest: int | None = None, parts: int = 1) -> None:
         self._left = Indices()
         self._remaining = executions
         self._longest = longest

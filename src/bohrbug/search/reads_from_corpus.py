@@ -125,9 +125,7 @@ class Knowledge:
         # Of whole numbers, so the same in every process.
         numbers = {self._number((_place(source), _place(reader))) for source, reader in pairs}
         combination = hash(tuple(sorted(numbers)))
-        return Seen(
-            combination, None if combination in self.executions else pairs, list(sources)
-        )
+        return Seen(combination, None if combination in self.executions else pairs, list(sources))
 
     def _number(self, places: object) -> int:
         number = self._numbers.get(places)
@@ -259,7 +257,10 @@ class Corpus:
             "entries": [
                 [
                     table.constraints_to_json(entry.constraints),
-                    [[table.number(source), table.number(reader)] for source, reader in entry.pairs],
+                    [
+                        [table.number(source), table.number(reader)]
+                        for source, reader in entry.pairs
+                    ],
                     entry.combination,
                     entry.turns,
                 ]
