@@ -323,7 +323,7 @@ class BoundedSearch:
 
     @property
     def estimate(self) -> Estimate | None:
-        """How many executions it takes; at least those made, and the branches that wait.
+        """How many executions it takes, from how many branches they put off.
 
         See :func:`~bohrbug.search.estimates.size_of_bounded_tree`.
         """
