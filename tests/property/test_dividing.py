@@ -323,6 +323,25 @@ def test_a_reduction_divided_loses_no_graph_when_executions_fail(random: Random,
     assert parts.complete
 
 
+def test_what_was_handed_out_can_come_back_untouched() -> None:
+    for seed in range(8):
+        whole = UniformSampling(seed)
+        log = Log(LOST_UPDATE[3])
+        for _ in range(30):
+            log.step(whole)
+        before = whole.progress()
+        pieces = [whole.hand_out(100) for _ in range(4)]
+        for piece in pieces:
+            if piece is not None:
+                whole.take_in(through_json(piece))
+        assert pieces[0] is not None
+        assert whole.progress() == before
+        while log.step(whole):
+            pass
+        assert set(log.schedules.values()) == {1}
+        assert whole.complete
+
+
 @several
 @given(programs, st.integers(0, 2**32))
 def test_auto_divided_comes_to_the_same_end(program: Program, seed: int) -> None:
