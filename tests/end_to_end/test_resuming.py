@@ -231,7 +231,7 @@ def test_killed_and_resumed_is_the_same_as_undisturbed(
     assert killed > 1, "it ended before it could be killed"
 
 
-@pytest.mark.parametrize("strategy", ["dpor", "auto", "random"])
+@pytest.mark.parametrize("strategy", ["dpor", "auto", "rff"])
 def test_killed_and_resumed_with_workers(
     processes: Processes, tmp_path: Path, strategy: str
 ) -> None:
@@ -244,6 +244,6 @@ def test_killed_and_resumed_with_workers(
     assert result["races"] == expected["races"]
     assert result["verdict"] == expected["verdict"]
     # Where executions fail, dpor may execute a graph twice, and how often depends on the order.
-    if strategy == "random":
+    if strategy == "rff":
         assert result["executions"] == expected["executions"]
         assert result["occurrences"] == expected["occurrences"]

@@ -92,15 +92,29 @@ def test_an_exhausted_exploration_finds_the_same(strategy: str) -> None:
             assert together.executions == alone.executions
 
 
-@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw"])
+@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw", "rff"])
 def test_the_same_plans_are_executed_whatever_the_number(strategy: str) -> None:
-    options = {"strategy": strategy, "executions": 300, "keep_going": True}
+    options = {"strategy": strategy, "executions": 200, "keep_going": True}
     results = [run(loses_some, workers, **options) for workers in (1, 2, 3)]
     assert len({result.executions for result in results}) == 1
     assert len({str(result.verdict) for result in results}) == 1
     occurrences = [[failure.occurrences for failure in result.failures] for result in results]
     assert occurrences[0]
     assert occurrences == [occurrences[0]] * 3
+
+
+def loses_in_four_ways() -> None:
+    counter = Counter()
+    in_threads(*[counter.add] * 5)
+    if counter.value < 5:
+        raise (KeyError, ValueError, IndexError, AttributeError)[counter.value - 1]()
+
+
+def test_a_portfolio_that_is_cut_short_finds_the_same() -> None:
+    options = {"strategy": "auto", "executions": 250, "keep_going": True}
+    found = [signatures(run(loses_in_four_ways, workers, **options)) for workers in (1, 3)]
+    assert len(found[0]) == 4
+    assert found[1] == found[0]
 
 
 def test_the_first_failure_of_the_sequence_is_reported() -> None:

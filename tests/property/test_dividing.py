@@ -228,7 +228,7 @@ def test_a_bounded_reduction_divided_is_the_same_search(
     assert parts.covered() == whole.covered()
 
 
-@pytest.mark.parametrize("name", ["random", "pct", "pos", "surw"])
+@pytest.mark.parametrize("name", ["random", "pct", "pos", "surw", "rff"])
 @given(program=programs, seed=st.integers(0, 2**32))
 @settings(several, max_examples=examples(10))
 def test_randomised_strategies_divided_execute_the_same_plans(
@@ -321,6 +321,25 @@ def test_a_reduction_divided_loses_no_graph_when_executions_fail(random: Random,
     assert found.classes == expected.classes
     assert found.finals == expected.finals
     assert parts.complete
+
+
+def test_what_was_handed_out_can_come_back_untouched() -> None:
+    for seed in range(8):
+        whole = UniformSampling(seed)
+        log = Log(LOST_UPDATE[3])
+        for _ in range(30):
+            log.step(whole)
+        before = whole.progress()
+        pieces = [whole.hand_out(100) for _ in range(4)]
+        for piece in pieces:
+            if piece is not None:
+                whole.take_in(through_json(piece))
+        assert pieces[0] is not None
+        assert whole.progress() == before
+        while log.step(whole):
+            pass
+        assert set(log.schedules.values()) == {1}
+        assert whole.complete
 
 
 @several

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from bohrbug.model.plan import NonPreemptive, Plan, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.search.bounded import BoundedSearch
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.estimates import (
@@ -21,8 +24,10 @@ from bohrbug.search.estimates import (
     share_in_words,
     share_of_tree,
     size_from_share,
+    size_of_bounded_tree,
     size_of_growing_tree,
 )
+from bohrbug.search.preemption_bounding import PreemptionBounding
 from tests.simulated import Instruction, Program, count_schedules
 from tests.simulated import execute as execute_with_state
 
@@ -235,18 +240,42 @@ def test_a_tree_whose_branches_are_found_later_is_larger() -> None:
         program_of(["write x"] * 3, ["read x", "write y"] * 2, ["read y", "write x"]),
     ],
 )
-def test_the_estimate_of_partial_order_reduction_holds_the_truth(program: Program) -> None:
-    strategy = OptimalReduction()
+@pytest.mark.parametrize(
+    "make",
+    [
+        OptimalReduction,
+        lambda: PreemptionBounding(2),
+        lambda: PreemptionBounding(2, caching=False),
+        lambda: DelayBounding(2),
+    ],
+    ids=["dpor", "ipb", "ipb without a cache", "idb"],
+)
+def test_the_estimate_of_a_search_that_finds_its_branches_holds_the_truth(
+    make: Callable[[], OptimalReduction | BoundedSearch], program: Program
+) -> None:
+    strategy = make()
     estimates = []
     executed = 0
     while (plan := strategy.next_plan()) is not None:
         strategy.observe(execute(program, plan))
         executed += 1
-        if strategy.estimate is not None:
+        if executed >= 8 and strategy.estimate is not None:
             estimates.append(strategy.estimate)
-    assert executed > 50
+    assert executed > 12
     within = [each.low <= executed <= each.high for each in estimates]
     assert sum(within) > 0.9 * len(within)
+
+
+def test_what_is_put_off_leads_to_more_that_is() -> None:
+    # One schedule without preemptions, and 10 branches with one: C(10, 2) and C(10, 3) follow.
+    whole = size_of_bounded_tree(1, 1, 0, 0.0, {1: 10}, 0, 3, reduced=False)
+    assert whole.size == pytest.approx(1 + 10 + 10 * 10 / 2 + 10 * 10 * 10 / 6)
+    less = size_of_bounded_tree(1, 1, 0, 0.0, {1: 10}, 0, 3, reduced=True)
+    assert 11 < less.size < whole.size
+    without_bound = size_of_bounded_tree(1, 1, 0, 0.0, {1: 10}, 0, None, reduced=False)
+    assert without_bound.size == pytest.approx(math.exp(10), rel=0.01)
+    done = size_of_bounded_tree(11, 10, 0, 0.0, {}, 1, 1, reduced=True)
+    assert done.low == done.size == done.high == pytest.approx(11)
 
 
 # -- words ---------------------------------------------------------------------------

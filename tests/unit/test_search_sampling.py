@@ -383,7 +383,7 @@ def test_dependences_name_who_reads_from_whom() -> None:
 
 
 def test_rff_mutates_constraints_on_conflicts() -> None:
-    strategy = ReadsFromFuzzing(5)
+    strategy = ReadsFromFuzzing(3)
     seen = run(strategy, REORDER, 150)
     assert seen[0][0].plan == Plan()
     policies = [trace.plan.policy for trace, _ in seen[1:]]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from base64 import b64decode, b64encode
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,12 @@ from bohrbug.search.branching import (
 )
 from bohrbug.search.deferred import Alphabet, Deferred
 from bohrbug.search.divisible import VERSION, State, checked_state
-from bohrbug.search.estimates import Estimate
+from bohrbug.search.estimates import (
+    REDUCED_POWER,
+    Estimate,
+    share_of_tree,
+    size_of_bounded_tree,
+)
 from bohrbug.search.shared_keys import SharedKeys
 from bohrbug.search.tree import Subtrees
 
@@ -127,11 +131,16 @@ class BoundedSearch:
         self._later: dict[int, deque[Deferred]] = {}
         self._current_waiting = 0
         self._later_waiting = 0
+        self._waiting_at: Counter[int] = Counter()
         self._dropped = 0
         self._beyond_bound = False
         self._visited: set[int] | SharedKeys = set()
         self._covered_bound: int | None = None
         self._bound_is_whole = True
+        # For the estimate: executions within this bound, and how many it takes without
+        # preemptions or delays, estimated when its tree was divided.
+        self._within_bound = 0
+        self._undivided = 0.0
         # A part of one bound, with a worker process; the next bound is begun elsewhere.
         self._is_piece = False
 
@@ -157,10 +166,12 @@ class BoundedSearch:
             if not self._later:
                 return None
             self._cost = min(self._later)
+            self._within_bound = 0
             self._bound_is_whole = not self._dropped
             self._current = self._later.pop(self._cost)
             self._current_waiting = sum(record.waiting for record in self._current)
             self._later_waiting -= self._current_waiting
+            del self._waiting_at[self._cost]
 
     def _take_deferred(self) -> tuple[Choice, ...] | None:
         """The next branch that waits for the current bound, unless it is known by now."""
@@ -184,6 +195,7 @@ class BoundedSearch:
         start = len(self._prefix or ())
         self._prefix = None
         self._tally.count(trace, self._limit)
+        self._within_bound += 1
         end = last_branching_step(trace, self._limit)
         if start >= end:
             return
@@ -277,6 +289,7 @@ class BoundedSearch:
         steps, options, keys = zip(*branches, strict=True)
         encode = self._alphabet.encode
         self._later_waiting += len(branches)
+        self._waiting_at[cost] += len(branches)
         self._later.setdefault(cost, deque()).append(
             Deferred(
                 encode(choices[: steps[-1]]),
@@ -310,25 +323,34 @@ class BoundedSearch:
 
     @property
     def estimate(self) -> Estimate | None:
-        """How many executions it takes at least: those made, and the branches that wait.
+        """How many executions it takes, from how many branches they put off.
 
-        How many branches those have in their turn is not known, so there is no upper end.
+        See :func:`~bohrbug.search.estimates.size_of_bounded_tree`.
         """
         executed = self._tally.executions
         if not executed:
             return None
-        waiting = self._subtrees.waiting + self._current_waiting + self._later_waiting
-        log_size = math.log(executed + waiting)
-        return Estimate(
-            "executions",
-            log_size,
-            log_size,
-            math.inf if waiting else log_size,
+        open_here = self._subtrees.waiting + self._current_waiting
+        level = 0.0
+        if not self._cost and open_here:
+            level = self._undivided or self._size_of_first_level()
+        return size_of_bounded_tree(
             executed,
-            "branches that wait",
-            executed,
-            comes_to_end=True,
+            self._within_bound,
+            open_here,
+            level,
+            self._waiting_at,
+            self._cost,
+            self._bound,
+            reduced=self._caching,
         )
+
+    def _size_of_first_level(self) -> float:
+        """How many executions cost nothing, estimated."""
+        share = share_of_tree(self._subtrees.levels())
+        if not share:
+            return 0.0
+        return self._within_bound * share ** (-REDUCED_POWER if self._caching else -1)
 
     @property
     def completed(self) -> str | None:
@@ -382,6 +404,8 @@ class BoundedSearch:
             "beyond_bound": self._beyond_bound,
             "covered_bound": self._covered_bound,
             "bound_is_whole": self._bound_is_whole,
+            "within_bound": self._within_bound,
+            "undivided": self._undivided,
             "visited": "" if self._is_piece else self._packed_cache(),
         }
 
@@ -410,6 +434,8 @@ class BoundedSearch:
             "beyond_bound": False,
             "covered_bound": None,
             "bound_is_whole": True,
+            "within_bound": 0,
+            "undivided": 0.0,
             "visited": "",
         }
 
@@ -426,6 +452,7 @@ class BoundedSearch:
         self._cost = state["cost"]
         self._covered_bound = state["covered_bound"]
         self._bound_is_whole = state["bound_is_whole"]
+        self._undivided = state["undivided"]
         if self._is_piece and isinstance(visited, SharedKeys):
             self._visited = visited
         else:
@@ -437,6 +464,8 @@ class BoundedSearch:
     def hand_out(self, most: int) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of the current bound."""
         self._put_back()
+        if not self._cost and not self._undivided:
+            self._undivided = self._size_of_first_level()
         part = self._subtrees.part()
         if part is not None:
             return self._piece(part, ())
@@ -479,9 +508,12 @@ class BoundedSearch:
         for cost, records in state["later"]:
             later = [Deferred.from_json(record, codes) for record in records]
             self._later.setdefault(cost, deque()).extend(later)
-            self._later_waiting += sum(record.waiting for record in later)
+            waiting = sum(record.waiting for record in later)
+            self._later_waiting += waiting
+            self._waiting_at[cost] += waiting
         self._tally.add(Tally.from_json(state["tally"]))
         self._dropped += state["dropped"]
+        self._within_bound += state["within_bound"]
         self._beyond_bound |= state["beyond_bound"]
 
     def position(self) -> None:

@@ -17,6 +17,7 @@ from bohrbug.search.bounded_dpor_trunk import (
 )
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.path import Path
 from bohrbug.search.races_of_trace import RaceFinder
 from bohrbug.search.trunk import Hanging, Place, hanging_from_json, hanging_to_json
 
@@ -24,7 +25,7 @@ TOLD_TOGETHER = 32
 """Branches for nodes of another process that wait until it is told of them."""
 
 
-class BoundedReduction:
+class BoundedReduction(Path[BoundedNode]):
     """Bounded partial-order reduction: all that a number of preemptions can do.
 
     Coons, Musuvathi and McKinley, *Bounded partial-order reduction*, OOPSLA 2013, section 5.
@@ -91,25 +92,12 @@ class BoundedReduction:
         self._told: set[tuple[int, Choice]] = set()
         self._news: list[tuple[int, Choice]] = []
 
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None:
-            self._plan = self._next_plan()
-        return self._plan
-
-    def _next_plan(self) -> Plan | None:
-        while True:
-            nodes = self._nodes
-            while nodes:
-                here = nodes[-1]
-                if here is not None and here.branches:
-                    self._start = len(nodes) - 1
-                    self._taken = here.branches.pop(0)
-                    prefix = (*self._choices[: self._start], self._taken)
-                    return Plan(prefix, foreseen=self._start)
-                nodes.pop()
-            if not self._take_from_trunk():
-                return None
+    def _plan_at(self, depth: int, node: BoundedNode) -> Plan | None:
+        if not node.branches:
+            return None
+        self._start = depth
+        self._taken = node.branches.pop(0)
+        return Plan((*self._choices[:depth], self._taken), foreseen=depth)
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -259,8 +247,7 @@ class BoundedReduction:
         own = [hanging.choice, *self._choices[base:last]]
         return BoundedSegment(hanging.place, own, nodes, None)
 
-    def _take_from_trunk(self) -> bool:
-        """The path is at its end: go on with what is left elsewhere in the tree."""
+    def _go_on_elsewhere(self) -> bool:
         trunk = self._trunk
         if trunk is None:
             return False

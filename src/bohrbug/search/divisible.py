@@ -9,7 +9,7 @@ from bohrbug.search.strategy import Strategy
 State = dict[str, Any]
 """A strategy, or a piece of its work, as what ``json`` reads and writes."""
 
-VERSION = 1
+VERSION = 2
 """Of all states; goes up when an older Bohrbug could not go on from what this one writes."""
 
 
@@ -135,42 +135,3 @@ def checked_state(state: State, name: str) -> State:
             f"this Bohrbug reads version {VERSION}"
         )
     return state
-
-
-class AsAWhole:
-    """Of a strategy whose plans each depend on all before: its only piece is the whole.
-
-    It can be saved, and another process can go on with it while this one does something else;
-    but no two at once.  A subclass has ``state`` and ``restore``.
-    """
-
-    is_out = False
-    """Whether another process has it."""
-
-    def state(self) -> State:
-        """See :class:`Divisible`."""
-        raise NotImplementedError
-
-    def restore(self, state: State) -> None:
-        """See :class:`Divisible`."""
-        raise NotImplementedError
-
-    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
-        """See :class:`Divisible`."""
-        if self.is_out:
-            return None
-        state = self.state()
-        self.is_out = True
-        return {**state, "is_out": False}
-
-    def split(self) -> State | None:
-        """See :class:`Divisible`."""
-        return None
-
-    def take_in(self, state: State) -> None:
-        """See :class:`Divisible`."""
-        self.restore(state)
-
-    def position(self) -> None:
-        """See :class:`Divisible`."""
-        return

@@ -17,6 +17,7 @@ from bohrbug.search.footprint import (
     first_initial,
     still_asleep,
 )
+from bohrbug.search.path import Path
 from bohrbug.search.races_of_trace import RaceFinder
 from bohrbug.search.reversals import Reversal
 from bohrbug.search.wakeup_tree import Branch
@@ -31,7 +32,7 @@ PUT_OFF = 8
 """Reversals of one step that wait until they are inserted into its wakeup tree."""
 
 
-class ReductionPath:
+class ReductionPath(Path[Node]):
     """The part of :class:`~bohrbug.search.dpor.OptimalReduction` that knows one path and its nodes.
 
     It goes depth first through what is below them.  Three hooks are for whoever has more than
@@ -85,10 +86,6 @@ class ReductionPath:
         """The depth of the first node of the path that is its own."""
         raise NotImplementedError
 
-    def _go_on_elsewhere(self) -> bool:
-        """The path is at its end: take another, if there is one."""
-        raise NotImplementedError
-
     def _tell(self, reversal: Reversal) -> None:
         """A reversal belongs to a node above the path."""
         raise NotImplementedError
@@ -99,31 +96,15 @@ class ReductionPath:
 
     # -- the next plan ---------------------------------------------------------------
 
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None:
-            self._plan = self._next_plan()
-        return self._plan
-
-    def _next_plan(self) -> Plan | None:
-        while True:
-            nodes = self._nodes
-            while nodes:
-                node = nodes[-1]
-                if node is None:
-                    nodes.pop()
-                    continue
-                index = len(nodes) - 1
-                self._insert_reversals(index, node)
-                if node.branches and not self._is_cold:
-                    node.finish(self._races.recorded.event(index))
-                while node.branches:
-                    branch = node.branches.pop(0)
-                    if self._waiting.is_new(node, branch):
-                        return self._plan_along(index, node, branch)
-                nodes.pop()
-            if not self._go_on_elsewhere():
-                return None
+    def _plan_at(self, depth: int, node: Node) -> Plan | None:
+        self._insert_reversals(depth, node)
+        if node.branches and not self._is_cold:
+            node.finish(self._races.recorded.event(depth))
+        while node.branches:
+            branch = node.branches.pop(0)
+            if self._waiting.is_new(node, branch):
+                return self._plan_along(depth, node, branch)
+        return None
 
     def _plan_along(self, index: int, node: Node, branch: Branch) -> Plan:
         """The plan that takes the first leaf of a branch of a node."""

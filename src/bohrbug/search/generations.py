@@ -10,23 +10,24 @@ from bohrbug.search.divisible import State
 from bohrbug.search.seeds import Indices
 
 
-def generation_of(turn: int, longest: int | None = None) -> tuple[int, int]:
+def generation_of(turn: int, longest: int | None = None, parts: int = 1) -> tuple[int, int]:
     """The generation that a turn belongs to: 0, 1, 2 and 3, 4 to 7, 8 to 15, ...
 
     Parameters:
         turn: from 0.
         longest: the most turns of a generation, a power of 2; ``None`` for no limit.
+        parts: a power of 2; so many generations take the place of each of those.
 
     Returns:
         its first turn, and the first of the next one.
     """
     if not turn:
         return 0, 1
-    begin = 1 << (turn.bit_length() - 1)
-    if longest is None or begin <= longest:
-        return begin, 2 * begin
-    begin = turn - turn % longest
-    return begin, begin + longest
+    length = max((1 << (turn.bit_length() - 1)) // parts, 1)
+    if longest is not None:
+        length = min(length, longest)
+    begin = turn - turn % length
+    return begin, begin + length
 
 
 class Generations:
@@ -34,18 +35,19 @@ class Generations:
 
     Parameters:
         executions: the budget, which counts what is handed out as made; ``None`` for none.
-        longest: see :func:`generation_of`.
+        longest, parts: see :func:`generation_of`.
 
     Attributes:
         executed: plans of the sequence that were executed since the last restart.
     """
 
-    __slots__ = ("_began", "_first", "_left", "_longest", "_remaining", "executed")
+    __slots__ = ("_began", "_first", "_left", "_longest", "_parts", "_remaining", "executed")
 
-    def __init__(self, executions: int | None, longest: int | None = None) -> None:
+    def __init__(self, executions: int | None, longest: int | None = None, parts: int = 1) -> None:
         self._left = Indices()
         self._remaining = executions
         self._longest = longest
+        self._parts = parts
         self.restart()
 
     def restart(self) -> None:
@@ -71,6 +73,11 @@ class Generations:
         return (self._left.first or 0) - self._first
 
     @property
+    def generation(self) -> tuple[int, int]:
+        """The first turn of the generation of the next plan, and that of the one after it."""
+        return generation_of(self.turn, self._longest, self._parts)
+
+    @property
     def has_begun(self) -> bool:
         """Whether any generation has."""
         return self._began >= 0
@@ -82,11 +89,11 @@ class Generations:
 
     def is_due(self) -> bool:
         """Whether the next plan is of a generation that has not begun."""
-        return generation_of(self.turn, self._longest)[0] != self._began
+        return self.generation[0] != self._began
 
     def begin_next(self) -> None:
         """The generation of the next plan begins; the caller lets take effect what was learned."""
-        self._began = generation_of(self.turn, self._longest)[0]
+        self._began = self.generation[0]
 
     def count(self, is_of_sequence: bool) -> None:
         """An execution was made; the learning one at the very first is not of the sequence."""
@@ -108,7 +115,7 @@ class Generations:
 
         Near its end pieces are small, so that nobody waits for long.
         """
-        _, end = generation_of(self.turn, self._longest)
+        _, end = self.generation
         left = end - self.turn
         most = min(most, left, max(left // 4, 4))
         if self._remaining is not None:

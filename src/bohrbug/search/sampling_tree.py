@@ -265,11 +265,18 @@ class SamplingTree:
         return node
 
     def part_to_json(self, part: Part) -> dict[str, Any]:
-        """What is known of a part, for :meth:`take_in`."""
+        """What is known of a part, for :meth:`take_in`, and for :meth:`graft` if nobody draws."""
         node = self._walk_to(part.prefix)
         self._path = []
         rows = node.rows if isinstance(node, _Packed) else [] if node is None else _rows(node)
-        return {"nodes": rows, "is_seen": node is not None, "remembered": 0, "forgotten": 0}
+        return {
+            "nodes": rows,
+            "is_seen": node is not None,
+            "remembered": 0,
+            "forgotten": 0,
+            "left": 1.0 if node is None else node.left,
+            "size": 0 if node is None else _size(node),
+        }
 
     def graft(self, data: dict[str, Any], prefix: Sequence[Choice]) -> None:
         """Put what is known of a part in the place where it was.

@@ -30,7 +30,7 @@ from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.parallel.worker import Task, Worker, live_as_worker
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.search.divisible import AsAWhole, Divisible, Sharing
+from bohrbug.search.divisible import Divisible, Sharing
 
 IN_SEQUENCE = 32
 """Plans of one sequence that a worker takes at a time."""
@@ -235,9 +235,8 @@ class Crew:
         if most < 1:
             return None
         strategy = self._strategy
-        if not isinstance(strategy, AsAWhole):
-            # Some of the budget stays here, so that those who end early get more.
-            most = max(most // (2 * self._size), 1)
+        # Some of the budget stays here, so that those who end early get more.
+        most = max(most // (2 * self._size), 1)
         if strategy.position() is not None:
             # In order, or a failure late in the sequence is found before an early one.
             most = min(most, IN_SEQUENCE)
