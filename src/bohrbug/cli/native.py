@@ -74,6 +74,7 @@ class NativeFlags:
         exit_code: what it should exit with.
         faults: the calls that may fail.
         most_faults: how many of them fail in one execution.
+        watch: memory whose accesses the processor tells of.
     """
 
     check: str | None
@@ -81,6 +82,7 @@ class NativeFlags:
     exit_code: int | None
     faults: tuple[str, ...]
     most_faults: int
+    watch: tuple[str, ...] = ()
 
     @property
     def any_given(self) -> bool:
@@ -90,7 +92,9 @@ class NativeFlags:
     def refuse(self) -> None:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
-            usage_error("--check, --same-output, --exit-code and --fault are for native programs")
+            usage_error(
+                "--check, --same-output, --exit-code, --fault and --watch are for native programs"
+            )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
         """The test that a command line means."""
@@ -101,6 +105,7 @@ class NativeFlags:
             tuple(words_of(self.check)) if self.check else (),
             faults=self.faults,
             most_faults=self.most_faults,
+            watch=self.watch,
         )
 
 
@@ -139,12 +144,21 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         exit_code: int | None,
         fault: str | None,
         most_faults: int,
+        watch: tuple[str, ...],
         **others: Any,
     ) -> Any:
-        flags = NativeFlags(check, same_output, exit_code, faults_named(fault), most_faults)
+        flags = NativeFlags(
+            check, same_output, exit_code, faults_named(fault), most_faults, watch
+        )
         return command(flags=flags, **others)
 
     for decorate in (
+        click.option(
+            "--watch",
+            multiple=True,
+            metavar="SYMBOL[:SIZE]|0xADDRESS:SIZE",
+            help="Let the processor watch memory of a native program; up to four times.",
+        ),
         click.option(
             "--most-faults",
             type=click.IntRange(min=1),

@@ -12,7 +12,12 @@ from typing import Any
 from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.runtime.posix import accesses_layout, layout
-from bohrbug.runtime.posix.accesses_layout import WATCH_NOTHING, WATCH_RACES, WATCH_SHARED
+from bohrbug.runtime.posix.accesses_layout import (
+    NOBODY_KNOWS,
+    WATCH_NOTHING,
+    WATCH_RACES,
+    WATCH_SHARED,
+)
 from bohrbug.runtime.posix.naming import MOST_MAPPINGS
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.segment import Segment
@@ -44,7 +49,8 @@ class Witnessed:
         before: the value there, as a number; ``None`` if it has more than eight bytes.
         after: the value that was written.
         size: of the access, in bytes.
-        may_be_buffered: a store to other memory preceded it, with no fence in between.
+        may_be_buffered: a store to other memory preceded it, with no fence in between; ``None``
+            if that was not seen.
         allocated: where the memory was allocated, if it is of the heap and that was seen.
     """
 
@@ -53,7 +59,7 @@ class Witnessed:
     before: int | None
     after: int | None
     size: int
-    may_be_buffered: bool
+    may_be_buffered: bool | None
     allocated: Site | None
 
 
@@ -323,7 +329,7 @@ def _witnessed(raw: Any, reading: Reading) -> Witnessed:
         raw.before if has_values else None,
         raw.after if has_values and raw.has_after else None,
         raw.size,
-        bool(raw.may_be_buffered),
+        None if raw.may_be_buffered == NOBODY_KNOWS else bool(raw.may_be_buffered),
         reading.site(raw.allocated_at, process) if raw.allocated_at else None,
     )
 

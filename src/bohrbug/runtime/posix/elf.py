@@ -44,6 +44,15 @@ class SymbolTable:
         symbol = self._symbols[index]
         return symbol if not symbol.size or address < symbol.address + symbol.size else None
 
+    def named(self, name: str) -> list[Symbol]:
+        """All symbols of a name, one for each address."""
+        found = {symbol.address: symbol for symbol in self._symbols if symbol.name == name}
+        return list(found.values())
+
+    def names(self) -> set[str]:
+        """The names of all symbols."""
+        return {symbol.name for symbol in self._symbols}
+
 
 class ElfFile:
     """The symbols of a 64-bit little-endian ELF file; a file of another kind has none.

@@ -14,7 +14,7 @@ from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.posix import build
+from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import (
     MOST_OF_A_PLACE,
     HooksFolder,
@@ -61,6 +61,8 @@ class NativeSettings:
             ``racy`` or ``all``, as in the options.
         faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
         most_faults: how many of them fail in one execution.
+        watch: memory whose accesses the processor tells of, see
+            :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
     """
 
     late_timeouts: bool = False
@@ -73,6 +75,7 @@ class NativeSettings:
     level: str = "racy"
     faults: tuple[str, ...] = ()
     most_faults: int = 1
+    watch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,10 @@ class NativeRuntime:
         self._preload = str(self.shim)
         if "malloc" in settings.faults:
             self._preload += f":{build.allocations()}"
+        program = str(Path(self.command[0]).resolve())
+        self._watchpoints = watchpoints.watchpoints(settings.watch, program)
+        if self._watchpoints:
+            self._preload += f":{_hooks_to_preload(settings)}"
         self.points = Points(settings.level)
         self._hooks: HooksFolder | None = None
         self.printed = Printed(b"", b"")
@@ -302,7 +309,7 @@ class NativeRuntime:
         self._interrupted = False
         started = time.perf_counter()
         names = self._prepare(segment, plan, with_stacks)
-        self.points.prepare(segment, wanted)
+        self._prepare_accesses(segment, wanted)
         fork = launcher.serves and (not with_stacks if forked is None else forked)
         ended = launcher.run_forked(segment) if fork else None
         was_forked = ended is not None
@@ -327,6 +334,8 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
+        if segment.accesses.watch_error:
+            raise watchpoints.refused(segment.accesses.watch_error)
         self._choices = self._choices or segment.header.choices
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
@@ -336,6 +345,8 @@ class NativeRuntime:
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:
             trace.uncontrolled.note("accesses to memory, more than there is room to remember")
+        if segment.accesses.tired_watchpoints:
+            trace.uncontrolled.note("accesses to watched memory, after 20,000 of them")
         if trace.seen.tired:
             trace.uncontrolled.note(
                 f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
@@ -369,6 +380,10 @@ class NativeRuntime:
             cpus=self._cpus,
         )
 
+    def _prepare_accesses(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:
+        self.points.prepare(segment, wanted)
+        watchpoints.prepare(segment.accesses, self._watchpoints)
+
     def lend(self, plan: Plan, start: Callable[[Mapping[str, str]], object]) -> None:
         """Let somebody else, such as a debugger, start the program that executes a plan.
 
@@ -382,7 +397,7 @@ class NativeRuntime:
         hooks = HooksFolder(build.hooks())
         with Segment(self.settings.max_steps) as segment:
             self._prepare(segment, plan, with_stacks=False)
-            self.points.prepare(segment)
+            self._prepare_accesses(segment)
             wanted = environment_for(segment, self._preload, hooks.environment(self._environment))
             more = {name: wanted[name] for name in wanted if wanted[name] != os.environ.get(name)}
             try:
@@ -466,6 +481,16 @@ class NativeRuntime:
 
     def name_older_objects(self, origin: str) -> None:
         """No object is older than an execution."""
+
+
+def _hooks_to_preload(settings: NativeSettings) -> Path:
+    """The library of hooks, for a program that need not be compiled for it."""
+    if settings.level == "sync":
+        raise UnsupportedError("--watch is of no use with --level sync, which sees no accesses")
+    hooks = build.hooks()
+    if hooks is None:
+        raise UnsupportedError("--watch needs the library of hooks, which could not be compiled")
+    return hooks
 
 
 def _is_same_at_main(segment: Segment) -> bool:

@@ -6,6 +6,7 @@
 #include "real.h"
 #include "schedule.h"
 #include "stack.h"
+#include "watchpoints.h"
 
 /* Of so many atomics each is a resource of its own; further ones share theirs. */
 #define MOST_ATOMICS 8192u
@@ -22,10 +23,12 @@ static void begin_hooks(void) {
 void accesses_begin(void) {
     has_begun = true;
     if (hooks) begin_hooks();
+    watchpoints_begin();
 }
 
 void accesses_forked(void) {
     if (hooks) hooks->forked();
+    watchpoints_forked();
 }
 
 void accesses_thread(void) {
@@ -58,9 +61,13 @@ static uint32_t resource_of(const void *address, enum type type, uint64_t site) 
     return resource_index(resource_at(address, type, shared, site, NULL));
 }
 
+uint32_t variable_at(const void *address, uint64_t site) {
+    return resource_of(address, VARIABLE, site);
+}
+
 static uint32_t point(enum kind kind, const void *address, uint64_t site) {
     GUARD;
-    uint32_t resource = resource_of(address, VARIABLE, site);
+    uint32_t resource = variable_at(address, site);
     if (segment->alive_count > 1) {
         if (kind == WRITE) segment->changes++;
         perform(kind, resource, site);
