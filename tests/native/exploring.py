@@ -10,7 +10,11 @@ from bohrbug.exploration.result import Result
 
 
 def explored(
-    program: Path, *arguments: str, faults: tuple[str, ...] = (), **options: object
+    program: Path,
+    *arguments: str,
+    faults: tuple[str, ...] = (),
+    watch: tuple[str, ...] = (),
+    **options: object,
 ) -> Result:
     """What an exploration of a program gives, which should exit with 0.
 
@@ -18,6 +22,7 @@ def explored(
         program: the program.
         arguments: its own.
         faults: the calls that may fail.
+        watch: memory that the processor watches.
         options: of the exploration, beside those that suit small programs.
     """
     settings = {
@@ -28,7 +33,7 @@ def explored(
         **options,
     }
     explorer, _ = native_explorer(
-        Command((str(program), *arguments), exit_code=0, faults=faults),
+        Command((str(program), *arguments), exit_code=0, faults=faults, watch=watch),
         ExploreOptions(**settings),  # type: ignore[arg-type]
     )
     return explorer.explore()

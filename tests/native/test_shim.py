@@ -30,6 +30,7 @@ STRUCTURES = {
     "seen_race": accesses_layout.RaceRecord,
     "place_in_process": accesses_layout.PlaceRecord,
     "witness": accesses_layout.WitnessRecord,
+    "watchpoint": accesses_layout.WatchpointRecord,
     "task_order": accesses_layout.TaskOrderRecord,
     "accesses": accesses_layout.AccessesRecord,
 }

@@ -147,9 +147,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         watch: tuple[str, ...],
         **others: Any,
     ) -> Any:
-        flags = NativeFlags(
-            check, same_output, exit_code, faults_named(fault), most_faults, watch
-        )
+        flags = NativeFlags(check, same_output, exit_code, faults_named(fault), most_faults, watch)
         return command(flags=flags, **others)
 
     for decorate in (
@@ -241,7 +239,13 @@ def debug_native(reproduction: Reproduction) -> None:
     if directory.is_dir():
         os.chdir(directory)
     failure = reproduction.failure
-    runtime = command_from(reproduction.target).runtime(reproduction.options)
+    test = command_from(reproduction.target)
+    if test.watch:
+        usage_error(
+            "--gdb can't be used with a schedule that has watchpoints: gdb takes the signals by "
+            "which the processor tells of them for its own"
+        )
+    runtime = test.runtime(reproduction.options)
     runtime.want_points(reproduction.points)
     end = f"The execution is ended here: {failure_headline(failure.outcome)}"
 

@@ -18,6 +18,7 @@ from bohrbug.runtime.posix.accesses_layout import (
     WATCH_RACES,
     WATCH_SHARED,
 )
+from bohrbug.runtime.posix.instructions import Instruction, instructions_of, is_meant
 from bohrbug.runtime.posix.naming import MOST_MAPPINGS
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.segment import Segment
@@ -248,6 +249,8 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
         )
         if pair[0] is None or pair[1] is None:
             continue
+        if record.hits and is_meant(*map(_instruction_before, pair)):
+            continue
         places.update(dict.fromkeys(filter(None, pair)))
         races.append(_race(raw, reading))
     if record.watch == WATCH_SHARED:
@@ -256,6 +259,10 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
             if place is not None:
                 places[place] = None
     return Seen(True, tuple(races), tuple(places), bool(record.gave_up), int(record.tired_places))
+
+
+def _instruction_before(place: Place | None) -> Instruction | None:
+    return instructions_of(place.module.path).get(place.offset) if place is not None else None
 
 
 def _race(raw: Any, reading: Reading) -> SeenRace:

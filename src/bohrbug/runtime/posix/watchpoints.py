@@ -72,7 +72,7 @@ def watchpoint(text: str, program: str) -> Watchpoint:
     if found.size not in SIZES:
         raise UnsupportedError(
             f"--watch {text}: it has {found.size} bytes, and the processor watches 1, 2, 4 or 8; "
-            f"say which of them, such as {text.partition(':')[0].partition('+')[0]}+0:8"
+            "say which of them, such as SYMBOL+8:4"
         )
     if found.address % found.size:
         raise UnsupportedError(
@@ -162,7 +162,7 @@ def _variable(text: str, name: str, program: str) -> tuple[str, Symbol]:
             return path, found[0]
         known.update(variables.names())
     near = get_close_matches(name, known, 3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f" (did you mean {' or '.join(near)}?)" if near else ""
     stripped = "" if known else " (the program has no symbol table: do not strip it)"
     raise UnsupportedError(
         f"--watch {text}: neither {Path(program).name} nor its libraries have a static variable "

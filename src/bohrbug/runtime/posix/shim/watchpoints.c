@@ -90,14 +90,17 @@ static bool follows_a_call(uint64_t address) {
     return code[-5] == 0xE8 || (code[-6] == 0xFF && code[-5] == 0x15);
 }
 
-/* Functions such as memcpy have no frame: whoever called them from the program holds no such lock. */
-static bool may_stop(uint64_t place, uint64_t stack) {
+/* The place of the program that an access belongs to; 0 if it is none where a task may be stopped.
+ *
+ * Functions such as memcpy have no frame: whoever called them from the program holds no such lock. */
+static uint64_t place_to_stop(uint64_t place, uint64_t stack) {
     const struct module *module = module_at(place);
-    if (!module || !may_hold_locks(module)) return true;
+    if (!module || !may_hold_locks(module)) return place;
     uint64_t caller = *(const uint64_t *)(uintptr_t)stack;
     const struct module *calling = module_at(caller - 1);
-    return calling && caller - 6 >= calling->start && !may_hold_locks(calling) &&
-           follows_a_call(caller);
+    bool called = calling && caller - 6 >= calling->start && !may_hold_locks(calling) &&
+                  follows_a_call(caller);
+    return called ? caller : 0;
 }
 
 /* -- hits ------------------------------------------------------------------------------------- */
@@ -156,9 +159,11 @@ static void hit(struct watched *one, uint64_t place, uint64_t stack) {
     ACCESSES->hits++;
     if (is_tired(one) || segment->alive_count < 2 || !hooks->now->epoch) return;
     GUARD;
+    uint64_t stop = place_to_stop(place, stack);
+    if (stop) done.place = stop;
     look_for_races(&done);
     hooks->witness(&done);
-    if (may_stop(place, stack)) stop_after(&done);
+    if (stop) stop_after(&done);
 }
 
 /* As the kernel has it (siginfo.h, _perf). */
