@@ -75,6 +75,7 @@ class NativeFlags:
         faults: the calls that may fail.
         most_faults: how many of them fail in one execution.
         watch: memory whose accesses the processor tells of.
+        sample: at how many instructions that access memory tasks are held in each execution.
     """
 
     check: str | None
@@ -83,6 +84,7 @@ class NativeFlags:
     faults: tuple[str, ...]
     most_faults: int
     watch: tuple[str, ...] = ()
+    sample: int = 0
 
     @property
     def any_given(self) -> bool:
@@ -93,7 +95,8 @@ class NativeFlags:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
             usage_error(
-                "--check, --same-output, --exit-code, --fault and --watch are for native programs"
+                "--check, --same-output, --exit-code, --fault, --watch and --sample-accesses are "
+                "for native programs"
             )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
@@ -106,6 +109,7 @@ class NativeFlags:
             faults=self.faults,
             most_faults=self.most_faults,
             watch=self.watch,
+            sample=self.sample,
         )
 
 
@@ -145,12 +149,30 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         fault: str | None,
         most_faults: int,
         watch: tuple[str, ...],
+        sample_accesses: int | None,
         **others: Any,
     ) -> Any:
-        flags = NativeFlags(check, same_output, exit_code, faults_named(fault), most_faults, watch)
+        flags = NativeFlags(
+            check,
+            same_output,
+            exit_code,
+            faults_named(fault),
+            most_faults,
+            watch,
+            sample_accesses or 0,
+        )
         return command(flags=flags, **others)
 
     for decorate in (
+        click.option(
+            "--sample-accesses",
+            is_flag=False,
+            flag_value=3,
+            type=click.IntRange(1, 3),
+            metavar="[N]",
+            help="Hold tasks of a native program at N of its accesses to memory (3), other ones in "
+            "each execution, and see who comes to the same memory.",
+        ),
         click.option(
             "--watch",
             multiple=True,
@@ -240,7 +262,7 @@ def debug_native(reproduction: Reproduction) -> None:
         os.chdir(directory)
     failure = reproduction.failure
     test = command_from(reproduction.target)
-    if test.watch:
+    if test.watch or test.sample:
         usage_error(
             "--gdb can't be used with a schedule that has watchpoints: gdb takes the signals by "
             "which the processor tells of them for its own"

@@ -249,10 +249,11 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
         )
         if pair[0] is None or pair[1] is None:
             continue
-        if record.hits and is_meant(*map(_instruction_before, pair)):
+        known = tuple(map(_instruction_before, pair)) if record.hits else (None, None)
+        if _is_none(known):
             continue
         places.update(dict.fromkeys(filter(None, pair)))
-        races.append(_race(raw, reading))
+        races.append(_race(raw, reading, known))
     if record.watch == WATCH_SHARED:
         for raw in record.shared_place[: record.shared_places]:
             place = reading.place(raw.place, raw.process)
@@ -265,22 +266,38 @@ def _instruction_before(place: Place | None) -> Instruction | None:
     return instructions_of(place.module.path).get(place.offset) if place is not None else None
 
 
-def _race(raw: Any, reading: Reading) -> SeenRace:
+def _is_none(known: tuple[Instruction | None, ...]) -> bool:
+    """Whether the instructions say that what the processor took for a race is none."""
+    first, second = known
+    if first is not None and second is not None and not (first.writes or second.writes):
+        return True
+    return is_meant(first, second)
+
+
+def _race(
+    raw: Any, reading: Reading, known: tuple[Instruction | None, ...] = (None, None)
+) -> SeenRace:
     first = SeenAccess(raw.first_epoch, raw.first_place, raw.first_kind, raw.address)
     second = SeenAccess(raw.second_epoch, raw.second_place, raw.second_kind, raw.address)
     resource, label = _variable(raw, reading)
     race = Race(
         resource,
         label,
-        _side(first, resource, raw.process, reading),
-        _side(second, resource, raw.process, reading),
+        _side(first, resource, raw.process, reading, known[0]),
+        _side(second, resource, raw.process, reading, known[1]),
         raw.count,
     )
     return SeenRace(race, first, second)
 
 
-def _side(access: SeenAccess, resource: ResourceId, process: int, reading: Reading) -> Access:
-    kind = layout.KINDS[access.kind]
+def _side(
+    access: SeenAccess,
+    resource: ResourceId,
+    process: int,
+    reading: Reading,
+    known: Instruction | None,
+) -> Access:
+    kind = layout.KINDS[access.kind] if known is None else known.kind
     return Access(
         _task_of(access.epoch, reading),
         Operation(kind, resource, reading.site(access.place, process)),

@@ -6,7 +6,7 @@ A test compares every offset.
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char, c_uint32, c_uint64
+from ctypes import c_char, c_int64, c_uint32, c_uint64
 
 from bohrbug.runtime.posix.layout import MOST_TASKS, HolderRecord
 
@@ -22,6 +22,7 @@ MOST_WITNESSES = 64
 MOST_LOCKS = 8
 CLOCK_WORDS = 1 << 25
 MOST_WATCHPOINTS = 4
+MOST_SAMPLED = 3
 
 NOBODY_KNOWS = 2
 """Of ``may_be_buffered``: nobody has seen the stores before."""
@@ -101,6 +102,22 @@ class WatchpointRecord(ctypes.Structure):
     )
 
 
+class SampledRecord(ctypes.Structure):
+    """``struct sampled_place``."""
+
+    _fields_ = (
+        ("path", c_char * 240),
+        ("offset", c_uint64),
+        ("displacement", c_int64),
+        ("base", c_uint32),
+        ("index", c_uint32),
+        ("scale", c_uint32),
+        ("size", c_uint32),
+        ("length", c_uint32),
+        ("kind", c_uint32),
+    )
+
+
 class TaskOrderRecord(ctypes.Structure):
     """``struct task_order``."""
 
@@ -122,6 +139,7 @@ class AccessesRecord(ctypes.Structure):
         ("witnesses", c_uint32),
         ("most_of_a_place", c_uint32),
         ("watchpoints", c_uint32),
+        ("sampled", c_uint32),
         ("takes_part", c_uint32),
         ("gave_up", c_uint32),
         ("tired_places", c_uint32),
@@ -133,6 +151,7 @@ class AccessesRecord(ctypes.Structure):
         ("hits", c_uint32),
         ("tired_watchpoints", c_uint32),
         ("watchpoint", WatchpointRecord * MOST_WATCHPOINTS),
+        ("sampled_place", SampledRecord * MOST_SAMPLED),
         ("order", TaskOrderRecord * MOST_TASKS),
         ("task_clock", c_uint32 * MOST_TASKS),
         ("resource_clock", c_uint32 * MOST_RESOURCE_CLOCKS),

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from bohrbug.model.operation import READ, WRITE, Kind
+
 _LINE = re.compile(r"^ *([0-9a-f]+):\t(\S.*)$")
 _FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
 _SIZES = {"BYTE": 1, "WORD": 2, "DWORD": 4, "QWORD": 8, "XMMWORD": 16, "YMMWORD": 32}
@@ -74,6 +76,11 @@ class Instruction:
     reads: bool
     writes: bool
     is_locked: bool
+
+    @property
+    def kind(self) -> Kind:
+        """What a plain access of this kind is called."""
+        return WRITE if self.writes else READ
 
     @property
     def is_update(self) -> bool:

@@ -39,6 +39,7 @@ from bohrbug.runtime.posix.launching import (
 from bohrbug.runtime.posix.layout import FAULTS
 from bohrbug.runtime.posix.native_trace import NativeTrace, native_trace
 from bohrbug.runtime.posix.recorded import Dependences, Reading
+from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
@@ -63,6 +64,8 @@ class NativeSettings:
         most_faults: how many of them fail in one execution.
         watch: memory whose accesses the processor tells of, see
             :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
+        sample: at how many instructions that access memory tasks are held in each execution.
+        seed: of the choice of these.
     """
 
     late_timeouts: bool = False
@@ -76,6 +79,8 @@ class NativeSettings:
     faults: tuple[str, ...] = ()
     most_faults: int = 1
     watch: tuple[str, ...] = ()
+    sample: int = 0
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +164,12 @@ class NativeRuntime:
             self._preload += f":{build.allocations()}"
         program = str(Path(self.command[0]).resolve())
         self._watchpoints = watchpoints.watchpoints(settings.watch, program)
-        if self._watchpoints:
+        if settings.watch or settings.sample:
             self._preload += f":{_hooks_to_preload(settings)}"
         self.points = Points(settings.level)
+        if settings.sample:
+            watchpoints.check_registers(len(settings.watch), settings.sample)
+            self.points = SampledPoints(settings.level, program, settings.sample, settings.seed)
         self._hooks: HooksFolder | None = None
         self.printed = Printed(b"", b"")
         self.printed_by_failure: Printed | None = None
@@ -382,7 +390,7 @@ class NativeRuntime:
 
     def _prepare_accesses(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:
         self.points.prepare(segment, wanted)
-        watchpoints.prepare(segment.accesses, self._watchpoints)
+        watchpoints.prepare(segment.accesses, self._watchpoints, self.settings.sample)
 
     def lend(self, plan: Plan, start: Callable[[Mapping[str, str]], object]) -> None:
         """Let somebody else, such as a debugger, start the program that executes a plan.
@@ -486,10 +494,14 @@ class NativeRuntime:
 def _hooks_to_preload(settings: NativeSettings) -> Path:
     """The library of hooks, for a program that need not be compiled for it."""
     if settings.level == "sync":
-        raise UnsupportedError("--watch is of no use with --level sync, which sees no accesses")
+        raise UnsupportedError(
+            "--watch and --sample-accesses are of no use with --level sync, which sees no accesses"
+        )
     hooks = build.hooks()
     if hooks is None:
-        raise UnsupportedError("--watch needs the library of hooks, which could not be compiled")
+        raise UnsupportedError(
+            "--watch and --sample-accesses need the library of hooks, which could not be compiled"
+        )
     return hooks
 
 

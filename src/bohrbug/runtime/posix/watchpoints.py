@@ -97,15 +97,37 @@ def watchpoints(texts: Sequence[str], program: str) -> tuple[Watchpoint, ...]:
     return tuple(watchpoint(text, program) for text in texts)
 
 
-def prepare(record: AccessesRecord, wanted: Sequence[Watchpoint]) -> None:
+def check_registers(watched: int, sampled: int) -> None:
+    """See that there are registers for watchpoints and for sampled instructions.
+
+    Parameters:
+        watched: how many watchpoints.
+        sampled: how many instructions at a time; one more register guards what they access.
+
+    Raises:
+        UnsupportedError: there are not.
+    """
+    if platform.machine() != "x86_64":
+        raise UnsupportedError(
+            f"--sample-accesses is there for x86-64 only, and this is {platform.machine()}"
+        )
+    if watched + sampled + 1 > MOST_WATCHPOINTS:
+        raise UnsupportedError(
+            f"--sample-accesses {sampled} takes {sampled + 1} of the {MOST_WATCHPOINTS} debug "
+            f"registers of the processor, and --watch takes {watched}: ask for less"
+        )
+
+
+def prepare(record: AccessesRecord, wanted: Sequence[Watchpoint], sampled: int = 0) -> None:
     """Tell the shim what to watch.
 
     Parameters:
         record: in the segment of the next execution.
         wanted: what to watch.
+        sampled: how many instructions have a register, beside the one that guards.
     """
     # A second register for the same memory tells writes from reads, while there is one.
-    spare = MOST_WATCHPOINTS - len(wanted)
+    spare = MOST_WATCHPOINTS - len(wanted) - (sampled + 1 if sampled else 0)
     for number, each in enumerate(wanted):
         raw = record.watchpoint[number]
         raw.path = each.path.encode("utf-8", "surrogateescape")[:239]

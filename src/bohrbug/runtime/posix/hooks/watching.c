@@ -235,7 +235,7 @@ void witness_done(const struct done_access *done) {
         if (!is_it(witness, done->address, done->size, done->kind, done->place)) continue;
         witness->before = done->before;
         witness->after = done->after;
-        witness->has_after = done->kind == WRITE;
+        witness->has_after = done->has_after;
         witness->may_be_buffered = NOBODY_KNOWS;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "order.h"
 #include "real.h"
+#include "sampled.h"
 #include "schedule.h"
 #include "stack.h"
 #include "watchpoints.h"
@@ -24,11 +25,13 @@ void accesses_begin(void) {
     has_begun = true;
     if (hooks) begin_hooks();
     watchpoints_begin();
+    sampled_begin();
 }
 
 void accesses_forked(void) {
     if (hooks) hooks->forked();
     watchpoints_forked();
+    sampled_forked();
 }
 
 void accesses_thread(void) {

@@ -26,6 +26,8 @@
 #define MOST_LOCKS 8
 #define CLOCK_WORDS (1u << 25)
 #define MOST_WATCHPOINTS 4
+#define MOST_SAMPLED 3
+#define MODULE_PATH 240
 
 /* What is asked for. */
 enum watch {
@@ -81,10 +83,20 @@ struct witness {
 
 /* Memory that the processor watches. */
 struct watchpoint {
-    char path[240];               /* of the module that it lies in, or "" */
+    char path[MODULE_PATH];       /* of the module that it lies in, or "" */
     uint64_t address;             /* ... as the module's file has it, or anywhere */
     uint32_t size;
     uint32_t tells_writes;        /* a second register tells writes from reads */
+};
+
+/* An instruction before which tasks are held. */
+struct sampled_place {
+    char path[MODULE_PATH];       /* of its module */
+    uint64_t offset;              /* ... as that file has it */
+    int64_t displacement;
+    uint32_t base, index, scale;  /* registers, see REGISTERS in instructions.py */
+    uint32_t size, length;        /* of what it accesses, and of the instruction */
+    uint32_t kind;
 };
 
 struct task_order {
@@ -95,7 +107,7 @@ struct accesses {
     /* The settings. */
     uint32_t watch, points, point_modules, witnesses;
     uint32_t most_of_a_place;     /* scheduling points in an execution */
-    uint32_t watchpoints;
+    uint32_t watchpoints, sampled;
     /* What happened. */
     uint32_t takes_part;          /* a process with hooks has begun */
     uint32_t gave_up;             /* no room for clocks or shadows: from then on nothing was seen */
@@ -105,6 +117,7 @@ struct accesses {
     uint32_t watch_error;         /* why the kernel did not let us watch, as errno */
     uint32_t hits, tired_watchpoints; /* of watchpoints, and those that were hit too often */
     struct watchpoint watchpoint[MOST_WATCHPOINTS];
+    struct sampled_place sampled_place[MOST_SAMPLED];
     struct task_order order[MOST_TASKS];
     uint32_t task_clock[MOST_TASKS];
     uint32_t resource_clock[MOST_RESOURCE_CLOCKS];
@@ -131,6 +144,7 @@ struct moment {
 struct done_access {
     uint64_t address, place;
     uint64_t before, after;       /* the value */
+    bool has_after;
     enum kind kind;
     uint32_t size;
 };

@@ -8,9 +8,9 @@
 #include "accesses.h"
 #include "real.h"
 #include "clock.h"
+#include "debug_registers.h"
 #include "killing.h"
 #include "schedule.h"
-#include "watchpoints.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)number;
@@ -59,7 +59,7 @@ static void note_handler(int number, sighandler_t handler) {
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
-    if ((segment && number == NUDGE) || (number == SIGTRAP && watchpoints_are_set())) {
+    if ((segment && number == NUDGE) || (number == SIGTRAP && debug_registers_are_set())) {
         errno = EINVAL;
         return -1;
     }
@@ -68,7 +68,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 }
 
 EXPORT sighandler_t signal(int number, sighandler_t handler) {
-    if (number == SIGTRAP && watchpoints_are_set()) {
+    if (number == SIGTRAP && debug_registers_are_set()) {
         errno = EINVAL;
         return SIG_ERR;
     }
@@ -80,7 +80,7 @@ static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int ho
     if (!segment || !set || how == SIG_UNBLOCK) return set;
     *copy = *set;
     sigdelset(copy, NUDGE);
-    if (watchpoints_are_set()) sigdelset(copy, SIGTRAP);
+    if (debug_registers_are_set()) sigdelset(copy, SIGTRAP);
     return copy;
 }
 
