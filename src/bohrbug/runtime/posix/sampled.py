@@ -1,8 +1,8 @@
 """Accesses of a native program to memory that are looked at a few at a time, chosen at random.
 
-DataCollider (Erickson, Musuvathi, Burckhardt and Olynyk, OSDI 2010) under control: each execution has
-breakpoints at some instructions that access memory.  They are chosen among all instructions alike, so
-that code which runs seldom is looked at as often as loops.
+DataCollider (Erickson, Musuvathi, Burckhardt and Olynyk, OSDI 2010) under control: each execution
+has breakpoints at some instructions that access memory.  They are chosen among all instructions
+alike, so that code which runs seldom is looked at as often as loops.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def candidates(program: str) -> list[Instruction]:
     found = [each for each in instructions_of(program).values() if _is_candidate(each, ranges)]
     if not found:
         raise UnsupportedError(
-            f"--sample-accesses: {program} has no access to memory that could be shared; if it is a "
-            "script, or starts another program, explore that program itself"
+            f"--sample-accesses: {program} has no access to memory that could be shared; if it is "
+            "a script, or starts another program, explore that program itself"
         )
     return sorted(found, key=lambda each: each.offset)
 
