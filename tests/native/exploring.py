@@ -14,6 +14,7 @@ def explored(
     *arguments: str,
     faults: tuple[str, ...] = (),
     watch: tuple[str, ...] = (),
+    sample: int = 0,
     **options: object,
 ) -> Result:
     """What an exploration of a program gives, which should exit with 0.
@@ -23,6 +24,7 @@ def explored(
         arguments: its own.
         faults: the calls that may fail.
         watch: memory that the processor watches.
+        sample: at how many accesses tasks are held.
         options: of the exploration, beside those that suit small programs.
     """
     settings = {
@@ -33,7 +35,7 @@ def explored(
         **options,
     }
     explorer, _ = native_explorer(
-        Command((str(program), *arguments), exit_code=0, faults=faults, watch=watch),
+        Command((str(program), *arguments), exit_code=0, faults=faults, watch=watch, sample=sample),
         ExploreOptions(**settings),  # type: ignore[arg-type]
     )
     return explorer.explore()

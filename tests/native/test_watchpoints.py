@@ -35,18 +35,6 @@ FAILING = (
 """Programs with a schedule in which an assertion fails, and what to watch for it."""
 
 
-@pytest.fixture
-def watching(native_build: Build) -> Build:
-    """Builds programs, where the kernel lets them watch their memory."""
-    command = Command((str(native_build("fees.c")),), exit_code=0, watch=("balance",))
-    with command.runtime(ExploreOptions()) as runtime:
-        try:
-            runtime.execute(Plan())
-        except UnsupportedError as error:
-            pytest.skip(str(error))
-    return native_build
-
-
 def watched(program: Path, *watch: str, **options: object) -> Result:
     return explored(program, watch=watch, **options)
 
