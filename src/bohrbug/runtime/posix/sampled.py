@@ -101,6 +101,7 @@ class SampledPoints(Points):
         self._racy: dict[int, None] = {}
         self._current: tuple[int, ...] = ()
         self._is_fixed = False
+        self.take_fresh()
 
     def take_fresh(self) -> None:
         """Choose the instructions of the next executions."""
