@@ -1,8 +1,8 @@
 """Programs without hooks: ``python benchmarks/native/samples.py``.
 
-How many executions ``--sample-accesses`` takes until it has shown a race, or a failure; and what an
-execution costs with it, and with one watchpoint, as a part of what it costs without: processor time of
-the program and of Bohrbug, medians.
+How many executions ``--sample-accesses`` takes until it has shown a race, or a failure; and what
+an execution costs with it, and with one watchpoint, as a part of what it costs without: processor
+time of the program and of Bohrbug, medians.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.native import Command, native_explorer, replay_native
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.operation import CONTINUE, READ, WRITE
 from bohrbug.model.outcome import OutcomeKind, RacePattern
@@ -118,13 +119,15 @@ def test_four_addresses_at_once(watching: Build) -> None:
 
 def test_a_replay_watches_the_same(watching: Build, tmp_path: Path) -> None:
     program = str(watching("fees.c"))
-    result = bohrbug(tmp_path, "run", "-q", "-v", "--watch", "balance", "--", program)
+    result = bohrbug(
+        tmp_path, "run", "-q", "-v", "--strategy=random", "--watch", "balance", "--", program
+    )
     assert result.returncode == 1, result.stdout
     assert "Race on balance" in result.stdout
     path = re.search(r"\.bohrbug/[\w-]+\.json", result.stdout)
     assert path is not None
-    replayed = bohrbug(tmp_path, "replay", "--times", "3", path[0])
-    assert "reproduced in 3 of 3 replays" in replayed.stdout
+    replayed, _ = replay_native(read_reproduction(tmp_path / path[0]), times=3)
+    assert replayed.reproduced == 3
 
 
 def test_the_child_of_a_shell_is_watched(watching: Build) -> None:
@@ -132,9 +135,22 @@ def test_the_child_of_a_shell_is_watched(watching: Build) -> None:
     address = watchpoints.PROGRAM_BASE + balance_of(program)
     words = ("/bin/sh", "-c", f"{program}; exit $?")
     command = Command(words, exit_code=0, watch=(f"{address:#x}:4",))
-    options = ExploreOptions(executions=30, strategy="random", hang_seconds=20, keep_going=True)
+    options = ExploreOptions(executions=12, strategy="random", hang_seconds=20, keep_going=True)
     explorer, _ = native_explorer(command, options)
     assert {race.label for race in explorer.explore().races} == {"balance"}
+
+
+def test_a_forked_process_is_watched(watching: Build) -> None:
+    program = watching("fees.c", "-DFORKED")
+    result = watched(program, "balance", strategy="random", executions=20, keep_going=True)
+    assert {race.label for race in result.races} == {"balance"}
+
+
+def test_a_loop_on_watched_memory_ends(watching: Build) -> None:
+    program = watching("spins_on_memory.c", "-DPLAIN")
+    result = watched(program, "ready", strategy="dfs", executions=15)
+    assert not result.failures, result.failures[0].outcome
+    assert result.points < 1_000
 
 
 @pytest.mark.parametrize(

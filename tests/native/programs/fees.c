@@ -1,8 +1,10 @@
 /* Two deposits, each less its fee, which a function tells; with COPIES by memcpy, as large structures
- * are.  FIXED: under a mutex. */
+ * are; with FORKED in a child process.  FIXED: under a mutex. */
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int balance;
@@ -35,6 +37,13 @@ static void *deposit(void *amount) {
 }
 
 int main(void) {
+#ifdef FORKED
+    if (fork() != 0) {
+        int status;
+        wait(&status);
+        return status != 0;
+    }
+#endif
     pthread_t first, second;
     int ten = 10, five = 5;
     pthread_create(&first, NULL, deposit, &ten);
