@@ -22,6 +22,8 @@
 #define LATE 1u
 #define MOST_HANDLERS 2
 
+#if defined(__x86_64__)
+
 static struct {
     uint32_t first;
     on_stop handler;
@@ -29,8 +31,6 @@ static struct {
 static uint32_t handler_count;
 
 bool debug_registers_are_set(void) { return handler_count > 0; }
-
-#if defined(__x86_64__)
 
 /* By way of the kernel, which is not stopped. */
 uint64_t value_at(uint64_t address, uint32_t size) {
@@ -57,8 +57,10 @@ static void on_trap(int number, siginfo_t *info, void *context) {
     }
     if (told->flags & LATE) return;
     int before = errno;
-    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
-    struct stopped stopped = {(uint64_t)registers[REG_RIP], (uint64_t)registers[REG_RSP], registers};
+    const ucontext_t *interrupted = context;
+    const greg_t *registers = interrupted->uc_mcontext.gregs;
+    struct stopped stopped = {(uint64_t)registers[REG_RIP], (uint64_t)registers[REG_RSP],
+                              interrupted};
     for (uint32_t i = handler_count; i-- > 0;) {
         if (told->what < handlers[i].first) continue;
         handlers[i].handler((uint32_t)told->what - handlers[i].first, &stopped);
@@ -119,5 +121,9 @@ void debug_register_change(int descriptor, const struct setting *setting) {
 }
 
 void debug_register_off(int descriptor) { ioctl(descriptor, PERF_EVENT_IOC_DISABLE, 0); }
+
+#else
+
+bool debug_registers_are_set(void) { return false; }
 
 #endif

@@ -21,7 +21,7 @@ struct setting {
 /* Where a thread was stopped: behind an access, or before an instruction. */
 struct stopped {
     uint64_t place, stack;     /* the instruction pointer, and the stack pointer */
-    const greg_t *registers;
+    const ucontext_t *context;
 };
 
 typedef void (*on_stop)(uint32_t what, const struct stopped *stopped);

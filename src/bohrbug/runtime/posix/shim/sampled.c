@@ -159,7 +159,7 @@ static void on_visit(struct visited *at, const struct stopped *stopped) {
     if (!hit_counts() || ++at->visits > MOST_VISITS) return;
     if (at->visits == MOST_VISITS) debug_register_off(at->event);
     if (segment->alive_count < 2 || !hooks->now->epoch) return;
-    uint64_t address = address_for(at, stopped->registers);
+    uint64_t address = address_for(at, stopped->context->uc_mcontext.gregs);
     if (is_on_stack(address, stopped->stack)) return;
     GUARD;
     hold(at, address, watchable(address, at->what->size));

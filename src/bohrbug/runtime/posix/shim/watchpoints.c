@@ -15,18 +15,6 @@
 #include "debug_registers.h"
 #include "schedule.h"
 
-/* Hits of a watchpoint in a process, after which it is given up: each takes about as long as 10,000
- * accesses that are not watched. */
-#define MOST_HITS 20000u
-
-static struct watched {
-    uint64_t address;
-    uint32_t size, hits;
-    int all, writes;           /* descriptors; `writes` is -1 where there is no register */
-    uint64_t writes_seen, value;
-} watched[MOST_WATCHPOINTS];
-static uint32_t watched_count;
-
 /* -- where a task may be stopped ----------------------------------------------------------- */
 
 static bool begins_with(const char *text, const char *start) {
@@ -125,6 +113,18 @@ bool hit_counts(void) {
 #if defined(__x86_64__)
 
 /* -- hits ------------------------------------------------------------------------------------- */
+
+/* Hits of a watchpoint in a process, after which it is given up: each takes about as long as 10,000
+ * accesses that are not watched. */
+#define MOST_HITS 20000u
+
+static struct watched {
+    uint64_t address;
+    uint32_t size, hits;
+    int all, writes;           /* descriptors; `writes` is -1 where there is no register */
+    uint64_t writes_seen, value;
+} watched[MOST_WATCHPOINTS];
+static uint32_t watched_count;
 
 static uint64_t writes_of(const struct watched *one) {
     uint64_t count = 0;
