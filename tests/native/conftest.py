@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bohrbug.exploration.native import Command
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix.build import UnsupportedError
 from tests.native.building import build, need_native
 
 Build = Callable[..., Path]
@@ -19,3 +23,15 @@ def native_build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         return build(folder, name, *flags)
 
     return built
+
+
+@pytest.fixture(scope="session")
+def watching(native_build: Build) -> Build:
+    """Builds programs, where the kernel lets them watch their memory."""
+    command = Command((str(native_build("fees.c")),), exit_code=0, watch=("balance",))
+    with command.runtime(ExploreOptions()) as runtime:
+        try:
+            runtime.execute(Plan())
+        except UnsupportedError as error:
+            pytest.skip(str(error))
+    return native_build

@@ -10,7 +10,12 @@ from bohrbug.exploration.result import Result
 
 
 def explored(
-    program: Path, *arguments: str, faults: tuple[str, ...] = (), **options: object
+    program: Path,
+    *arguments: str,
+    faults: tuple[str, ...] = (),
+    watch: tuple[str, ...] = (),
+    sample: int = 0,
+    **options: object,
 ) -> Result:
     """What an exploration of a program gives, which should exit with 0.
 
@@ -18,6 +23,8 @@ def explored(
         program: the program.
         arguments: its own.
         faults: the calls that may fail.
+        watch: memory that the processor watches.
+        sample: at how many accesses tasks are held.
         options: of the exploration, beside those that suit small programs.
     """
     settings = {
@@ -28,7 +35,7 @@ def explored(
         **options,
     }
     explorer, _ = native_explorer(
-        Command((str(program), *arguments), exit_code=0, faults=faults),
+        Command((str(program), *arguments), exit_code=0, faults=faults, watch=watch, sample=sample),
         ExploreOptions(**settings),  # type: ignore[arg-type]
     )
     return explorer.explore()

@@ -30,6 +30,8 @@ STRUCTURES = {
     "seen_race": accesses_layout.RaceRecord,
     "place_in_process": accesses_layout.PlaceRecord,
     "witness": accesses_layout.WitnessRecord,
+    "watchpoint": accesses_layout.WatchpointRecord,
+    "sampled_place": accesses_layout.SampledRecord,
     "task_order": accesses_layout.TaskOrderRecord,
     "accesses": accesses_layout.AccessesRecord,
 }

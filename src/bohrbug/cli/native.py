@@ -74,6 +74,8 @@ class NativeFlags:
         exit_code: what it should exit with.
         faults: the calls that may fail.
         most_faults: how many of them fail in one execution.
+        watch: memory whose accesses the processor tells of.
+        sample: at how many instructions that access memory tasks are held in each execution.
     """
 
     check: str | None
@@ -81,6 +83,8 @@ class NativeFlags:
     exit_code: int | None
     faults: tuple[str, ...]
     most_faults: int
+    watch: tuple[str, ...] = ()
+    sample: int = 0
 
     @property
     def any_given(self) -> bool:
@@ -90,7 +94,10 @@ class NativeFlags:
     def refuse(self) -> None:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
-            usage_error("--check, --same-output, --exit-code and --fault are for native programs")
+            usage_error(
+                "--check, --same-output, --exit-code, --fault, --watch and --sample-accesses are "
+                "for native programs"
+            )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
         """The test that a command line means."""
@@ -101,6 +108,8 @@ class NativeFlags:
             tuple(words_of(self.check)) if self.check else (),
             faults=self.faults,
             most_faults=self.most_faults,
+            watch=self.watch,
+            sample=self.sample,
         )
 
 
@@ -139,12 +148,37 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         exit_code: int | None,
         fault: str | None,
         most_faults: int,
+        watch: tuple[str, ...],
+        sample_accesses: int | None,
         **others: Any,
     ) -> Any:
-        flags = NativeFlags(check, same_output, exit_code, faults_named(fault), most_faults)
+        flags = NativeFlags(
+            check,
+            same_output,
+            exit_code,
+            faults_named(fault),
+            most_faults,
+            watch,
+            sample_accesses or 0,
+        )
         return command(flags=flags, **others)
 
     for decorate in (
+        click.option(
+            "--sample-accesses",
+            is_flag=False,
+            flag_value=3,
+            type=click.IntRange(1, 3),
+            metavar="[N]",
+            help="Hold tasks of a native program at N of its accesses to memory (3), other ones in "
+            "each execution, and see who comes to the same memory.",
+        ),
+        click.option(
+            "--watch",
+            multiple=True,
+            metavar="SYMBOL[:SIZE]|0xADDRESS:SIZE",
+            help="Let the processor watch memory of a native program; up to four times.",
+        ),
         click.option(
             "--most-faults",
             type=click.IntRange(min=1),
@@ -227,7 +261,13 @@ def debug_native(reproduction: Reproduction) -> None:
     if directory.is_dir():
         os.chdir(directory)
     failure = reproduction.failure
-    runtime = command_from(reproduction.target).runtime(reproduction.options)
+    test = command_from(reproduction.target)
+    if test.watch or test.sample:
+        usage_error(
+            "--gdb can't be used with a schedule that has watchpoints: gdb takes the signals by "
+            "which the processor tells of them for its own"
+        )
+    runtime = test.runtime(reproduction.options)
     runtime.want_points(reproduction.points)
     end = f"The execution is ended here: {failure_headline(failure.outcome)}"
 

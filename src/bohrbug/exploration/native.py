@@ -11,7 +11,7 @@ from typing import Any
 
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
-from bohrbug.exploration.native_strategies import native_strategy
+from bohrbug.exploration.native_strategies import native_strategy, strategy_for_samples
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.replaying import Replay, difference_between, executed
@@ -42,6 +42,8 @@ class Command:
         epoch: what the real-time clock says at the beginning of each execution, in seconds.
         faults: the calls that may fail, see :data:`FAULTS`.
         most_faults: how many of them fail in one execution.
+        watch: memory whose accesses the processor tells of, as ``--watch`` names it.
+        sample: at how many instructions that access memory tasks are held in each execution.
     """
 
     words: tuple[str, ...]
@@ -51,6 +53,8 @@ class Command:
     epoch: int = field(default_factory=lambda: int(time.time()))
     faults: tuple[str, ...] = ()
     most_faults: int = 1
+    watch: tuple[str, ...] = ()
+    sample: int = 0
 
     @property
     def name(self) -> str:
@@ -69,6 +73,8 @@ class Command:
             "epoch": self.epoch,
             "faults": list(self.faults),
             "most_faults": self.most_faults,
+            "watch": list(self.watch),
+            "sample": self.sample,
         }
 
     def runtime(
@@ -87,6 +93,8 @@ class Command:
                 epoch=self.epoch,
                 faults=self.faults,
                 most_faults=self.most_faults,
+                watch=self.watch,
+                sample=self.sample,
             ),
             NativeExplainer(expectation),
             on_printed=on_printed,
@@ -104,6 +112,8 @@ def command_from(target: dict[str, Any]) -> Command:
         # Older files have none.
         tuple(target.get("faults", ())),
         target.get("most_faults", 1),
+        tuple(target.get("watch", ())),
+        target.get("sample", 0),
     )
 
 
@@ -115,6 +125,7 @@ def settings_of(options: ExploreOptions) -> NativeSettings:
         after_release=options.level != "sync",
         hang_seconds=options.hang_seconds,
         level=options.level,
+        seed=options.seed,
     )
 
 
@@ -138,14 +149,15 @@ def native_explorer(
     Raises:
         UnsupportedError: it can't be controlled, or not with that strategy.
     """
-    strategy = native_strategy(options)
+    strategy = native_strategy(options) if not command.sample else strategy_for_samples(options)
     runtime = command.runtime(options, on_printed)
     explorer = Explorer(
         _nothing,
         command.name,
         options,
         progress,
-        keeper=keeper,
+        # What an execution shows depends on all before it.
+        keeper=keeper if not command.sample else None,
         runtime=runtime,
         strategy=strategy,
         settle=runtime.settle,

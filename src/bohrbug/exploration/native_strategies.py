@@ -50,6 +50,31 @@ def _auto(options: ExploreOptions) -> Auto:
     )
 
 
+SAMPLERS = ("random", "pct", "pos", "surw", "uniform")
+"""The strategies that do not count on an execution having the scheduling points of another one."""
+
+
+def strategy_for_samples(options: ExploreOptions) -> Strategy:
+    """The strategy where scheduling points differ from execution to execution.
+
+    Raises:
+        UnsupportedError: the options name one that can't be used then, or several processes.
+    """
+    if options.workers != 1:
+        raise UnsupportedError(
+            "--sample-accesses explores in one process: leave -j out, or start several with a "
+            "--seed each"
+        )
+    if options.strategy == "auto":
+        return RandomWalk(options.seed)
+    if options.strategy not in SAMPLERS:
+        raise UnsupportedError(
+            f"the strategy {options.strategy} can't be used with --sample-accesses: each execution "
+            f"has other scheduling points; choose one of {', '.join(SAMPLERS)}"
+        )
+    return native_strategy(options)
+
+
 def native_strategy(options: ExploreOptions) -> Strategy:
     """The strategy that the options name.
 

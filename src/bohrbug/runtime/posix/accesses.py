@@ -12,7 +12,13 @@ from typing import Any
 from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.runtime.posix import accesses_layout, layout
-from bohrbug.runtime.posix.accesses_layout import WATCH_NOTHING, WATCH_RACES, WATCH_SHARED
+from bohrbug.runtime.posix.accesses_layout import (
+    NOBODY_KNOWS,
+    WATCH_NOTHING,
+    WATCH_RACES,
+    WATCH_SHARED,
+)
+from bohrbug.runtime.posix.instructions import Instruction, instructions_of, is_meant
 from bohrbug.runtime.posix.naming import MOST_MAPPINGS
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.segment import Segment
@@ -44,7 +50,8 @@ class Witnessed:
         before: the value there, as a number; ``None`` if it has more than eight bytes.
         after: the value that was written.
         size: of the access, in bytes.
-        may_be_buffered: a store to other memory preceded it, with no fence in between.
+        may_be_buffered: a store to other memory preceded it, with no fence in between; ``None``
+            if that was not seen.
         allocated: where the memory was allocated, if it is of the heap and that was seen.
     """
 
@@ -53,7 +60,7 @@ class Witnessed:
     before: int | None
     after: int | None
     size: int
-    may_be_buffered: bool
+    may_be_buffered: bool | None
     allocated: Site | None
 
 
@@ -242,8 +249,11 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
         )
         if pair[0] is None or pair[1] is None:
             continue
+        known = tuple(map(_instruction_before, pair)) if record.hits else (None, None)
+        if _is_none(known):
+            continue
         places.update(dict.fromkeys(filter(None, pair)))
-        races.append(_race(raw, reading))
+        races.append(_race(raw, reading, known))
     if record.watch == WATCH_SHARED:
         for raw in record.shared_place[: record.shared_places]:
             place = reading.place(raw.place, raw.process)
@@ -252,22 +262,42 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
     return Seen(True, tuple(races), tuple(places), bool(record.gave_up), int(record.tired_places))
 
 
-def _race(raw: Any, reading: Reading) -> SeenRace:
+def _instruction_before(place: Place | None) -> Instruction | None:
+    return instructions_of(place.module.path).get(place.offset) if place is not None else None
+
+
+def _is_none(known: tuple[Instruction | None, ...]) -> bool:
+    """Whether the instructions say that what the processor took for a race is none."""
+    first, second = known
+    if first is not None and second is not None and not (first.writes or second.writes):
+        return True
+    return is_meant(first, second)
+
+
+def _race(
+    raw: Any, reading: Reading, known: tuple[Instruction | None, ...] = (None, None)
+) -> SeenRace:
     first = SeenAccess(raw.first_epoch, raw.first_place, raw.first_kind, raw.address)
     second = SeenAccess(raw.second_epoch, raw.second_place, raw.second_kind, raw.address)
     resource, label = _variable(raw, reading)
     race = Race(
         resource,
         label,
-        _side(first, resource, raw.process, reading),
-        _side(second, resource, raw.process, reading),
+        _side(first, resource, raw.process, reading, known[0]),
+        _side(second, resource, raw.process, reading, known[1]),
         raw.count,
     )
     return SeenRace(race, first, second)
 
 
-def _side(access: SeenAccess, resource: ResourceId, process: int, reading: Reading) -> Access:
-    kind = layout.KINDS[access.kind]
+def _side(
+    access: SeenAccess,
+    resource: ResourceId,
+    process: int,
+    reading: Reading,
+    known: Instruction | None,
+) -> Access:
+    kind = layout.KINDS[access.kind] if known is None else known.kind
     return Access(
         _task_of(access.epoch, reading),
         Operation(kind, resource, reading.site(access.place, process)),
@@ -323,7 +353,7 @@ def _witnessed(raw: Any, reading: Reading) -> Witnessed:
         raw.before if has_values else None,
         raw.after if has_values and raw.has_after else None,
         raw.size,
-        bool(raw.may_be_buffered),
+        None if raw.may_be_buffered == NOBODY_KNOWS else bool(raw.may_be_buffered),
         reading.site(raw.allocated_at, process) if raw.allocated_at else None,
     )
 

@@ -6,7 +6,7 @@ A test compares every offset.
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char, c_uint32, c_uint64
+from ctypes import c_char, c_int64, c_uint32, c_uint64
 
 from bohrbug.runtime.posix.layout import MOST_TASKS, HolderRecord
 
@@ -21,6 +21,11 @@ MOST_SHARED_PLACES = 8192
 MOST_WITNESSES = 64
 MOST_LOCKS = 8
 CLOCK_WORDS = 1 << 25
+MOST_WATCHPOINTS = 4
+MOST_SAMPLED = 3
+
+NOBODY_KNOWS = 2
+"""Of ``may_be_buffered``: nobody has seen the stores before."""
 
 WATCH_NOTHING, WATCH_RACES, WATCH_SHARED = range(3)
 """``enum watch``."""
@@ -86,6 +91,33 @@ class WitnessRecord(ctypes.Structure):
     )
 
 
+class WatchpointRecord(ctypes.Structure):
+    """``struct watchpoint``."""
+
+    _fields_ = (
+        ("path", c_char * 240),
+        ("address", c_uint64),
+        ("size", c_uint32),
+        ("tells_writes", c_uint32),
+    )
+
+
+class SampledRecord(ctypes.Structure):
+    """``struct sampled_place``."""
+
+    _fields_ = (
+        ("path", c_char * 240),
+        ("offset", c_uint64),
+        ("displacement", c_int64),
+        ("base", c_uint32),
+        ("index", c_uint32),
+        ("scale", c_uint32),
+        ("size", c_uint32),
+        ("length", c_uint32),
+        ("kind", c_uint32),
+    )
+
+
 class TaskOrderRecord(ctypes.Structure):
     """``struct task_order``."""
 
@@ -106,6 +138,8 @@ class AccessesRecord(ctypes.Structure):
         ("point_modules", c_uint32),
         ("witnesses", c_uint32),
         ("most_of_a_place", c_uint32),
+        ("watchpoints", c_uint32),
+        ("sampled", c_uint32),
         ("takes_part", c_uint32),
         ("gave_up", c_uint32),
         ("tired_places", c_uint32),
@@ -113,6 +147,11 @@ class AccessesRecord(ctypes.Structure):
         ("dropped_races", c_uint32),
         ("shared_places", c_uint32),
         ("clock_words", c_uint32),
+        ("watch_error", c_uint32),
+        ("hits", c_uint32),
+        ("tired_watchpoints", c_uint32),
+        ("watchpoint", WatchpointRecord * MOST_WATCHPOINTS),
+        ("sampled_place", SampledRecord * MOST_SAMPLED),
         ("order", TaskOrderRecord * MOST_TASKS),
         ("task_clock", c_uint32 * MOST_TASKS),
         ("resource_clock", c_uint32 * MOST_RESOURCE_CLOCKS),

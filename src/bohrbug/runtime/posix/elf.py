@@ -10,6 +10,7 @@ from pathlib import Path
 
 _SYMTAB, _DYNSYM = 2, 11
 _OBJECT, _FUNCTION = 1, 2
+_LOAD, _RELRO, _WRITE = 1, 0x6474E552, 2
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
@@ -43,6 +44,15 @@ class SymbolTable:
             return None
         symbol = self._symbols[index]
         return symbol if not symbol.size or address < symbol.address + symbol.size else None
+
+    def named(self, name: str) -> list[Symbol]:
+        """All symbols of a name, one for each address."""
+        found = {symbol.address: symbol for symbol in self._symbols if symbol.name == name}
+        return list(found.values())
+
+    def names(self) -> set[str]:
+        """The names of all symbols."""
+        return {symbol.name for symbol in self._symbols}
 
 
 class ElfFile:
@@ -105,6 +115,32 @@ def interpreter_of(path: Path) -> str | None:
     except (OSError, struct.error, UnicodeDecodeError):
         return None
     return None
+
+
+def writable_ranges(path: str) -> list[tuple[int, int]]:
+    """The first and last addresses of what a program may write, as its file has it.
+
+    Parameters:
+        path: of an ELF file; others have none.
+    """
+    data = Path(path).read_bytes()
+    if data[:6] != b"\x7fELF\x02\x01":
+        return []
+    offset = struct.unpack_from("<Q", data, 32)[0]
+    size, count = struct.unpack_from("<HH", data, 54)
+    writable, sealed = [], 0
+    for index in range(count):
+        kind, flags, _, address, _, _, length = struct.unpack_from(
+            "<IIQQQQQ", data, offset + index * size
+        )
+        if kind == _LOAD and flags & _WRITE:
+            writable.append((address, address + length))
+        elif kind == _RELRO:
+            # Read-only once the program is loaded.
+            sealed = address + length
+    return [
+        (max(start, sealed) if start <= sealed <= end else start, end) for start, end in writable
+    ]
 
 
 def _symbols(data: bytes) -> Iterator[tuple[int, Symbol]]:

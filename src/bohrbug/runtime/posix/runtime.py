@@ -14,7 +14,7 @@ from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.posix import build
+from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import (
     MOST_OF_A_PLACE,
     HooksFolder,
@@ -39,6 +39,7 @@ from bohrbug.runtime.posix.launching import (
 from bohrbug.runtime.posix.layout import FAULTS
 from bohrbug.runtime.posix.native_trace import NativeTrace, native_trace
 from bohrbug.runtime.posix.recorded import Dependences, Reading
+from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
@@ -61,6 +62,10 @@ class NativeSettings:
             ``racy`` or ``all``, as in the options.
         faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
         most_faults: how many of them fail in one execution.
+        watch: memory whose accesses the processor tells of, see
+            :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
+        sample: at how many instructions that access memory tasks are held in each execution.
+        seed: of the choice of these.
     """
 
     late_timeouts: bool = False
@@ -73,6 +78,9 @@ class NativeSettings:
     level: str = "racy"
     faults: tuple[str, ...] = ()
     most_faults: int = 1
+    watch: tuple[str, ...] = ()
+    sample: int = 0
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +162,14 @@ class NativeRuntime:
         self._preload = str(self.shim)
         if "malloc" in settings.faults:
             self._preload += f":{build.allocations()}"
+        program = str(Path(self.command[0]).resolve())
+        self._watchpoints = watchpoints.watchpoints(settings.watch, program)
+        if settings.watch or settings.sample:
+            self._preload += f":{_hooks_to_preload(settings)}"
         self.points = Points(settings.level)
+        if settings.sample:
+            watchpoints.check_registers(len(settings.watch), settings.sample)
+            self.points = SampledPoints(settings.level, program, settings.sample, settings.seed)
         self._hooks: HooksFolder | None = None
         self.printed = Printed(b"", b"")
         self.printed_by_failure: Printed | None = None
@@ -302,7 +317,7 @@ class NativeRuntime:
         self._interrupted = False
         started = time.perf_counter()
         names = self._prepare(segment, plan, with_stacks)
-        self.points.prepare(segment, wanted)
+        self._prepare_accesses(segment, wanted)
         fork = launcher.serves and (not with_stacks if forked is None else forked)
         ended = launcher.run_forked(segment) if fork else None
         was_forked = ended is not None
@@ -327,6 +342,8 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
+        if segment.accesses.watch_error:
+            raise watchpoints.refused(segment.accesses.watch_error)
         self._choices = self._choices or segment.header.choices
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
@@ -336,6 +353,8 @@ class NativeRuntime:
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:
             trace.uncontrolled.note("accesses to memory, more than there is room to remember")
+        if segment.accesses.tired_watchpoints:
+            trace.uncontrolled.note("accesses to watched memory, after 20,000 of them")
         if trace.seen.tired:
             trace.uncontrolled.note(
                 f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
@@ -369,6 +388,10 @@ class NativeRuntime:
             cpus=self._cpus,
         )
 
+    def _prepare_accesses(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:
+        self.points.prepare(segment, wanted)
+        watchpoints.prepare(segment.accesses, self._watchpoints, self.settings.sample)
+
     def lend(self, plan: Plan, start: Callable[[Mapping[str, str]], object]) -> None:
         """Let somebody else, such as a debugger, start the program that executes a plan.
 
@@ -382,7 +405,7 @@ class NativeRuntime:
         hooks = HooksFolder(build.hooks())
         with Segment(self.settings.max_steps) as segment:
             self._prepare(segment, plan, with_stacks=False)
-            self.points.prepare(segment)
+            self._prepare_accesses(segment)
             wanted = environment_for(segment, self._preload, hooks.environment(self._environment))
             more = {name: wanted[name] for name in wanted if wanted[name] != os.environ.get(name)}
             try:
@@ -466,6 +489,20 @@ class NativeRuntime:
 
     def name_older_objects(self, origin: str) -> None:
         """No object is older than an execution."""
+
+
+def _hooks_to_preload(settings: NativeSettings) -> Path:
+    """The library of hooks, for a program that need not be compiled for it."""
+    if settings.level == "sync":
+        raise UnsupportedError(
+            "--watch and --sample-accesses are of no use with --level sync, which sees no accesses"
+        )
+    hooks = build.hooks()
+    if hooks is None:
+        raise UnsupportedError(
+            "--watch and --sample-accesses need the library of hooks, which could not be compiled"
+        )
+    return hooks
 
 
 def _is_same_at_main(segment: Segment) -> bool:

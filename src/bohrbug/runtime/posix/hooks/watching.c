@@ -178,7 +178,7 @@ static void note_locks(struct witness *witness) {
     const struct header *header = control->segment();
     const struct resource *resources =
         (const struct resource *)((const char *)header + header->at.resources);
-    uint32_t task = control->task();
+    uint32_t task = TASK_OF(now.epoch);
     for (uint32_t i = 0; i < header->resources && witness->locks < MOST_LOCKS; i++) {
         const struct resource *resource = &resources[i];
         if (resource->destroyed) continue;
@@ -192,32 +192,51 @@ static void note_locks(struct witness *witness) {
     }
 }
 
+/* Whether the access is the one that is waited for, and better than what was taken for it before; then
+ * most is noted of it. */
+static bool is_it(struct witness *witness, uint64_t address, size_t size, enum kind kind,
+                  uint64_t place) {
+    if (witness->epoch != now.epoch || witness->place != place || witness->kind != kind)
+        return false;
+    /* What is needed to record stacks can move the heap, and with it the address. */
+    bool exactly = witness->address >= address && witness->address < address + size;
+    if (witness->seen && (witness->seen == EXACTLY || !exactly)) return false;
+    witness->seen = exactly ? EXACTLY : AT_ALL;
+    witness->locks = 0;
+    witness->stack = control->stack();
+    witness->size = (uint32_t)size;
+    witness->found = address;
+    note_locks(witness);
+    const struct block *block = block_of(address);
+    if (block) {
+        witness->block = block->address;
+        witness->block_size = block->size;
+        witness->allocated_at = block->site;
+    }
+    return true;
+}
+
 void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     for (uint32_t i = 0; i < witnesses_wanted; i++) {
         struct witness *witness = &accesses->witness[i];
-        if (witness->epoch != now.epoch || witness->place != place || witness->kind != kind)
-            continue;
-        /* What is needed to record stacks can move the heap, and with it the address. */
-        bool exactly = witness->address >= address && witness->address < address + size;
-        if (witness->seen && (witness->seen == EXACTLY || !exactly)) continue;
-        witness->seen = exactly ? EXACTLY : AT_ALL;
-        witness->locks = 0;
-        witness->stack = control->stack();
-        witness->size = (uint32_t)size;
-        witness->found = address;
+        if (!is_it(witness, address, size, kind, place)) continue;
         witness->before = value_at(address, size);
         witness->may_be_buffered = may_be_buffered(address);
-        note_locks(witness);
-        const struct block *block = block_of(address);
-        if (block) {
-            witness->block = block->address;
-            witness->block_size = block->size;
-            witness->allocated_at = block->site;
-        }
         if (kind == WRITE && size <= sizeof witness->after) {
             unsettled = witness;
             settling = 1;
         }
+    }
+}
+
+void witness_done(const struct done_access *done) {
+    for (uint32_t i = 0; i < witnesses_wanted; i++) {
+        struct witness *witness = &accesses->witness[i];
+        if (!is_it(witness, done->address, done->size, done->kind, done->place)) continue;
+        witness->before = done->before;
+        witness->after = done->after;
+        witness->has_after = done->has_after;
+        witness->may_be_buffered = NOBODY_KNOWS;
     }
 }
 
@@ -248,7 +267,7 @@ static void thread_begins(uint64_t low, uint64_t size) {
 }
 
 static const struct hooks ours = {&now,   begin,     forked,  thread_begins,
-                                  settle, &settling, &working};
+                                  settle, &settling, &working, race_seen, witness_done};
 const struct control *control;
 
 extern __typeof__(bohrbug_take_hooks) bohrbug_take_hooks __attribute__((weak));

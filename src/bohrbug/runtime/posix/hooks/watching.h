@@ -23,6 +23,8 @@ bool is_point(uint64_t place);
 void note_store(uint64_t address);
 /* The access may be one that is waited for. */
 void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place);
+/* ... and may be one that was done already. */
+void witness_done(const struct done_access *done);
 void settle(void);
 
 /* Of memory for the shadow, and of what is remembered in it. */

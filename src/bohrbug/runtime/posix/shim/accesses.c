@@ -4,8 +4,10 @@
 
 #include "order.h"
 #include "real.h"
+#include "sampled.h"
 #include "schedule.h"
 #include "stack.h"
+#include "watchpoints.h"
 
 /* Of so many atomics each is a resource of its own; further ones share theirs. */
 #define MOST_ATOMICS 8192u
@@ -22,10 +24,14 @@ static void begin_hooks(void) {
 void accesses_begin(void) {
     has_begun = true;
     if (hooks) begin_hooks();
+    watchpoints_begin();
+    sampled_begin();
 }
 
 void accesses_forked(void) {
     if (hooks) hooks->forked();
+    watchpoints_forked();
+    sampled_forked();
 }
 
 void accesses_thread(void) {
@@ -58,9 +64,13 @@ static uint32_t resource_of(const void *address, enum type type, uint64_t site) 
     return resource_index(resource_at(address, type, shared, site, NULL));
 }
 
+uint32_t variable_at(const void *address, uint64_t site) {
+    return resource_of(address, VARIABLE, site);
+}
+
 static uint32_t point(enum kind kind, const void *address, uint64_t site) {
     GUARD;
-    uint32_t resource = resource_of(address, VARIABLE, site);
+    uint32_t resource = variable_at(address, site);
     if (segment->alive_count > 1) {
         if (kind == WRITE) segment->changes++;
         perform(kind, resource, site);

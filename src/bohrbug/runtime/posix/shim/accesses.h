@@ -25,6 +25,9 @@
 #define MOST_WITNESSES 64
 #define MOST_LOCKS 8
 #define CLOCK_WORDS (1u << 25)
+#define MOST_WATCHPOINTS 4
+#define MOST_SAMPLED 3
+#define MODULE_PATH 240
 
 /* What is asked for. */
 enum watch {
@@ -59,6 +62,8 @@ struct place_in_process {
 };
 
 enum seen { NOT_SEEN, AT_ALL, EXACTLY };
+/* Of `may_be_buffered`: nobody has seen the stores before. */
+#define NOBODY_KNOWS 2u
 
 /* An access that is waited for in an execution that repeats another one. */
 struct witness {
@@ -76,6 +81,24 @@ struct witness {
     uint64_t block, block_size, allocated_at;  /* of the heap, or 0 */
 };
 
+/* Memory that the processor watches. */
+struct watchpoint {
+    char path[MODULE_PATH];       /* of the module that it lies in, or "" */
+    uint64_t address;             /* ... as the module's file has it, or anywhere */
+    uint32_t size;
+    uint32_t tells_writes;        /* a second register tells writes from reads */
+};
+
+/* An instruction before which tasks are held. */
+struct sampled_place {
+    char path[MODULE_PATH];       /* of its module */
+    uint64_t offset;              /* ... as that file has it */
+    int64_t displacement;
+    uint32_t base, index, scale;  /* registers, see REGISTERS in instructions.py */
+    uint32_t size, length;        /* of what it accesses, and of the instruction */
+    uint32_t kind;
+};
+
 struct task_order {
     uint32_t count, clock, released, unlearnt;
 };
@@ -84,12 +107,17 @@ struct accesses {
     /* The settings. */
     uint32_t watch, points, point_modules, witnesses;
     uint32_t most_of_a_place;     /* scheduling points in an execution */
+    uint32_t watchpoints, sampled;
     /* What happened. */
     uint32_t takes_part;          /* a process with hooks has begun */
     uint32_t gave_up;             /* no room for clocks or shadows: from then on nothing was seen */
     uint32_t tired_places;        /* that were no points any more, having been too often */
     uint32_t races, dropped_races, shared_places;
     uint32_t clock_words;
+    uint32_t watch_error;         /* why the kernel did not let us watch, as errno */
+    uint32_t hits, tired_watchpoints; /* of watchpoints, and those that were hit too often */
+    struct watchpoint watchpoint[MOST_WATCHPOINTS];
+    struct sampled_place sampled_place[MOST_SAMPLED];
     struct task_order order[MOST_TASKS];
     uint32_t task_clock[MOST_TASKS];
     uint32_t resource_clock[MOST_RESOURCE_CLOCKS];
@@ -112,6 +140,15 @@ struct moment {
     const uint32_t *clock;
 };
 
+/* An access that was seen after it was done. */
+struct done_access {
+    uint64_t address, place;
+    uint64_t before, after;       /* the value */
+    bool has_after;
+    enum kind kind;
+    uint32_t size;
+};
+
 struct hooks {
     struct moment *now;
     /* An execution begins in this process, or goes on in it after a fork. */
@@ -124,6 +161,10 @@ struct hooks {
     const uint32_t *settling;
     /* Nothing may interrupt the hooks then. */
     const volatile uint32_t *working;
+    /* For accesses that the processor has told of: a race, and one that may be waited for. */
+    void (*race)(uint32_t first_epoch, uint64_t first_place, enum kind first_kind, uint64_t place,
+                 enum kind kind, uint64_t address, uint32_t size);
+    void (*witness)(const struct done_access *done);
 };
 
 struct control {
@@ -154,6 +195,8 @@ extern const struct hooks *hooks OWN;
 
 static inline bool accesses_watched(void) { return hooks && hooks->now; }
 
+/* The resource that stands for memory at an address. */
+uint32_t variable_at(const void *address, uint64_t site);
 void accesses_begin(void);
 void accesses_forked(void);
 void accesses_thread(void);

@@ -171,7 +171,12 @@ static __attribute__((noinline)) bool goes_on_after_a_look(enum kind kind, uint3
     uint64_t changes = segment->changes + is_change(kind);
     if (!is_in_streak(task, step) && !begin_streak(task, step)) return false;
     if (looks_in_vain(task, changes) || anybody_woke()) return false;
-    if (streak.needs_policy && !is_chosen(task, step)) return false;
+    if (streak.needs_policy) {
+        /* Some policies look at what the tasks are about to do. */
+        task->kind = kind;
+        task->resource = number;
+        if (!is_chosen(task, step)) return false;
+    }
     write_down(task, changes, kind, number, site, condition);
     return true;
 }

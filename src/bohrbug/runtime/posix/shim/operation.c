@@ -68,7 +68,7 @@ uint8_t step_flags(const struct task *task, bool yielded) {
     if (!(task->resource & TASK_BIT))
         flags |= gate_of(&RESOURCES[task->resource], (enum kind)task->kind);
     if (yielded) flags |= YIELDED;
-    if (task->condition != ALWAYS) flags |= WAITS;
+    if (task->condition != ALWAYS && task->condition != DONE) flags |= WAITS;
     if (task->deadline != NO_DEADLINE && !segment->late_timeouts) flags |= COULD_FIRE;
     return (uint8_t)flags;
 }

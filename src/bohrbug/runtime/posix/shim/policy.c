@@ -210,9 +210,11 @@ bool policy_keeps(const struct options *options, uint32_t running, uint32_t step
     case ASK:
         /* Else it may be asked for. */
         return options->enabled_count == 1;
-    case SEGMENTS:
     case PARTIAL_ORDER:
+        return partial_order_keeps(options, running);
     case WEIGHTED:
+        return weight_keeps(options, running);
+    case SEGMENTS:
         break;
     }
     return false;

@@ -67,6 +67,8 @@ static bool is_satisfied(struct task *task) {
         return child_ended(task->process, (int32_t)task->target);
     case SIGNAL_SENT:
         return signal_is_pending(task);
+    case DONE:
+        return true;
     }
     return false;
 }
@@ -78,6 +80,10 @@ static uint32_t enabled_count, timed_count;
 
 static void find_options(void) {
     enabled_count = timed_count = 0;
+    if (current && current->condition == DONE) {
+        enabled[enabled_count++] = (uint16_t)index_of(current);
+        return;
+    }
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];

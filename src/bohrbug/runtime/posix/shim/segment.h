@@ -67,6 +67,7 @@ enum condition {
     FD_READY,     /* poll says so of the descriptors that the task waits for */
     CHILD_ENDED,  /* a process that the task may wait for */
     SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
+    DONE,         /* the operation is done already: nobody else can be chosen before it */
 };
 
 enum policy {

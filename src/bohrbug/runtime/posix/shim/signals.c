@@ -8,6 +8,7 @@
 #include "accesses.h"
 #include "real.h"
 #include "clock.h"
+#include "debug_registers.h"
 #include "killing.h"
 #include "schedule.h"
 
@@ -58,7 +59,7 @@ static void note_handler(int number, sighandler_t handler) {
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
-    if (segment && number == NUDGE) {
+    if ((segment && number == NUDGE) || (number == SIGTRAP && debug_registers_are_set())) {
         errno = EINVAL;
         return -1;
     }
@@ -67,6 +68,10 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 }
 
 EXPORT sighandler_t signal(int number, sighandler_t handler) {
+    if (number == SIGTRAP && debug_registers_are_set()) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
     note_handler(number, handler);
     return REAL(signal)(number, handler);
 }
@@ -75,6 +80,7 @@ static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int ho
     if (!segment || !set || how == SIG_UNBLOCK) return set;
     *copy = *set;
     sigdelset(copy, NUDGE);
+    if (debug_registers_are_set()) sigdelset(copy, SIGTRAP);
     return copy;
 }
 

@@ -39,9 +39,9 @@ static int interrupted(void) {
 #define ALONE 50
 
 static void yield(uint64_t site) {
-    static uint32_t alone, last;
-    if (segment->alive_count > 1 || segment->steps != last) alone = 0;
-    else if (++alone > ALONE) REAL(nanosleep)(&(struct timespec){0, 100000}, NULL);
+    static uint32_t by_itself, last;
+    if (segment->alive_count > 1 || segment->steps != last) by_itself = 0;
+    else if (++by_itself > ALONE) REAL(nanosleep)(&(struct timespec){0, 100000}, NULL);
     perform(YIELD, current_resource(), site);
     last = segment->steps;
 }

@@ -10,6 +10,8 @@
 
 #include "task.h"
 
+__thread struct stopped_before stopped_before;
+
 static uint32_t record(void) {
     uint64_t *pool = TABLE(uint64_t, stacks);
     if (segment->stacks_used + STACK_DEPTH + 1 > segment->most_stacks) return NONE;
@@ -19,7 +21,11 @@ static uint32_t record(void) {
     inside--;
     uint32_t at = segment->stacks_used;
     pool[at] = (uint64_t)depth;
-    for (int i = 0; i < depth; i++) pool[at + 1 + (uint32_t)i] = (uint64_t)(uintptr_t)frames[i];
+    for (int i = 0; i < depth; i++) {
+        uint64_t place = (uint64_t)(uintptr_t)frames[i];
+        bool is_stopped = place && place == stopped_before.instruction;
+        pool[at + 1 + (uint32_t)i] = is_stopped ? stopped_before.end : place;
+    }
     segment->stacks_used += (uint32_t)depth + 1;
     return at;
 }

@@ -8,6 +8,11 @@
 
 /* The stack of this thread in the segment's pool, if the settings ask for stacks; else NONE. */
 uint32_t stack_record(void);
+/* This thread was stopped before an instruction, and its stacks are to show it behind that, as they
+ * show calls; 0 for both: it was not. */
+extern __thread struct stopped_before {
+    uint64_t instruction, end;
+} stopped_before OWN_OF_THREAD;
 /* Whether a step now is near enough to the beginning or the end for its stack to be worth its cost. */
 bool stack_is_wanted(void);
 /* Loads what unwinding needs, while that is harmless. */
