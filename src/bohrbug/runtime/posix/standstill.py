@@ -89,6 +89,9 @@ def _running(segment: Segment) -> tuple[int, int] | None:
         return None
     task = segment.tasks[header.running]
     process = segment.processes[task.process]
+    if header.fibers:
+        # The main thread wears all tasks of the only process.
+        return process.pid, process.pid
     if task.state != layout.ALIVE or not task.thread or not process.pid:
         return None
     return process.pid, task.thread
