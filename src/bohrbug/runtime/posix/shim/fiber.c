@@ -1,6 +1,5 @@
 #include "fiber.h"
 
-#include <dlfcn.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
@@ -27,20 +26,15 @@ void needs_kernel_threads(const char *what) {
 }
 
 /* Sanitizers that have a mind of their own about stacks and threads. */
-static const char *sanitizer(void) {
-    static const char *const known[] = {"__asan_init", "__msan_init", "__hwasan_init"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (dlsym(RTLD_DEFAULT, known[i])) return known[i];
-    return NULL;
-}
+extern void __asan_init(void) __attribute__((weak, visibility("default")));
+extern void __msan_init(void) __attribute__((weak, visibility("default")));
+extern void __hwasan_init(void) __attribute__((weak, visibility("default")));
 
 void fibers_begin(void) {
     bool can = can_switch();
     on_fibers = can && segment->fibers;
     if (!can) needs_kernel_threads("the processor");
-    /* Looked up in the execution before, else. */
-    const char *unfit = on_fibers ? NULL : sanitizer();
-    if (unfit) needs_kernel_threads(unfit);
+    if (__asan_init || __msan_init || __hwasan_init) needs_kernel_threads("a sanitizer");
     fibers[index_of(current)].thread_pointer = thread_pointer();
 }
 
@@ -58,6 +52,7 @@ static void unblock_signals(const uint64_t *mask) {
 
 void fibers_keep_masks(void) {
     if (!on_fibers || keeps_masks) return;
+    GUARD;
     /* So far all have the same. */
     uint64_t mask = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, sizeof mask);
