@@ -74,6 +74,7 @@ class NativeFlags:
         exit_code: what it should exit with.
         faults: the calls that may fail.
         most_faults: how many of them fail in one execution.
+        fibers: one kernel thread may wear all tasks.
     """
 
     check: str | None
@@ -81,6 +82,7 @@ class NativeFlags:
     exit_code: int | None
     faults: tuple[str, ...]
     most_faults: int
+    fibers: bool = True
 
     @property
     def any_given(self) -> bool:
@@ -90,7 +92,9 @@ class NativeFlags:
     def refuse(self) -> None:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
-            usage_error("--check, --same-output, --exit-code and --fault are for native programs")
+            usage_error(
+                "--check, --same-output, --exit-code, --fault and --no-fibers are for native programs"
+            )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
         """The test that a command line means."""
@@ -101,6 +105,7 @@ class NativeFlags:
             tuple(words_of(self.check)) if self.check else (),
             faults=self.faults,
             most_faults=self.most_faults,
+            fibers=self.fibers,
         )
 
 
@@ -139,12 +144,19 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         exit_code: int | None,
         fault: str | None,
         most_faults: int,
+        no_fibers: bool,
         **others: Any,
     ) -> Any:
-        flags = NativeFlags(check, same_output, exit_code, faults_named(fault), most_faults)
+        faults = faults_named(fault)
+        flags = NativeFlags(check, same_output, exit_code, faults, most_faults, not no_fibers)
         return command(flags=flags, **others)
 
     for decorate in (
+        click.option(
+            "--no-fibers",
+            is_flag=True,
+            help="Give each task of a native program a thread of the kernel, however long it takes.",
+        ),
         click.option(
             "--most-faults",
             type=click.IntRange(min=1),

@@ -42,6 +42,7 @@ class Command:
         epoch: what the real-time clock says at the beginning of each execution, in seconds.
         faults: the calls that may fail, see :data:`FAULTS`.
         most_faults: how many of them fail in one execution.
+        fibers: one kernel thread may wear all tasks.
     """
 
     words: tuple[str, ...]
@@ -51,6 +52,7 @@ class Command:
     epoch: int = field(default_factory=lambda: int(time.time()))
     faults: tuple[str, ...] = ()
     most_faults: int = 1
+    fibers: bool = True
 
     @property
     def name(self) -> str:
@@ -69,6 +71,7 @@ class Command:
             "epoch": self.epoch,
             "faults": list(self.faults),
             "most_faults": self.most_faults,
+            "fibers": self.fibers,
         }
 
     def runtime(
@@ -87,6 +90,7 @@ class Command:
                 epoch=self.epoch,
                 faults=self.faults,
                 most_faults=self.most_faults,
+                fibers=self.fibers,
             ),
             NativeExplainer(expectation),
             on_printed=on_printed,
@@ -104,6 +108,7 @@ def command_from(target: dict[str, Any]) -> Command:
         # Older files have none.
         tuple(target.get("faults", ())),
         target.get("most_faults", 1),
+        target.get("fibers", True),
     )
 
 

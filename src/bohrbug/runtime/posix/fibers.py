@@ -5,27 +5,19 @@ from __future__ import annotations
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
 
-AUTO = "auto"
-KERNEL_THREADS = "kernel-threads"
-ENGINES = (AUTO, KERNEL_THREADS)
-"""What a user can say: the fastest engine that is safe, or a kernel thread for each task."""
-
 
 class Fibers:
     """What executions have shown so far about whether tasks can be fibers.
 
     Parameters:
-        engine: one of :data:`ENGINES`.
+        wanted: they are to be used where that makes no difference.
     """
 
-    def __init__(self, engine: str) -> None:
-        if engine not in ENGINES:
-            raise ValueError(f"no engine {engine!r}: one of {', '.join(ENGINES)}")
+    def __init__(self, wanted: bool) -> None:
         self.in_use = False
         """Whether the next execution may have them."""
-        self._are_safe = engine == AUTO
-        self.forbidden_by = ""
-        """What the program did that is right on kernel threads only."""
+        self.forbidden_by = "" if wanted else "the settings"
+        """What is right on kernel threads only."""
 
     def learn(self, segment: Segment, hung: bool) -> bool:
         """Take an execution into account.
@@ -41,10 +33,14 @@ class Fibers:
         found = header.needs_kernel_threads.decode("ascii", "replace")
         if found or hung:
             self.forbid(found or "a hang")
-        self.in_use = self._are_safe and bool(header.reached_main)
+        self.in_use = not self.forbidden_by and bool(header.started)
         return not (header.fibers and (hung or header.ending == layout.NOT_ON_FIBERS))
 
     def forbid(self, why: str) -> None:
-        """From now on every task is a kernel thread."""
+        """From now on every task is a kernel thread.
+
+        Parameters:
+            why: what the program did, in a few words.
+        """
         self.forbidden_by = self.forbidden_by or why
-        self._are_safe = self.in_use = False
+        self.in_use = False

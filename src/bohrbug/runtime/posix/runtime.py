@@ -28,7 +28,7 @@ from bohrbug.runtime.posix.accesses import (
 )
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
-from bohrbug.runtime.posix.fibers import AUTO, Fibers
+from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
     Input,
@@ -60,7 +60,8 @@ class NativeSettings:
             where that makes no difference; failures are confirmed by programs started anew.
         level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
             ``racy`` or ``all``, as in the options.
-        engine: whether tasks may be fibers, of :data:`bohrbug.runtime.posix.fibers.ENGINES`.
+        fibers: one kernel thread wears all tasks of a program, where that makes no difference;
+            failures are confirmed with a kernel thread for each task.
         faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
         most_faults: how many of them fail in one execution.
     """
@@ -72,7 +73,7 @@ class NativeSettings:
     one_cpu: bool = True
     epoch: int = 1_700_000_000
     fork_server: bool = True
-    engine: str = AUTO
+    fibers: bool = True
     level: str = "racy"
     faults: tuple[str, ...] = ()
     most_faults: int = 1
@@ -171,7 +172,7 @@ class NativeRuntime:
         self._launcher: Launcher | None = None
         self._interrupted = False
         self._may_serve = False
-        self.fibers = Fibers(settings.engine)
+        self.fibers = Fibers(settings.fibers)
         self._asked = False
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)

@@ -9,6 +9,7 @@
 #include "ending.h"
 #include "fiber_switch.h"
 #include "order.h"
+#include "signals.h"
 #include "task.h"
 
 bool on_fibers;
@@ -40,9 +41,10 @@ void fibers_begin(void) {
 
 /* -- signals -------------------------------------------------------------------------------- */
 
-/* By number: a signal that the C library keeps to itself must not reach a parked thread either. */
+/* By number: a signal that the C library keeps to itself must not reach a parked thread either.  The
+ * starter sends the nudge to the carrier only. */
 static void block_signals(uint64_t *before) {
-    static const uint64_t all = UINT64_MAX;
+    static const uint64_t all = ~(UINT64_C(1) << (NUDGE - 1));
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all);
 }
 

@@ -39,8 +39,8 @@ void thread_watch_end(void) { pthread_setspecific(end_key, (void *)1); }
 
 static void *begin_thread(void *task) {
     current = task;
-    current->thread = (int32_t)syscall(SYS_gettid);
     busy = 1;
+    current->thread = (int32_t)syscall(SYS_gettid);
     thread_watch_end();
     wait_for_turn(current);
     accesses_thread();
