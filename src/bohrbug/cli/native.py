@@ -93,7 +93,8 @@ class NativeFlags:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
             usage_error(
-                "--check, --same-output, --exit-code, --fault and --no-fibers are for native programs"
+                "--check, --same-output, --exit-code, --fault and --no-fibers are for "
+                "native programs"
             )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
@@ -155,7 +156,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--no-fibers",
             is_flag=True,
-            help="Give each task of a native program a thread of the kernel, however long it takes.",
+            help="Give each task of a native program a kernel thread of its own.",
         ),
         click.option(
             "--most-faults",
