@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <sys/auxv.h>
 
-bool may_write_thread_pointer;
+/* Used by the code below, which nobody looks into. */
+__attribute__((used)) bool may_write_thread_pointer;
 
 #if HAS_FIBERS
 
@@ -41,12 +42,21 @@ uint64_t thread_pointer(void) {
     "    subq $8, %rsp\n" \
     "    stmxcsr (%rsp)\n" \
     "    fnstcw 4(%rsp)\n" \
+    "    movl (%rsp), %r8d\n" \
+    "    movzwl 4(%rsp), %r9d\n" \
     "    movq %rsp, (%rdi)\n" \
     "    .cfi_def_cfa_offset 64\n"
 
+/* Changing the modes takes longer than to see that they are mostly the same; %r8 and
+ * %r9, which system calls leave alone, have those in force. */
 #define RESTORE \
-    "    ldmxcsr (%rsp)\n" \
+    "    cmpl (%rsp), %r8d\n" \
+    "    jne 8f\n" \
+    "    cmpw 4(%rsp), %r9w\n" \
+    "    je 9f\n" \
+    "8:  ldmxcsr (%rsp)\n" \
     "    fldcw 4(%rsp)\n" \
+    "9:\n" \
     "    addq $8, %rsp\n" \
     "    popq %r15\n" \
     "    popq %r14\n" \
