@@ -61,7 +61,7 @@ class Command:
 
     def target(self) -> dict[str, Any]:
         """How a reproduction file names it."""
-        return {
+        target = {
             "kind": KIND,
             "command": list(self.words),
             "directory": os.getcwd(),
@@ -71,8 +71,9 @@ class Command:
             "epoch": self.epoch,
             "faults": list(self.faults),
             "most_faults": self.most_faults,
-            "fibers": self.fibers,
         }
+        # Both ways do the same: it is kept only for those who asked.
+        return target if self.fibers else {**target, "fibers": False}
 
     def runtime(
         self, options: ExploreOptions, on_printed: OnPrinted | None = None
