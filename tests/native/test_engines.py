@@ -1,37 +1,20 @@
-"""Executions forked from a waiting program are the same as those of programs started anew."""
+"""All engines give the same executions: the fork server with fibers, and programs started anew."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.model.operation import SPAWN
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
-from bohrbug.model.trace import Trace
-from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
+from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.search.dfs import DepthFirst
+from tests.native.exploring import runtime_for, shape
 
 Build = Callable[..., Path]
-
-
-@contextmanager
-def runtime_for(program: Path, **settings: object) -> Iterator[NativeRuntime]:
-    chosen = NativeSettings(max_steps=20_000, **settings)  # type: ignore[arg-type]
-    runtime = NativeRuntime([str(program)], chosen, NativeExplainer(Expectation()))
-    with runtime:
-        yield runtime
-
-
-def shape(trace: Trace) -> list[object]:
-    return [
-        (step.task, step.operation.kind.name, step.operation.resource, step.enabled, step.timed)
-        for step in trace.steps()
-    ]
 
 
 PLANS = [
@@ -47,7 +30,10 @@ PLANS = [
 @pytest.mark.parametrize("name", ["lock_order.c", "if_for_while.c", "pipe_ends.c"])
 def test_both_engines_do_the_same(native_build: Build, name: str) -> None:
     program = native_build(name, "-DFIXED")
-    with runtime_for(program) as forked, runtime_for(program, fork_server=False) as anew:
+    with (
+        runtime_for(program) as forked,
+        runtime_for(program, fork_server=False, fibers=False) as anew,
+    ):
         forked.execute(Plan())
         assert forked.forks
         for plan in PLANS:
@@ -73,7 +59,7 @@ def test_exhaustive_searches_give_the_same_counts(native_build: Build) -> None:
     program = native_build("destroy_locked.c")
     with runtime_for(program, after_release=False) as forked:
         first = count_schedules(forked)
-    with runtime_for(program, after_release=False, fork_server=False) as anew:
+    with runtime_for(program, after_release=False, fork_server=False, fibers=False) as anew:
         second = count_schedules(anew)
     assert first == second
     assert set(first) == {OutcomeKind.PASSED, OutcomeKind.MISUSE}

@@ -76,6 +76,7 @@ class NativeFlags:
         most_faults: how many of them fail in one execution.
         watch: memory whose accesses the processor tells of.
         sample: at how many instructions that access memory tasks are held in each execution.
+        fibers: one kernel thread may wear all tasks.
     """
 
     check: str | None
@@ -85,6 +86,7 @@ class NativeFlags:
     most_faults: int
     watch: tuple[str, ...] = ()
     sample: int = 0
+    fibers: bool = True
 
     @property
     def any_given(self) -> bool:
@@ -95,8 +97,8 @@ class NativeFlags:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
             usage_error(
-                "--check, --same-output, --exit-code, --fault, --watch and --sample-accesses are "
-                "for native programs"
+                "--check, --same-output, --exit-code, --fault, --watch, --sample-accesses and "
+                "--no-fibers are for native programs"
             )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
@@ -110,6 +112,7 @@ class NativeFlags:
             most_faults=self.most_faults,
             watch=self.watch,
             sample=self.sample,
+            fibers=self.fibers,
         )
 
 
@@ -150,6 +153,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         most_faults: int,
         watch: tuple[str, ...],
         sample_accesses: int | None,
+        no_fibers: bool,
         **others: Any,
     ) -> Any:
         flags = NativeFlags(
@@ -160,10 +164,16 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             most_faults,
             watch,
             sample_accesses or 0,
+            not no_fibers,
         )
         return command(flags=flags, **others)
 
     for decorate in (
+        click.option(
+            "--no-fibers",
+            is_flag=True,
+            help="Give each task of a native program a kernel thread of its own.",
+        ),
         click.option(
             "--sample-accesses",
             is_flag=False,

@@ -44,6 +44,7 @@ class Command:
         most_faults: how many of them fail in one execution.
         watch: memory whose accesses the processor tells of, as ``--watch`` names it.
         sample: at how many instructions that access memory tasks are held in each execution.
+        fibers: one kernel thread may wear all tasks.
     """
 
     words: tuple[str, ...]
@@ -55,6 +56,7 @@ class Command:
     most_faults: int = 1
     watch: tuple[str, ...] = ()
     sample: int = 0
+    fibers: bool = True
 
     @property
     def name(self) -> str:
@@ -63,7 +65,7 @@ class Command:
 
     def target(self) -> dict[str, Any]:
         """How a reproduction file names it."""
-        return {
+        target = {
             "kind": KIND,
             "command": list(self.words),
             "directory": os.getcwd(),
@@ -76,6 +78,8 @@ class Command:
             "watch": list(self.watch),
             "sample": self.sample,
         }
+        # Both ways do the same: it is kept only for those who asked.
+        return target if self.fibers else {**target, "fibers": False}
 
     def runtime(
         self, options: ExploreOptions, on_printed: OnPrinted | None = None
@@ -95,6 +99,7 @@ class Command:
                 most_faults=self.most_faults,
                 watch=self.watch,
                 sample=self.sample,
+                fibers=self.fibers,
             ),
             NativeExplainer(expectation),
             on_printed=on_printed,
@@ -114,6 +119,7 @@ def command_from(target: dict[str, Any]) -> Command:
         target.get("most_faults", 1),
         tuple(target.get("watch", ())),
         target.get("sample", 0),
+        target.get("fibers", True),
     )
 
 

@@ -12,11 +12,13 @@ from bohrbug.runtime.posix.recorded import Reading
 class NativeTrace(Trace):
     """A trace of which each column is made when somebody asks for it: most searches need few."""
 
-    __slots__ = ("_reading", "forked", "seen")
+    __slots__ = ("_reading", "forked", "on_fibers", "seen")
 
     _reading: Reading
     forked: bool
     """Whether the program was forked from one that waited before its main function."""
+    on_fibers: bool
+    """Whether one kernel thread wore all tasks."""
     seen: Any
     """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
 

@@ -28,6 +28,7 @@ from bohrbug.runtime.posix.accesses import (
 )
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
+from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
     Input,
@@ -60,6 +61,8 @@ class NativeSettings:
             where that makes no difference; failures are confirmed by programs started anew.
         level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
             ``racy`` or ``all``, as in the options.
+        fibers: one kernel thread wears all tasks of a program, where that makes no difference;
+            failures are confirmed with a kernel thread for each task.
         faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
         most_faults: how many of them fail in one execution.
         watch: memory whose accesses the processor tells of, see
@@ -75,6 +78,7 @@ class NativeSettings:
     one_cpu: bool = True
     epoch: int = 1_700_000_000
     fork_server: bool = True
+    fibers: bool = True
     level: str = "racy"
     faults: tuple[str, ...] = ()
     most_faults: int = 1
@@ -183,6 +187,8 @@ class NativeRuntime:
         self._launcher: Launcher | None = None
         self._interrupted = False
         self._may_serve = False
+        # What the processor watches for, it watches in one kernel thread.
+        self.fibers = Fibers(settings.fibers and not (settings.watch or settings.sample))
         self._asked = False
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
@@ -278,6 +284,10 @@ class NativeRuntime:
             if again.outcome.kind is trace.outcome.kind and again.divergence is None:
                 again.plan = plan
                 trace, reading = again, more
+            elif trace.on_fibers:
+                # What is seen on fibers only is not of the program.
+                self.fibers.forbid("a failure that does not come on kernel threads")
+                trace, reading = self._run(plan, with_stacks=False)
         new_points = int(self.has_learned) + (self.points.learn(trace.seen) if learn else 0)
         # The first one shows what is expected of the others.
         self.has_learned = self.has_learned or not self._executions or self.points.has_fresh
@@ -298,7 +308,7 @@ class NativeRuntime:
         wanted = [access for race in races for access in (race.first, race.second)]
         # In the same way as before, so that the heap lies where it lay.
         again = Plan(tuple(trace.choices))
-        _, reading = self._run(again, with_stacks=True, wanted=wanted, forked=trace.forked)
+        _, reading = self._run(again, with_stacks=True, wanted=wanted, like=trace)
         assert self._segment is not None
         return witnessed_in(self._segment, reading, len(wanted))
 
@@ -308,7 +318,7 @@ class NativeRuntime:
         *,
         with_stacks: bool,
         wanted: Sequence[SeenAccess] = (),
-        forked: bool | None = None,
+        like: NativeTrace | None = None,
     ) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
@@ -316,17 +326,21 @@ class NativeRuntime:
         settings = self.settings
         self._interrupted = False
         started = time.perf_counter()
-        names = self._prepare(segment, plan, with_stacks)
+        fast = not with_stacks
+        fibers = self.fibers.in_use and (fast if like is None else like.on_fibers)
+        names = self._prepare(segment, plan, with_stacks, fibers)
         self._prepare_accesses(segment, wanted)
-        fork = launcher.serves and (not with_stacks if forked is None else forked)
+        fork = launcher.serves and (fast if like is None else like.forked)
         ended = launcher.run_forked(segment) if fork else None
         was_forked = ended is not None
         if ended is None:
             if segment.header.started:
                 # The fork server broke down in the middle of it.
-                return self._run(plan, with_stacks=with_stacks, wanted=wanted, forked=forked)
+                return self._run(plan, with_stacks=with_stacks, wanted=wanted, like=like)
             ended = launcher.run(segment)
             self._may_serve = settings.fork_server and _is_same_at_main(segment)
+        if not self.fibers.learn(segment, ended.hung):
+            return self._run(plan, with_stacks=with_stacks, wanted=wanted, like=like)
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
                 f"{self.command[0]} did not take part: the shim {self.shim} was not loaded, or "
@@ -349,6 +363,7 @@ class NativeRuntime:
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
         trace.forked = was_forked
+        trace.on_fibers = fibers
         trace.seen = seen_in(segment, reading)
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:
@@ -367,7 +382,9 @@ class NativeRuntime:
         trace.seconds = time.perf_counter() - started
         return trace, reading
 
-    def _prepare(self, segment: Segment, plan: Plan, with_stacks: bool) -> tuple[TaskId, ...]:
+    def _prepare(
+        self, segment: Segment, plan: Plan, with_stacks: bool, fibers: bool = False
+    ) -> tuple[TaskId, ...]:
         settings = self.settings
         return segment.prepare(
             plan,
@@ -376,6 +393,7 @@ class NativeRuntime:
             after_release=settings.after_release,
             with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
             one_cpu=settings.one_cpu,
+            fibers=fibers,
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
             shim=self._preload.encode(),
