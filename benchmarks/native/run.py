@@ -38,7 +38,7 @@ def runtime(words: list[str], **settings: object) -> NativeRuntime:
 
 def printed(words: list[str], steps: int) -> list[str]:
     """What the first execution prints, whose trace takes new memory, and what a later one does."""
-    with runtime(words, max_steps=steps, after_release=False, fork_server=False) as program:
+    with runtime(words, max_steps=steps, after_release=False, engine="anew") as program:
         lines = []
         for _ in range(5):
             program.execute(Plan())

@@ -47,15 +47,15 @@ PLANS = [
 @pytest.mark.parametrize("name", ["lock_order.c", "if_for_while.c", "pipe_ends.c"])
 def test_both_engines_do_the_same(native_build: Build, name: str) -> None:
     program = native_build(name, "-DFIXED")
-    with runtime_for(program) as forked, runtime_for(program, fork_server=False) as anew:
+    with runtime_for(program) as forked, runtime_for(program, engine="anew") as anew:
         forked.execute(Plan())
-        assert forked.forks
+        assert forked.engine is Engine.FORK_SERVER
         for plan in PLANS:
             first, second = forked.execute(plan).trace, anew.execute(plan).trace
             assert first.outcome == second.outcome
             assert shape(first) == shape(second)
-        assert forked.forks
-        assert not anew.forks
+        assert forked.engine is Engine.FORK_SERVER
+        assert anew.engine is Engine.ANEW
 
 
 def count_schedules(runtime: NativeRuntime) -> dict[OutcomeKind, int]:
@@ -73,7 +73,7 @@ def test_exhaustive_searches_give_the_same_counts(native_build: Build) -> None:
     program = native_build("destroy_locked.c")
     with runtime_for(program, after_release=False) as forked:
         first = count_schedules(forked)
-    with runtime_for(program, after_release=False, fork_server=False) as anew:
+    with runtime_for(program, after_release=False, engine="anew") as anew:
         second = count_schedules(anew)
     assert first == second
     assert set(first) == {OutcomeKind.PASSED, OutcomeKind.MISUSE}
@@ -93,7 +93,7 @@ def test_a_program_with_something_to_do_before_main_is_started_anew(native_build
     with runtime_for(native_build("before_main.cpp")) as runtime:
         for _ in range(3):
             assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
-        assert not runtime.forks
+        assert runtime.engine is Engine.ANEW
 
 
 def test_a_plan_that_does_not_fit_diverges(native_build: Build) -> None:
@@ -121,13 +121,13 @@ def test_tasks_have_their_path_as_id(native_build: Build) -> None:
 def test_the_fork_server_may_die(native_build: Build) -> None:
     with runtime_for(native_build("lock_order.c", "-DFIXED")) as runtime:
         runtime.execute(Plan())
-        assert runtime.forks
+        assert runtime.engine is Engine.FORK_SERVER
         launcher = runtime._launcher
         assert launcher is not None
         assert launcher._server is not None
         launcher._server.shutdown(2)
         assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
-        assert not runtime.forks
+        assert runtime.engine is Engine.ANEW
 
 
 def test_a_hang_is_ended(native_build: Build) -> None:

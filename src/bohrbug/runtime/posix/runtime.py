@@ -27,6 +27,7 @@ from bohrbug.runtime.posix.accesses import (
     witnessed_in,
 )
 from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
 from bohrbug.runtime.posix.launching import (
     Ended,
@@ -55,8 +56,9 @@ class NativeSettings:
         hang_seconds: seconds of real time without a step after which an execution hangs.
         one_cpu: all threads share one processor, which makes handing over several times faster.
         epoch: what the real-time clock says at the beginning of every execution, in seconds.
-        fork_server: executions are forked from one program that waits before its main function,
-            where that makes no difference; failures are confirmed by programs started anew.
+        engine: how the program gets to its main function, of
+            :data:`bohrbug.runtime.posix.engines.ENGINES`: by default in the fastest way that makes
+            no difference; failures are confirmed by programs started anew.
         level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
             ``racy`` or ``all``, as in the options.
         faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
@@ -69,7 +71,7 @@ class NativeSettings:
     hang_seconds: float = 10.0
     one_cpu: bool = True
     epoch: int = 1_700_000_000
-    fork_server: bool = True
+    engine: str = AUTO
     level: str = "racy"
     faults: tuple[str, ...] = ()
     most_faults: int = 1
@@ -167,8 +169,9 @@ class NativeRuntime:
         self._segment: Segment | None = None
         self._launcher: Launcher | None = None
         self._interrupted = False
-        self._may_serve = False
-        self._asked = False
+        self._choice = Choice(settings.engine)
+        # What the first execution did, which a process that is restored has to repeat.
+        self._reference: Done | None = None
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
@@ -187,7 +190,7 @@ class NativeRuntime:
         return self
 
     def _open(self) -> None:
-        self._asked = False
+        self._choice.reset()
         self._segment = Segment(self._most_steps)
         self._hooks = HooksFolder(build.hooks())
         self._launcher = Launcher(
@@ -229,9 +232,14 @@ class NativeRuntime:
         return self
 
     @property
-    def forks(self) -> bool:
-        """Whether executions are forked from a waiting program now."""
-        return self._launcher is not None and self._launcher.serves
+    def engine(self) -> Engine:
+        """What the last execution that was not a replay was made by, or the next one will be."""
+        return self._choice.current
+
+    @property
+    def engine_note(self) -> str:
+        """Why it is not a faster one, for people; or ""."""
+        return self._choice.reason
 
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
@@ -255,14 +263,14 @@ class NativeRuntime:
         self.has_learned = False
         if learn:
             self.points.take_fresh()
+        if learn:
+            self._check_engine()
         trace, reading = self._run(plan, with_stacks=not learn)
-        if learn and self._may_serve and not self._asked:
-            self._start_server()
         if learn and trace.outcome.is_failure:
-            again, more = self._run(replace(plan, prefix=tuple(trace.choices)), with_stacks=True)
-            if again.outcome.kind is trace.outcome.kind and again.divergence is None:
-                again.plan = plan
-                trace, reading = again, more
+            trace, reading = self._with_stacks(plan, trace, reading)
+        elif learn and trace.engine is Engine.ANEW and self._reference is None:
+            assert self._segment is not None
+            self._reference = Done.of(plan, self._segment, self.printed)
         new_points = int(self.has_learned) + (self.points.learn(trace.seen) if learn else 0)
         # The first one shows what is expected of the others.
         self.has_learned = self.has_learned or not self._executions or self.points.has_fresh
@@ -283,9 +291,23 @@ class NativeRuntime:
         wanted = [access for race in races for access in (race.first, race.second)]
         # In the same way as before, so that the heap lies where it lay.
         again = Plan(tuple(trace.choices))
-        _, reading = self._run(again, with_stacks=True, wanted=wanted, forked=trace.forked)
+        _, reading = self._run(again, with_stacks=True, wanted=wanted, engine=trace.engine)
         assert self._segment is not None
         return witnessed_in(self._segment, reading, len(wanted))
+
+    def _with_stacks(
+        self, plan: Plan, trace: NativeTrace, reading: Reading
+    ) -> tuple[NativeTrace, Reading]:
+        """The same failure, with the stack of every step, if it comes again."""
+        again, more = self._run(replace(plan, prefix=tuple(trace.choices)), with_stacks=True)
+        if again.outcome.kind is trace.outcome.kind and again.divergence is None:
+            again.plan = plan
+            return again, more
+        if trace.engine is not Engine.SNAPSHOT:
+            return trace, reading
+        # Whoever is right, it is not whoever comes from another execution.
+        self._choice.drop(Engine.SNAPSHOT, "a failure did not come again in a program started anew")
+        return self._run(plan, with_stacks=False)
 
     def _run(
         self,
@@ -293,25 +315,22 @@ class NativeRuntime:
         *,
         with_stacks: bool,
         wanted: Sequence[SeenAccess] = (),
-        forked: bool | None = None,
+        engine: Engine | None = None,
     ) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
-        settings = self.settings
         self._interrupted = False
         started = time.perf_counter()
-        names = self._prepare(segment, plan, with_stacks)
-        self.points.prepare(segment, wanted)
-        fork = launcher.serves and (not with_stacks if forked is None else forked)
-        ended = launcher.run_forked(segment) if fork else None
-        was_forked = ended is not None
-        if ended is None:
-            if segment.header.started:
-                # The fork server broke down in the middle of it.
-                return self._run(plan, with_stacks=with_stacks, wanted=wanted, forked=forked)
-            ended = launcher.run(segment)
-            self._may_serve = settings.fork_server and _is_same_at_main(segment)
+        if engine is None:
+            engine = Engine.ANEW if with_stacks else self._choice.current
+        while True:
+            names = self._prepare(segment, plan, with_stacks)
+            self.points.prepare(segment, wanted)
+            ended = self._end_by(engine, segment)
+            if ended is not None:
+                break
+            engine = self._choice.current
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
                 f"{self.command[0]} did not take part: the shim {self.shim} was not loaded, or "
@@ -331,7 +350,7 @@ class NativeRuntime:
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
-        trace.forked = was_forked
+        trace.engine = engine
         trace.seen = seen_in(segment, reading)
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:
@@ -347,6 +366,45 @@ class NativeRuntime:
             self._on_printed(self.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
+
+    def _end_by(self, engine: Engine, segment: Segment) -> Ended | None:
+        """Execute what the segment says; ``None`` if that engine could not do it."""
+        launcher = self._launcher
+        assert launcher is not None
+        if engine is Engine.ANEW:
+            ended = launcher.run(segment)
+            if not self._choice.is_settled:
+                self._choice.settle(segment)
+            return ended
+        if not launcher.serves(engine) and not launcher.serve(segment, engine):
+            self._choice.drop(engine, "the program can't wait before its main function")
+            return None
+        server = launcher.server
+        assert server is not None
+        served = launcher.run_served(segment)
+        if served is None:
+            self._choice.drop(engine, reason_of(segment))
+        elif launcher.server is None:
+            self._choice.lost(server.executions)
+        return served
+
+    def _check_engine(self) -> None:
+        """See now and then that a process that is restored does again what the first one did."""
+        if self._choice.current is not Engine.SNAPSHOT or self._executions & self._executions - 1:
+            return
+        reference = self._reference
+        if reference is None:
+            self._choice.drop(Engine.SNAPSHOT, "the first execution failed")
+            return
+        printed, failed = self.printed, self.printed_by_failure
+        trace, _ = self._run(reference.plan, with_stacks=False)
+        assert self._segment is not None
+        again = Done.of(reference.plan, self._segment, self.printed)
+        self.printed, self.printed_by_failure = printed, failed
+        if trace.engine is Engine.SNAPSHOT and again != reference:
+            self._choice.drop(Engine.SNAPSHOT, "a repeated execution was not the same")
+            assert self._launcher is not None
+            self._launcher.end_server()
 
     def _prepare(self, segment: Segment, plan: Plan, with_stacks: bool) -> tuple[TaskId, ...]:
         settings = self.settings
@@ -404,13 +462,6 @@ class NativeRuntime:
         self.has_learned = True
         return Reading(segment, names, self._symbols, ours[0], known, ours[1])
 
-    def _start_server(self) -> None:
-        """Fork executions from now on, if it is the same as starting the program anew."""
-        assert self._segment is not None
-        assert self._launcher is not None
-        self._asked = True
-        self._launcher.serve(self._segment)
-
     # -- for explorations that are kept in a file -----------------------------------------
 
     def sources(self) -> list[str]:
@@ -466,11 +517,3 @@ class NativeRuntime:
 
     def name_older_objects(self, origin: str) -> None:
         """No object is older than an execution."""
-
-
-def _is_same_at_main(segment: Segment) -> bool:
-    """Whether the program has done nothing before main that a fork would not repeat."""
-    header = segment.header
-    return bool(
-        header.reached_main and not header.steps_before_main and not header.resources_before_main
-    )

@@ -10,10 +10,12 @@
 #include "clock.h"
 #include "killing.h"
 #include "schedule.h"
+#include "snapshot.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
+    snapshot_look();
     if (!controlled() || busy || segment->running != index_of(current)) return;
     if (hooks && *hooks->working) return;
     int error = errno;
@@ -75,6 +77,8 @@ static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int ho
     if (!segment || !set || how == SIG_UNBLOCK) return set;
     *copy = *set;
     sigdelset(copy, NUDGE);
+    /* A filter of system calls would kill who blocks it. */
+    sigdelset(copy, SIGSYS);
     return copy;
 }
 
