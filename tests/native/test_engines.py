@@ -13,6 +13,7 @@ from bohrbug.model.operation import SPAWN
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
 from bohrbug.search.dfs import DepthFirst
 
@@ -47,7 +48,7 @@ PLANS = [
 @pytest.mark.parametrize("name", ["lock_order.c", "if_for_while.c", "pipe_ends.c"])
 def test_both_engines_do_the_same(native_build: Build, name: str) -> None:
     program = native_build(name, "-DFIXED")
-    with runtime_for(program) as forked, runtime_for(program, engine="anew") as anew:
+    with runtime_for(program, engine="fork-server") as forked, runtime_for(program, engine="anew") as anew:
         forked.execute(Plan())
         assert forked.engine is Engine.FORK_SERVER
         for plan in PLANS:

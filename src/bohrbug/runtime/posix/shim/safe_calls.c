@@ -44,7 +44,7 @@ static const int always[] = {
     SYS_faccessat2, SYS_readlink, SYS_readlinkat, SYS_getcwd, SYS_poll, SYS_ppoll, SYS_mincore,
     SYS_sched_getaffinity, SYS_getcpu, SYS_sched_getparam, SYS_sched_getscheduler,
     SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getpriority, SYS_getrlimit,
-    SYS_getrusage, SYS_uname, SYS_sysinfo, SYS_getrandom, SYS_sigaltstack, SYS_membarrier,
+    SYS_getrusage, SYS_uname, SYS_sysinfo, SYS_getrandom, SYS_membarrier,
     SYS_restart_syscall,
 };
 
@@ -155,7 +155,7 @@ static void write_program(uintptr_t free_from, uintptr_t free_to) {
     ALLOW_IF(SYS_read, 0, 0);
     ALLOW_IF(SYS_ioctl, 1, TCGETS, FIONREAD, TIOCGWINSZ);
     ALLOW_IF(SYS_fcntl, 1, F_GETFD, F_GETFL);
-    ALLOW_IF(SYS_prctl, 0, PR_SET_NAME, PR_GET_NAME, PR_SET_VMA);
+    ALLOW_IF(SYS_prctl, 0, PR_GET_NAME, PR_SET_VMA);
     ALLOW_IF(SYS_arch_prctl, 0, ARCH_SET_FS, ARCH_GET_FS);
     /* How a process dies of a fault. */
     ALLOW_IF(SYS_tgkill, 2, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL);
@@ -175,7 +175,10 @@ static long open_to_read(const long *arguments) {
     if (fd < 0) return fd;
     bool is_plain = OWN_CALL(SYS_fstat, fd, &status, 0) == 0 &&
                     (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
-    if (is_plain && snapshot_frees(fd)) return fd;
+    if (is_plain && snapshot_frees(fd)) {
+        snapshot_note(FILES_OPENED);
+        return fd;
+    }
     OWN_CALL(SYS_close, fd, 0, 0);
     return -EPERM;
 }
@@ -215,6 +218,14 @@ static long look(int call, const long *arguments) {
     case SYS_getdents64:
     case SYS_fadvise64:
         is_safe = snapshot_frees(arguments[0]);
+        break;
+    case SYS_prctl:
+        is_safe = arguments[0] == PR_SET_NAME;
+        if (is_safe) snapshot_note(NAME_CHANGED);
+        break;
+    case SYS_sigaltstack:
+        is_safe = true;
+        snapshot_note(SIGNAL_STACK_CHANGED);
         break;
     case SYS_rt_sigaction:
         is_safe = is_safe_action((int)arguments[0], (const uintptr_t *)arguments[1]);

@@ -54,6 +54,7 @@ static struct snapshot {
     int threads;                         /* a descriptor whose links count the threads */
     int first_free;                      /* no descriptor of the program is above */
     uint64_t mask, changed_actions;
+    uint32_t changed;                    /* enum changed, as bits */
     unsigned long thread_pointer;
     stack_t signal_stack;
     char name[16];
@@ -147,6 +148,8 @@ bool snapshot_frees(long descriptor) {
     return descriptor >= snapshot->first_free && descriptor < SERVER_FD;
 }
 
+void snapshot_note(enum changed changed) { snapshot->changed |= changed; }
+
 void snapshot_keep_action(int number) {
     uint64_t bit = 1ULL << number % 64;
     if (number <= 0 || number >= SIGNALS || snapshot->changed_actions & bit) return;
@@ -192,16 +195,20 @@ static bool be_alone(void) {
 
 static void restore_kernel_state(void) {
     own_call(SYS_lseek, 0, 0, 0, 0, 0, 0);
-    OWN_CALL(SYS_arch_prctl, ARCH_SET_FS, snapshot->thread_pointer, 0);
-    OWN_CALL(SYS_prctl, PR_SET_NAME, snapshot->name, 0);
-    OWN_CALL(SYS_sigaltstack, &snapshot->signal_stack, 0, 0);
+    if ((unsigned long)(uintptr_t)__builtin_thread_pointer() != snapshot->thread_pointer)
+        OWN_CALL(SYS_arch_prctl, ARCH_SET_FS, snapshot->thread_pointer, 0);
+    uint32_t changed = snapshot->changed;
+    snapshot->changed = 0;
+    if (changed & NAME_CHANGED) OWN_CALL(SYS_prctl, PR_SET_NAME, snapshot->name, 0);
+    if (changed & SIGNAL_STACK_CHANGED) OWN_CALL(SYS_sigaltstack, &snapshot->signal_stack, 0, 0);
+    if (changed & FILES_OPENED)
+        OWN_CALL(SYS_close_range, snapshot->first_free, SERVER_FD - 1, 0);
     for (int number = 1; snapshot->changed_actions && number < SIGNALS; number++) {
         uint64_t bit = 1ULL << number % 64;
         if (!(snapshot->changed_actions & bit)) continue;
         own_call(SYS_rt_sigaction, number, (long)&snapshot->actions[number], 0, MASK_SIZE, 0, 0);
         snapshot->changed_actions &= ~bit;
     }
-    OWN_CALL(SYS_close_range, snapshot->first_free, SERVER_FD - 1, 0);
 }
 
 static void tell_and_restore(void) {
@@ -309,6 +316,7 @@ void snapshot_end(int status) { (void)status; }
 void snapshot_give_up(uint32_t why) { (void)why; }
 bool snapshot_holds(uintptr_t start, uintptr_t length) { return start || length; }
 bool snapshot_frees(long descriptor) { return descriptor < 0; }
+void snapshot_note(enum changed changed) { (void)changed; }
 void snapshot_keep_action(int number) { (void)number; }
 
 #endif

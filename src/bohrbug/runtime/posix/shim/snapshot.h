@@ -24,6 +24,9 @@ void snapshot_give_up(uint32_t why);
 bool snapshot_holds(uintptr_t start, uintptr_t length);
 /* Whether a descriptor is closed when the execution has ended. */
 bool snapshot_frees(long descriptor);
+/* Something is about to change that is to be undone after the execution. */
+enum changed { NAME_CHANGED = 1, SIGNAL_STACK_CHANGED = 2, FILES_OPENED = 4 };
+void snapshot_note(enum changed changed);
 /* The handler of a signal is about to be changed. */
 void snapshot_keep_action(int number);
 
