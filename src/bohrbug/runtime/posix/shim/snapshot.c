@@ -27,6 +27,7 @@
 #define SCRATCH ((size_t)64 << 10)
 #define MASK_SIZE 8
 #define SIGNALS 65
+#define MOST_GAPS 16
 /* Seconds for which threads may take to leave. */
 #define PATIENCE 2
 
@@ -52,7 +53,10 @@ static struct snapshot {
     uint32_t ends;                       /* 1 from the end of an execution on */
     int status;
     int threads;                         /* a descriptor whose links count the threads */
-    int first_free;                      /* no descriptor of the program is above */
+    struct gap {
+        int from, to;
+    } gaps[MOST_GAPS];                   /* between descriptors that were open */
+    int gap_count;
     uint64_t mask, changed_actions;
     uint32_t changed;                    /* enum changed, as bits */
     unsigned long thread_pointer;
@@ -145,7 +149,9 @@ bool snapshot_holds(uintptr_t start, uintptr_t length) {
 }
 
 bool snapshot_frees(long descriptor) {
-    return descriptor >= snapshot->first_free && descriptor < SERVER_FD;
+    for (int i = 0; i < snapshot->gap_count; i++)
+        if (descriptor >= snapshot->gaps[i].from && descriptor < snapshot->gaps[i].to) return true;
+    return false;
 }
 
 void snapshot_note(enum changed changed) { snapshot->changed |= changed; }
@@ -201,8 +207,8 @@ static void restore_kernel_state(void) {
     snapshot->changed = 0;
     if (changed & NAME_CHANGED) OWN_CALL(SYS_prctl, PR_SET_NAME, snapshot->name, 0);
     if (changed & SIGNAL_STACK_CHANGED) OWN_CALL(SYS_sigaltstack, &snapshot->signal_stack, 0, 0);
-    if (changed & FILES_OPENED)
-        OWN_CALL(SYS_close_range, snapshot->first_free, SERVER_FD - 1, 0);
+    for (int i = 0; changed & FILES_OPENED && i < snapshot->gap_count; i++)
+        OWN_CALL(SYS_close_range, snapshot->gaps[i].from, snapshot->gaps[i].to - 1, 0);
     for (int number = 1; snapshot->changed_actions && number < SIGNALS; number++) {
         uint64_t bit = 1ULL << number % 64;
         if (!(snapshot->changed_actions & bit)) continue;
@@ -245,14 +251,16 @@ void snapshot_end(int status) {
 
 /* -- the beginning -------------------------------------------------------------------------- */
 
-/* The first descriptor above all those that are open, but the server's own. */
-static int find_first_free(void) {
-    int first = 3;
-    for (int fd = 3; fd < SERVER_FD; fd++) {
+/* Where the program gets new descriptors, but above the server's own. */
+static void find_gaps(struct snapshot *made) {
+    int from = -1;
+    for (int fd = 3; fd <= SERVER_FD && made->gap_count < MOST_GAPS; fd++) {
         struct stat status;
-        if (fstat(fd, &status) == 0) first = fd + 1;
+        bool is_open = fd == SERVER_FD || fstat(fd, &status) == 0;
+        if (is_open && from >= 0) made->gaps[made->gap_count++] = (struct gap){from, fd};
+        if (is_open) from = -1;
+        else if (from < 0) from = fd;
     }
-    return first;
 }
 
 static int open_above(const char *path, int flags) {
@@ -276,7 +284,7 @@ static bool prepare(void) {
                                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED) return false;
     made->process = (pid_t)syscall(SYS_getpid);
-    made->first_free = find_first_free();
+    find_gaps(made);
     made->threads = open_above("/proc/self/task", O_RDONLY | O_DIRECTORY);
     int maps = open_above("/proc/self/maps", O_RDONLY);
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &made->mask, MASK_SIZE);
