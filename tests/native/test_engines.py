@@ -45,17 +45,32 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["lock_order.c", "if_for_while.c", "pipe_ends.c"])
-def test_both_engines_do_the_same(native_build: Build, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [
+        ("lock_order.c", Engine.FORK_SERVER),
+        ("if_for_while.c", Engine.FORK_SERVER),
+        ("pipe_ends.c", Engine.FORK_SERVER),
+        ("lock_order.c", Engine.SNAPSHOT),
+        ("if_for_while.c", Engine.SNAPSHOT),
+        ("c11.c", Engine.SNAPSHOT),
+        ("cplusplus.cpp", Engine.SNAPSHOT),
+        ("rust.rs", Engine.SNAPSHOT),
+    ],
+)
+def test_all_engines_do_the_same(native_build: Build, name: str, engine: Engine) -> None:
     program = native_build(name, "-DFIXED")
-    with runtime_for(program, engine="fork-server") as forked, runtime_for(program, engine="anew") as anew:
-        forked.execute(Plan())
-        assert forked.engine is Engine.FORK_SERVER
+    with (
+        runtime_for(program, engine=engine.value) as served,
+        runtime_for(program, engine="anew") as anew,
+    ):
+        served.execute(Plan())
+        assert served.engine is engine
         for plan in PLANS:
-            first, second = forked.execute(plan).trace, anew.execute(plan).trace
+            first, second = served.execute(plan).trace, anew.execute(plan).trace
             assert first.outcome == second.outcome
             assert shape(first) == shape(second)
-        assert forked.engine is Engine.FORK_SERVER
+        assert served.engine is engine, served.engine_note
         assert anew.engine is Engine.ANEW
 
 
@@ -72,12 +87,13 @@ def count_schedules(runtime: NativeRuntime) -> dict[OutcomeKind, int]:
 
 def test_exhaustive_searches_give_the_same_counts(native_build: Build) -> None:
     program = native_build("destroy_locked.c")
-    with runtime_for(program, after_release=False) as forked:
-        first = count_schedules(forked)
-    with runtime_for(program, after_release=False, engine="anew") as anew:
-        second = count_schedules(anew)
-    assert first == second
-    assert set(first) == {OutcomeKind.PASSED, OutcomeKind.MISUSE}
+    counts = []
+    for engine in Engine:
+        with runtime_for(program, after_release=False, engine=engine.value) as runtime:
+            counts.append(count_schedules(runtime))
+            assert runtime.engine is engine
+    assert counts[0] == counts[1] == counts[2]
+    assert set(counts[0]) == {OutcomeKind.PASSED, OutcomeKind.MISUSE}
 
 
 def test_a_choice_sequence_replays_the_execution(native_build: Build) -> None:
@@ -119,16 +135,18 @@ def test_tasks_have_their_path_as_id(native_build: Build) -> None:
         assert {"mutex forks", "mutex forks+0x28", "mutex forks+0x50"} <= labels
 
 
-def test_the_fork_server_may_die(native_build: Build) -> None:
-    with runtime_for(native_build("lock_order.c", "-DFIXED")) as runtime:
-        runtime.execute(Plan())
-        assert runtime.engine is Engine.FORK_SERVER
+@pytest.mark.parametrize("engine", [Engine.FORK_SERVER, Engine.SNAPSHOT])
+def test_the_server_may_die(native_build: Build, engine: Engine) -> None:
+    with runtime_for(native_build("lock_order.c", "-DFIXED"), engine=engine.value) as runtime:
+        for _ in range(2):
+            runtime.execute(Plan())
+        assert runtime.engine is engine
         launcher = runtime._launcher
         assert launcher is not None
-        assert launcher._server is not None
-        launcher._server.shutdown(2)
+        assert launcher.server is not None
+        launcher.server._socket.shutdown(2)
         assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
-        assert runtime.engine is Engine.ANEW
+        assert runtime.engine is not engine
 
 
 def test_a_hang_is_ended(native_build: Build) -> None:

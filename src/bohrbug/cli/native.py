@@ -34,6 +34,7 @@ from bohrbug.report.preempted import preemptions_in_words
 from bohrbug.report.progress import ProgressLine
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
+from bohrbug.runtime.posix.engines import AUTO, ENGINES
 from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
 from bohrbug.runtime.posix.runtime import Printed
 
@@ -74,6 +75,7 @@ class NativeFlags:
         exit_code: what it should exit with.
         faults: the calls that may fail.
         most_faults: how many of them fail in one execution.
+        engine: what executes it.
     """
 
     check: str | None
@@ -81,16 +83,19 @@ class NativeFlags:
     exit_code: int | None
     faults: tuple[str, ...]
     most_faults: int
+    engine: str
 
     @property
     def any_given(self) -> bool:
         """Whether it says anything."""
-        return self != NativeFlags(None, False, None, (), 1)
+        return self != NativeFlags(None, False, None, (), 1, AUTO)
 
     def refuse(self) -> None:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
-            usage_error("--check, --same-output, --exit-code and --fault are for native programs")
+            usage_error(
+                "--check, --same-output, --exit-code, --fault and --engine are for native programs"
+            )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
         """The test that a command line means."""
@@ -101,6 +106,7 @@ class NativeFlags:
             tuple(words_of(self.check)) if self.check else (),
             faults=self.faults,
             most_faults=self.most_faults,
+            engine=self.engine,
         )
 
 
@@ -139,12 +145,20 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         exit_code: int | None,
         fault: str | None,
         most_faults: int,
+        engine: str,
         **others: Any,
     ) -> Any:
-        flags = NativeFlags(check, same_output, exit_code, faults_named(fault), most_faults)
+        faults = faults_named(fault)
+        flags = NativeFlags(check, same_output, exit_code, faults, most_faults, engine)
         return command(flags=flags, **others)
 
     for decorate in (
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINES),
+            default=AUTO,
+            help="How a native program gets to its main function in each execution.",
+        ),
         click.option(
             "--most-faults",
             type=click.IntRange(min=1),

@@ -19,6 +19,7 @@ from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.engines import AUTO
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings, Printed
 
 KIND = "command"
@@ -42,6 +43,7 @@ class Command:
         epoch: what the real-time clock says at the beginning of each execution, in seconds.
         faults: the calls that may fail, see :data:`FAULTS`.
         most_faults: how many of them fail in one execution.
+        engine: what executes it, see :data:`bohrbug.runtime.posix.engines.ENGINES`.
     """
 
     words: tuple[str, ...]
@@ -51,6 +53,7 @@ class Command:
     epoch: int = field(default_factory=lambda: int(time.time()))
     faults: tuple[str, ...] = ()
     most_faults: int = 1
+    engine: str = AUTO
 
     @property
     def name(self) -> str:
@@ -59,7 +62,7 @@ class Command:
 
     def target(self) -> dict[str, Any]:
         """How a reproduction file names it."""
-        return {
+        target = {
             "kind": KIND,
             "command": list(self.words),
             "directory": os.getcwd(),
@@ -70,6 +73,8 @@ class Command:
             "faults": list(self.faults),
             "most_faults": self.most_faults,
         }
+        # All engines do the same: it is kept only for those who asked.
+        return target if self.engine == AUTO else {**target, "engine": self.engine}
 
     def runtime(
         self, options: ExploreOptions, on_printed: OnPrinted | None = None
@@ -87,6 +92,7 @@ class Command:
                 epoch=self.epoch,
                 faults=self.faults,
                 most_faults=self.most_faults,
+                engine=self.engine,
             ),
             NativeExplainer(expectation),
             on_printed=on_printed,
@@ -104,6 +110,7 @@ def command_from(target: dict[str, Any]) -> Command:
         # Older files have none.
         tuple(target.get("faults", ())),
         target.get("most_faults", 1),
+        target.get("engine", AUTO),
     )
 
 

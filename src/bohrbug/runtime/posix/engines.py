@@ -111,14 +111,22 @@ class Done:
     """What an execution did, to be compared with what it does when it is repeated."""
 
     plan: Plan
+    engine: Engine
     steps: bytes
     options: Sequence[int]
     printed: object
 
     @classmethod
-    def of(cls, plan: Plan, segment: Segment, printed: object) -> Done:
+    def of(cls, plan: Plan, engine: Engine, segment: Segment, printed: object) -> Done:
         """What the execution did that a segment holds."""
-        return cls(plan, segment.read_steps(), segment.read_pool(), printed)
+        return cls(plan, engine, segment.read_steps(), segment.read_pool(), printed)
+
+    def is_like(self, other: Done) -> bool:
+        """Whether both did the same."""
+        if self.steps != other.steps or self.options != other.options:
+            return False
+        # The heap may lie elsewhere in another process, and its addresses may be printed.
+        return self.engine is not other.engine or self.printed == other.printed
 
 
 _UNSAFE = {

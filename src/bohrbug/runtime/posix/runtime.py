@@ -268,9 +268,6 @@ class NativeRuntime:
         trace, reading = self._run(plan, with_stacks=not learn)
         if learn and trace.outcome.is_failure:
             trace, reading = self._with_stacks(plan, trace, reading)
-        elif learn and trace.engine is Engine.ANEW and self._reference is None:
-            assert self._segment is not None
-            self._reference = Done.of(plan, self._segment, self.printed)
         new_points = int(self.has_learned) + (self.points.learn(trace.seen) if learn else 0)
         # The first one shows what is expected of the others.
         self.has_learned = self.has_learned or not self._executions or self.points.has_fresh
@@ -346,6 +343,9 @@ class NativeRuntime:
                 "which Bohrbug has to stand in for: it has a path built into it, or an "
                 "environment of its own, or our library was not built (install gcc)"
             )
+        ended_by_itself = ended.code >= 0 and not ended.hung and not ended.interrupted
+        if self._reference is None and ended_by_itself and not with_stacks:
+            self._reference = Done.of(plan, engine, segment, self.printed)
         self._choices = self._choices or segment.header.choices
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
@@ -394,14 +394,15 @@ class NativeRuntime:
             return
         reference = self._reference
         if reference is None:
-            self._choice.drop(Engine.SNAPSHOT, "the first execution failed")
+            self._choice.drop(Engine.SNAPSHOT, "no execution is known that could be repeated")
             return
         printed, failed = self.printed, self.printed_by_failure
         trace, _ = self._run(reference.plan, with_stacks=False)
         assert self._segment is not None
-        again = Done.of(reference.plan, self._segment, self.printed)
+        again = Done.of(reference.plan, trace.engine, self._segment, self.printed)
         self.printed, self.printed_by_failure = printed, failed
-        if trace.engine is Engine.SNAPSHOT and again != reference:
+        self._reference = again
+        if trace.engine is Engine.SNAPSHOT and not again.is_like(reference):
             self._choice.drop(Engine.SNAPSHOT, "a repeated execution was not the same")
             assert self._launcher is not None
             self._launcher.end_server()
