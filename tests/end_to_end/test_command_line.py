@@ -181,6 +181,7 @@ def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
     ("arguments", "message"),
     [
         (["run", "missing.py"], "missing.py is neither a script that exists"),
+        (["run", "missing.py", "--seed=3"], "--seed: behind the program, and so given to it"),
         (["run", "missing:function"], "can't import missing"),
         (["run", "json:missing"], "module 'json' has no function 'missing'"),
         (["run", "json:__name__"], "is no function"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bohrbug.model.plan import NonPreemptive, Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.dfs import DepthFirst
+from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.estimates import (
     ClassCounts,
     Estimate,
@@ -20,6 +21,7 @@ from bohrbug.search.estimates import (
     share_in_words,
     share_of_tree,
     size_from_share,
+    size_of_growing_tree,
 )
 from tests.simulated import Instruction, Program, count_schedules
 from tests.simulated import execute as execute_with_state
@@ -209,6 +211,42 @@ def test_size_from_share() -> None:
     assert (half.low, half.high) == (pytest.approx(10), pytest.approx(40))
     assert half.seconds_left(3.0) == pytest.approx(3.0)
     assert half.share == pytest.approx(0.5)
+
+
+def test_a_tree_whose_branches_are_found_later_is_larger() -> None:
+    assert size_of_growing_tree(0, 0.5, "executions") is None
+    assert size_of_growing_tree(10, 0.0, "executions") is None
+    quarter = size_of_growing_tree(10, 0.25, "executions")
+    assert quarter is not None
+    assert (quarter.low, quarter.high) == (pytest.approx(10), pytest.approx(640))
+    fixed = size_from_share(10, 0.25, "executions")
+    assert fixed is not None
+    assert fixed.size < quarter.size < quarter.high
+    whole = size_of_growing_tree(10, 1.0, "executions")
+    assert whole is not None
+    assert whole.low == whole.size == whole.high == pytest.approx(10)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        program_of(*[["read x", "write x"]] * 4),
+        program_of(*[["acquire l", "release l"] * 2] * 3),
+        program_of(["write x"] * 3, ["read x", "write y"] * 2, ["read y", "write x"]),
+    ],
+)
+def test_the_estimate_of_partial_order_reduction_holds_the_truth(program: Program) -> None:
+    strategy = OptimalReduction()
+    estimates = []
+    executed = 0
+    while (plan := strategy.next_plan()) is not None:
+        strategy.observe(execute(program, plan))
+        executed += 1
+        if strategy.estimate is not None:
+            estimates.append(strategy.estimate)
+    assert executed > 50
+    within = [each.low <= executed <= each.high for each in estimates]
+    assert sum(within) > 0.9 * len(within)
 
 
 # -- words ---------------------------------------------------------------------------

@@ -122,6 +122,7 @@ def run(
     execution are failures.
     """
     options = explore_options(given)
+    _mention_misplaced_options(arguments)
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
         native = flags.command(program, arguments)
         path = subject_of(native, options).path()
@@ -142,6 +143,22 @@ def run(
         subject = Subject(target_of(test), program, options)
     store = ExplorationStore(subject, subject.path(), resume=go_on)
     explore(test, subject, store, Showing(as_json, verbose, quiet))
+
+
+def _mention_misplaced_options(arguments: Sequence[str]) -> None:
+    """Say that what stands behind the program is its own, if it may have been meant for us."""
+    context = click.get_current_context()
+    if "--" in context.meta[RAW_ARGUMENTS]:
+        return
+    own = {name for parameter in context.command.params for name in parameter.opts}
+    words = [word.partition("=")[0] for word in arguments]
+    misplaced = [word for word in words if word.startswith("--") and word in own]
+    if misplaced:
+        click.echo(
+            f"bohrbug: {', '.join(misplaced)}: behind the program, and so given to it; options of "
+            "bohrbug stand before it (put -- before the program if this is meant)",
+            err=True,
+        )
 
 
 @main.command(epilog=EXIT_CODES)

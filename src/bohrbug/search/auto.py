@@ -292,7 +292,7 @@ class Auto:
         classes = self._novelty.classes
         chance, error = classes.chance_of_new()
         text = (
-            f"{classes.distinct:,} different behaviours in"
+            f"{counted(classes.distinct, 'different behaviour')} in"
             f" {counted(classes.samples, 'randomised execution')}; another one would show a new"
             f" one with probability about {share_in_words(chance)}"
         )

@@ -20,7 +20,7 @@ from bohrbug.search.dpor_parts import (
 )
 from bohrbug.search.dpor_path import ReductionPath
 from bohrbug.search.dpor_trunk import ReductionTrunk
-from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
+from bohrbug.search.estimates import Estimate, share_of_tree, size_of_growing_tree
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Asleep, Event
 from bohrbug.search.reversals import Reversal
@@ -122,10 +122,7 @@ class OptimalReduction(ReductionPath):
 
     @property
     def estimate(self) -> Estimate | None:
-        """How many executions it takes in all, from the explored part of the tree.
-
-        Races that are still to be found add branches, so it begins too low and grows.
-        """
+        """How many executions it takes in all, from the explored part of the tree."""
         trunk = self._trunk
         if trunk is not None and (trunk.segments or trunk.pieces.keys() - {self._piece}):
             root = next((name for name, each in trunk.segments.items() if each.above is None), None)
@@ -133,7 +130,7 @@ class OptimalReduction(ReductionPath):
                 self._share = trunk.share_behind(root)
                 self._share_at = self._tally.executions
             # Else all is with another process, and what was known last has to do.
-            return size_from_share(self._share_at, self._share, "executions")
+            return size_of_growing_tree(self._share_at, self._share, "executions")
         levels: list[tuple[int, int]] = []
         opened = 0
         for index, node in enumerate(self._nodes):
@@ -151,7 +148,7 @@ class OptimalReduction(ReductionPath):
             done, branches = levels[-1]
             levels[-1] = (done + 1, branches)
         self._share, self._share_at = share_of_tree(levels), self._tally.executions
-        return size_from_share(self._share_at, self._share, "executions")
+        return size_of_growing_tree(self._share_at, self._share, "executions")
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

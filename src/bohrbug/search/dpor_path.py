@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Sleeper, Sleeping
@@ -198,8 +198,9 @@ class ReductionPath:
         self._note_begun(start, end)
         self._follow_sleepers(start, end)
         for index, branches in self._on_the_way:
-            if index < end:
-                self._node(index).branches = branches
+            for place, those in _by_place(trace, index, branches):
+                if place < end:
+                    self._node(place).branches += those
         self._on_the_way = []
         short = len(trace) < LONG
         for reversal in reversals:
@@ -286,3 +287,20 @@ class ReductionPath:
         if self._is_cold:
             return self._known_events.get(index)
         return self._races.recorded.event(index)
+
+
+def _by_place(
+    trace: Trace, index: int, branches: list[Branch]
+) -> Iterator[tuple[int, list[Branch]]]:
+    """Where in an execution branches belong that were to be at ``index``.
+
+    A data choice there, which nobody knew of, comes first for those that do not make it.
+    """
+    if index not in trace.arities:
+        yield index, branches
+        return
+    behind = index
+    while behind in trace.arities:
+        behind += 1
+    yield index, [each for each in branches if isinstance(each.events[0].choice, int)]
+    yield behind, [each for each in branches if not isinstance(each.events[0].choice, int)]
