@@ -17,6 +17,7 @@ from pathlib import Path
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.runtime.posix.build import compiler
+from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
 
 HERE = Path(__file__).parent
@@ -46,9 +47,11 @@ def printed(words: list[str], steps: int) -> list[str]:
         return [lines[0], sorted(lines[1:], key=lambda line: float(line.split()[0]))[1]]
 
 
-def executions_per_second(words: list[str], *, fork_server: bool, times: int = 200) -> float:
-    with runtime(words, fork_server=fork_server) as program:
-        program.execute(Plan())
+def executions_per_second(words: list[str], engine: str, times: int = 200) -> float:
+    with runtime(words, engine=engine) as program:
+        for _ in range(3):
+            program.execute(Plan())
+        assert program.engine.value == engine, program.engine_note
         rates = []
         for part in range(5):
             began = time.perf_counter()
@@ -58,13 +61,13 @@ def executions_per_second(words: list[str], *, fork_server: bool, times: int = 2
         return statistics.median(rates)
 
 
-def explored_per_second(program: str, strategy: str, executions: int = 2000) -> float:
+def explored_per_second(program: str, strategy: str, engine: str, executions: int = 2000) -> float:
     """Of a whole ``bohrbug run``, by what it says itself."""
-    words = ["--strategy", strategy, "--executions", str(executions), "--", program]
+    words = ["--strategy", strategy, "--executions", str(executions), "--engine", engine]
     rates = []
     for _ in range(5):
         done = subprocess.run(
-            [sys.executable, "-m", "bohrbug", "run", *words],
+            [sys.executable, "-m", "bohrbug", "run", *words, "--", program],
             capture_output=True,
             text=True,
             check=True,
@@ -103,13 +106,14 @@ def main() -> int:
             print(f"{words}, later execution: {later}")
         program = [str(built(folder, PROGRAMS / "lock_order.c", "-DFIXED"))]
         print(f"executions per second, natively:      {natively_per_second(program):,.0f}")
-        for fork_server in (False, True):
-            engine = "fork server" if fork_server else "started anew"
-            rate = executions_per_second(program, fork_server=fork_server)
-            print(f"executions per second, {engine}: {rate:,.0f}")
+        for engine in Engine:
+            rate = executions_per_second(program, engine.value)
+            print(f"executions per second, {engine.value}: {rate:,.0f}")
         for strategy in ("random", "dfs"):
-            rate = explored_per_second(program[0], strategy)
-            print(f"executions per second of bohrbug run --strategy {strategy}: {rate:,.0f}")
+            for engine in (Engine.FORK_SERVER, Engine.SNAPSHOT):
+                rate = explored_per_second(program[0], strategy, engine.value)
+                words = f"bohrbug run --strategy {strategy} --engine {engine.value}"
+                print(f"executions per second of {words}: {rate:,.0f}")
     return 0
 
 

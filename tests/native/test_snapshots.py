@@ -59,9 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["store_after_unlock.c", "lost_update.c"])
-@given(
-    seeds=st.lists(st.integers(0, 10_000), min_size=1, max_size=4), depth=st.integers(1, 4)
-)
+@given(seeds=st.lists(st.integers(0, 10_000), min_size=1, max_size=4), depth=st.integers(1, 4))
 @settings(max_examples=6, deadline=None)
 def test_random_plans_give_the_traces_of_the_fork_server(
     folder: Path, native_build: Build, name: str, seeds: list[int], depth: int

@@ -27,8 +27,8 @@ from bohrbug.runtime.posix.accesses import (
     witnessed_in,
 )
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
+from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of
 from bohrbug.runtime.posix.launching import (
     Ended,
     Input,
@@ -191,6 +191,7 @@ class NativeRuntime:
 
     def _open(self) -> None:
         self._choice.reset()
+        self._reference = None
         self._segment = Segment(self._most_steps)
         self._hooks = HooksFolder(build.hooks())
         self._launcher = Launcher(

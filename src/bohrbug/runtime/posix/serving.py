@@ -43,7 +43,7 @@ class Server:
         if engine is Engine.SNAPSHOT:
             environment["BOHRBUG_SNAPSHOT"] = ""
         if not looks_up_early:
-            # Else each execution looks up the functions that it calls; the program is not to see it.
+            # Else each execution looks up what it calls.  The program is not to see it.
             environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}
         with its:
             self.pid: int | None = spawn(
