@@ -397,16 +397,18 @@ class NativeRuntime:
         if reference is None:
             self._choice.drop(Engine.SNAPSHOT, "no execution is known that could be repeated")
             return
-        printed, failed = self.printed, self.printed_by_failure
-        trace, _ = self._run(reference.plan, with_stacks=False)
-        assert self._segment is not None
-        again = Done.of(reference.plan, trace.engine, self._segment, self.printed)
-        self.printed, self.printed_by_failure = printed, failed
-        self._reference = again
-        if trace.engine is Engine.SNAPSHOT and not again.is_like(reference):
+        segment, launcher = self._segment, self._launcher
+        assert segment is not None
+        assert launcher is not None
+        self._prepare(segment, reference.plan, with_stacks=False)
+        self.points.prepare(segment)
+        if self._end_by(Engine.SNAPSHOT, segment) is None:
+            return
+        printed = Printed(launcher.stdout.read(), launcher.stderr.read())
+        self._reference = Done.of(reference.plan, Engine.SNAPSHOT, segment, printed)
+        if not self._reference.is_like(reference):
             self._choice.drop(Engine.SNAPSHOT, "a repeated execution was not the same")
-            assert self._launcher is not None
-            self._launcher.end_server()
+            launcher.end_server()
 
     def _prepare(self, segment: Segment, plan: Plan, with_stacks: bool) -> tuple[TaskId, ...]:
         settings = self.settings
