@@ -1,5 +1,6 @@
 /* How much a scheduling point costs: `points same N` locks and unlocks a mutex N times in one thread,
- * `points among N` does so while one thread waits for another mutex and a third could run, and
+ * `points among N` does so while one thread waits for another mutex and a third could run,
+ * `points turns N` does so in two threads, each with a mutex of its own, and
  * `points hand N` lets two threads wake each other N times.  Prints nanoseconds of processor time for each
  * operation, by the kernel's own clock, as the C library's are virtual under control. */
 #include <pthread.h>
@@ -45,6 +46,24 @@ static void *wait_for_it(void *held) {
     return NULL;
 }
 
+static void *lock_own(void *own) {
+    for (long i = 0; i < rounds; i++) {
+        pthread_mutex_lock(own);
+        pthread_mutex_unlock(own);
+    }
+    return NULL;
+}
+
+static void in_turns(void) {
+    pthread_mutex_t others = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t other;
+    pthread_create(&other, NULL, lock_own, &others);
+    int64_t before = now();
+    lock_own(&mutex);
+    printf("%.1f ns for each operation in turns\n", (double)(now() - before) / (double)(4 * rounds));
+    pthread_join(other, NULL);
+}
+
 static void lock_and_unlock(const char *what) {
     int64_t before = now();
     for (long i = 0; i < rounds; i++) {
@@ -79,6 +98,7 @@ int main(int count, char **words) {
         return 0;
     }
     if (count > 1 && strcmp(words[1], "among") == 0) among_others();
+    else if (count > 1 && strcmp(words[1], "turns") == 0) in_turns();
     else lock_and_unlock("");
     return 0;
 }

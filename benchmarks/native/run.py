@@ -6,6 +6,7 @@ other, not with those of another machine.
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 import subprocess
@@ -23,6 +24,8 @@ from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
 HERE = Path(__file__).parent
 PROGRAMS = HERE.parent.parent / "tests" / "native" / "programs"
 
+_NO_PREEMPTION = Plan()
+
 
 def built(folder: Path, source: Path, *flags: str) -> Path:
     target = folder / source.stem
@@ -37,18 +40,26 @@ def runtime(words: list[str], **settings: object) -> NativeRuntime:
     return NativeRuntime(words, NativeSettings(**settings), NativeExplainer(Expectation()))  # type: ignore[arg-type]
 
 
-def printed(words: list[str], steps: int) -> list[str]:
+def printed(words: list[str], plan: Plan = _NO_PREEMPTION, *, fibers: bool) -> list[str]:
     """What the first execution prints, whose trace takes new memory, and what a later one does."""
-    with runtime(words, max_steps=steps, after_release=False, engine="anew") as program:
+    settings = {"max_steps": 1_000_000, "after_release": False, "engine": "anew"}
+    with runtime(words, fibers=fibers, **settings) as program:
         lines = []
-        for _ in range(5):
-            program.execute(Plan())
+        for number in range(6):
+            program.execute(plan if number else _NO_PREEMPTION)
             lines.append(program.printed.stdout.decode().strip())
-        return [lines[0], sorted(lines[1:], key=lambda line: float(line.split()[0]))[1]]
+        return [lines[0], sorted(lines[1:], key=lambda line: float(line.split()[0]))[2]]
 
 
-def executions_per_second(words: list[str], engine: str, times: int = 200) -> float:
-    with runtime(words, engine=engine) as program:
+def in_turns(rounds: int) -> Plan:
+    """Of `points turns`: each operation of the main task is followed by one of the other."""
+    return Plan(("0", *("0.1", "0") * (2 * rounds)))
+
+
+def executions_per_second(
+    words: list[str], engine: str, *, fibers: bool, times: int = 200
+) -> float:
+    with runtime(words, engine=engine, fibers=fibers) as program:
         for _ in range(3):
             program.execute(Plan())
         assert program.engine.value == engine, program.engine_note
@@ -97,18 +108,24 @@ def main() -> int:
             ("same", 400_000, "same thread goes on"),
             ("among", 400_000, "one of three goes on"),
             ("hand", 20_000, "other thread goes on"),
+            ("turns", 20_000, "other thread goes on after each operation"),
         ):
             command = [str(points), mode, str(rounds)]
             native = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-            first, later = printed(command, 1_000_000)
             print(f"{words}, natively:        {native.strip()}")
-            print(f"{words}, first execution: {first}")
-            print(f"{words}, later execution: {later}")
+            plan = in_turns(rounds) if mode == "turns" else _NO_PREEMPTION
+            for fibers in (False, True):
+                engine = "fibers" if fibers else "kernel threads"
+                first, later = printed(command, plan, fibers=fibers)
+                if not fibers and mode != "turns":
+                    print(f"{words}, first execution: {first}")
+                print(f"{words}, later execution, {engine}: {later}")
         program = [str(built(folder, PROGRAMS / "lock_order.c", "-DFIXED"))]
         print(f"executions per second, natively:      {natively_per_second(program):,.0f}")
-        for engine in Engine:
-            rate = executions_per_second(program, engine.value)
-            print(f"executions per second, {engine.value}: {rate:,.0f}")
+        for engine, fibers in itertools.product(Engine, (False, True)):
+            threads = "fibers" if fibers else "kernel threads"
+            rate = executions_per_second(program, engine.value, fibers=fibers)
+            print(f"executions per second, {engine.value}, {threads}: {rate:,.0f}")
         for strategy in ("random", "dfs"):
             for engine in (Engine.FORK_SERVER, Engine.SNAPSHOT):
                 rate = explored_per_second(program[0], strategy, engine.value)

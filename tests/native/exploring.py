@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
 
 
 def explored(
@@ -32,3 +37,28 @@ def explored(
         ExploreOptions(**settings),  # type: ignore[arg-type]
     )
     return explorer.explore()
+
+
+@contextmanager
+def runtime_for(
+    program: Path, arguments: Sequence[str] = (), **settings: object
+) -> Iterator[NativeRuntime]:
+    """A runtime for a small program.
+
+    Parameters:
+        program: the program.
+        arguments: its own.
+        settings: fields of the settings.
+    """
+    chosen = NativeSettings(max_steps=20_000, **settings)  # type: ignore[arg-type]
+    runtime = NativeRuntime([str(program), *arguments], chosen, NativeExplainer(Expectation()))
+    with runtime:
+        yield runtime
+
+
+def shape(trace: Trace) -> list[object]:
+    """What two executions of the same schedule have in common."""
+    return [
+        (step.task, step.operation.kind.name, step.operation.resource, step.enabled, step.timed)
+        for step in trace.steps()
+    ]

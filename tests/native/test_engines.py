@@ -1,38 +1,21 @@
-"""Executions forked from a waiting program are the same as those of programs started anew."""
+"""All engines give the same executions: the fork server with fibers, and programs started anew."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.model.operation import SPAWN
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
-from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix.engines import Engine
-from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
+from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.search.dfs import DepthFirst
+from tests.native.exploring import runtime_for, shape
 
 Build = Callable[..., Path]
-
-
-@contextmanager
-def runtime_for(program: Path, **settings: object) -> Iterator[NativeRuntime]:
-    chosen = NativeSettings(max_steps=20_000, **settings)  # type: ignore[arg-type]
-    runtime = NativeRuntime([str(program)], chosen, NativeExplainer(Expectation()))
-    with runtime:
-        yield runtime
-
-
-def shape(trace: Trace) -> list[object]:
-    return [
-        (step.task, step.operation.kind.name, step.operation.resource, step.enabled, step.timed)
-        for step in trace.steps()
-    ]
 
 
 PLANS = [
@@ -62,7 +45,7 @@ def test_all_engines_do_the_same(native_build: Build, name: str, engine: Engine)
     program = native_build(name, "-DFIXED")
     with (
         runtime_for(program, engine=engine.value) as served,
-        runtime_for(program, engine="anew") as anew,
+        runtime_for(program, engine="anew", fibers=False) as anew,
     ):
         served.execute(Plan())
         assert served.engine is engine

@@ -10,8 +10,7 @@ import pytest
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
-from tests.native.exploring import explored
-from tests.native.test_engines import runtime_for
+from tests.native.exploring import explored, runtime_for
 
 Build = Callable[..., Path]
 

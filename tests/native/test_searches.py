@@ -22,7 +22,7 @@ from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
-from tests.native.test_engines import runtime_for
+from tests.native.exploring import runtime_for
 
 Build = Callable[..., Path]
 

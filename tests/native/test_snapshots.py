@@ -17,7 +17,7 @@ from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from tests.native.building import build
-from tests.native.test_engines import runtime_for, shape
+from tests.native.exploring import runtime_for, shape
 
 Build = Callable[..., Path]
 

@@ -76,6 +76,7 @@ class NativeFlags:
         faults: the calls that may fail.
         most_faults: how many of them fail in one execution.
         engine: what executes it.
+        fibers: one kernel thread may wear all tasks.
     """
 
     check: str | None
@@ -84,6 +85,7 @@ class NativeFlags:
     faults: tuple[str, ...]
     most_faults: int
     engine: str
+    fibers: bool = True
 
     @property
     def any_given(self) -> bool:
@@ -94,7 +96,8 @@ class NativeFlags:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
             usage_error(
-                "--check, --same-output, --exit-code, --fault and --engine are for native programs"
+                "--check, --same-output, --exit-code, --fault, --engine and --no-fibers are for "
+                "native programs"
             )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
@@ -107,6 +110,7 @@ class NativeFlags:
             faults=self.faults,
             most_faults=self.most_faults,
             engine=self.engine,
+            fibers=self.fibers,
         )
 
 
@@ -146,10 +150,18 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         fault: str | None,
         most_faults: int,
         engine: str,
+        no_fibers: bool,
         **others: Any,
     ) -> Any:
-        faults = faults_named(fault)
-        flags = NativeFlags(check, same_output, exit_code, faults, most_faults, engine)
+        flags = NativeFlags(
+            check,
+            same_output,
+            exit_code,
+            faults_named(fault),
+            most_faults,
+            engine,
+            not no_fibers,
+        )
         return command(flags=flags, **others)
 
     for decorate in (
@@ -158,6 +170,11 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(ENGINES),
             default=AUTO,
             help="How a native program gets to its main function in each execution.",
+        ),
+        click.option(
+            "--no-fibers",
+            is_flag=True,
+            help="Give each task of a native program a kernel thread of its own.",
         ),
         click.option(
             "--most-faults",

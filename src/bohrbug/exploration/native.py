@@ -44,6 +44,7 @@ class Command:
         faults: the calls that may fail, see :data:`FAULTS`.
         most_faults: how many of them fail in one execution.
         engine: what executes it, see :data:`bohrbug.runtime.posix.engines.ENGINES`.
+        fibers: one kernel thread may wear all tasks.
     """
 
     words: tuple[str, ...]
@@ -54,6 +55,7 @@ class Command:
     faults: tuple[str, ...] = ()
     most_faults: int = 1
     engine: str = AUTO
+    fibers: bool = True
 
     @property
     def name(self) -> str:
@@ -72,6 +74,7 @@ class Command:
             "epoch": self.epoch,
             "faults": list(self.faults),
             "most_faults": self.most_faults,
+            "fibers": self.fibers,
         }
         # All engines do the same: it is kept only for those who asked.
         return target if self.engine == AUTO else {**target, "engine": self.engine}
@@ -93,6 +96,7 @@ class Command:
                 faults=self.faults,
                 most_faults=self.most_faults,
                 engine=self.engine,
+                fibers=self.fibers,
             ),
             NativeExplainer(expectation),
             on_printed=on_printed,
@@ -111,6 +115,7 @@ def command_from(target: dict[str, Any]) -> Command:
         tuple(target.get("faults", ())),
         target.get("most_faults", 1),
         target.get("engine", AUTO),
+        target.get("fibers", True),
     )
 
 

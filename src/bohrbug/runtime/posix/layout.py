@@ -156,7 +156,8 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
     STUCK_OUTSIDE,
     TOO_BIG,
     ASKED,
-) = range(9)
+    NOT_ON_FIBERS,
+) = range(10)
 """``enum ending``."""
 
 PREPARED, ALIVE, OVER = 1, 2, 3
@@ -400,6 +401,7 @@ class Header(ctypes.Structure):
         ("nobody_comes", c_uint32),
         ("kernel_matters", c_uint32),
         ("polls_matter", c_uint32),
+        ("fibers", c_uint32),
         ("starter", c_int32),
         ("cpus", c_uint64 * CPU_WORDS),
         ("epoch", c_uint64),
@@ -457,4 +459,5 @@ class Header(ctypes.Structure):
         ("idle_looked_at", c_uint32),
         ("idle_since", c_uint64),
         ("ports", c_uint64 * PORT_WORDS),
+        ("needs_kernel_threads", c_char * 32),
     )

@@ -13,11 +13,13 @@ from bohrbug.runtime.posix.recorded import Reading
 class NativeTrace(Trace):
     """A trace of which each column is made when somebody asks for it: most searches need few."""
 
-    __slots__ = ("_reading", "engine", "seen")
+    __slots__ = ("_reading", "engine", "on_fibers", "seen")
 
     _reading: Reading
     engine: Engine
     """What it was executed by."""
+    on_fibers: bool
+    """Whether one kernel thread wore all tasks."""
     seen: Any
     """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
 

@@ -29,6 +29,7 @@ from bohrbug.runtime.posix.accesses import (
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
 from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of
+from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
     Input,
@@ -61,6 +62,8 @@ class NativeSettings:
             no difference; failures are confirmed by programs started anew.
         level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
             ``racy`` or ``all``, as in the options.
+        fibers: one kernel thread wears all tasks of a program, where that makes no difference;
+            failures are confirmed with a kernel thread for each task.
         faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
         most_faults: how many of them fail in one execution.
     """
@@ -72,6 +75,7 @@ class NativeSettings:
     one_cpu: bool = True
     epoch: int = 1_700_000_000
     engine: str = AUTO
+    fibers: bool = True
     level: str = "racy"
     faults: tuple[str, ...] = ()
     most_faults: int = 1
@@ -172,6 +176,7 @@ class NativeRuntime:
         self._choice = Choice(settings.engine)
         # What the first execution did, which a process that is restored has to repeat.
         self._reference: Done | None = None
+        self.fibers = Fibers(settings.fibers)
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
@@ -289,7 +294,7 @@ class NativeRuntime:
         wanted = [access for race in races for access in (race.first, race.second)]
         # In the same way as before, so that the heap lies where it lay.
         again = Plan(tuple(trace.choices))
-        _, reading = self._run(again, with_stacks=True, wanted=wanted, engine=trace.engine)
+        _, reading = self._run(again, with_stacks=True, wanted=wanted, like=trace)
         assert self._segment is not None
         return witnessed_in(self._segment, reading, len(wanted))
 
@@ -301,10 +306,12 @@ class NativeRuntime:
         if again.outcome.kind is trace.outcome.kind and again.divergence is None:
             again.plan = plan
             return again, more
-        if trace.engine is not Engine.SNAPSHOT:
+        if not trace.on_fibers and trace.engine is not Engine.SNAPSHOT:
             return trace, reading
-        # Whoever is right, it is not whoever comes from another execution.
-        self._choice.drop(Engine.SNAPSHOT, "a failure did not come again in a program started anew")
+        # What is seen in these ways only is not of the program.
+        why = "a failure did not come again in a program started anew"
+        self._choice.drop(Engine.SNAPSHOT, why)
+        self.fibers.forbid(why)
         return self._run(plan, with_stacks=False)
 
     def _run(
@@ -313,22 +320,26 @@ class NativeRuntime:
         *,
         with_stacks: bool,
         wanted: Sequence[SeenAccess] = (),
-        engine: Engine | None = None,
+        like: NativeTrace | None = None,
     ) -> tuple[NativeTrace, Reading]:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
         self._interrupted = False
         started = time.perf_counter()
-        if engine is None:
-            engine = Engine.ANEW if with_stacks else self._choice.current
+        fast = not with_stacks
+        engine = self._choice.current if fast else Engine.ANEW
+        if like is not None:
+            engine = like.engine
         while True:
-            names = self._prepare(segment, plan, with_stacks)
+            fibers = self.fibers.in_use and (fast if like is None else like.on_fibers)
+            names = self._prepare(segment, plan, with_stacks, fibers)
             self.points.prepare(segment, wanted)
             ended = self._end_by(engine, segment)
-            if ended is not None:
+            if ended is None:
+                engine = self._choice.current
+            elif self.fibers.learn(segment, ended.hung):
                 break
-            engine = self._choice.current
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
                 f"{self.command[0]} did not take part: the shim {self.shim} was not loaded, or "
@@ -352,6 +363,7 @@ class NativeRuntime:
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
         trace.engine = engine
+        trace.on_fibers = fibers
         trace.seen = seen_in(segment, reading)
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:
@@ -400,9 +412,10 @@ class NativeRuntime:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
-        self._prepare(segment, reference.plan, with_stacks=False)
+        self._prepare(segment, reference.plan, False, self.fibers.in_use)
         self.points.prepare(segment)
-        if self._end_by(Engine.SNAPSHOT, segment) is None:
+        ended = self._end_by(Engine.SNAPSHOT, segment)
+        if ended is None or not self.fibers.learn(segment, ended.hung):
             return
         printed = Printed(launcher.stdout.read(), launcher.stderr.read())
         self._reference = Done.of(reference.plan, Engine.SNAPSHOT, segment, printed)
@@ -410,7 +423,9 @@ class NativeRuntime:
             self._choice.drop(Engine.SNAPSHOT, "a repeated execution was not the same")
             launcher.end_server()
 
-    def _prepare(self, segment: Segment, plan: Plan, with_stacks: bool) -> tuple[TaskId, ...]:
+    def _prepare(
+        self, segment: Segment, plan: Plan, with_stacks: bool, fibers: bool = False
+    ) -> tuple[TaskId, ...]:
         settings = self.settings
         return segment.prepare(
             plan,
@@ -419,6 +434,7 @@ class NativeRuntime:
             after_release=settings.after_release,
             with_stacks=len(plan.prefix) + 1 if with_stacks else 0,
             one_cpu=settings.one_cpu,
+            fibers=fibers,
             starter=os.getpid(),
             epoch=settings.epoch * 10**9,
             shim=self._preload.encode(),

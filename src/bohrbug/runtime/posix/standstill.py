@@ -85,10 +85,15 @@ def nudge(segment: Segment) -> None:
 def _running(segment: Segment) -> tuple[int, int] | None:
     """Process and thread of the task that has the turn, as the kernel numbers them."""
     header = segment.header
-    if not header.started or header.running >= header.tasks:
+    # Read once: it goes on meanwhile, with tasks that are not among the copies.
+    running, tasks = header.running, segment.tasks
+    if not header.started or running >= len(tasks):
         return None
-    task = segment.tasks[header.running]
+    task = tasks[running]
     process = segment.processes[task.process]
+    if header.fibers:
+        # The main thread wears all tasks of the only process.
+        return process.pid, process.pid
     if task.state != layout.ALIVE or not task.thread or not process.pid:
         return None
     return process.pid, task.thread

@@ -13,6 +13,7 @@
 
 #include "environment.h"
 #include "faults.h"
+#include "fiber.h"
 #include "process.h"
 #include "real.h"
 #include "schedule.h"
@@ -43,6 +44,7 @@ static int execute(const char *path, char *const *arguments, char *const *enviro
         return REAL(execve)(path, arguments, all);
     }
     GUARD;
+    needs_kernel_threads("exec");
     perform(SET, current_resource(), site);
     if (access(path, X_OK) < 0) return -1;
     struct process *process = &PROCESSES[this_process];

@@ -49,6 +49,13 @@
     /* signals */ \
     F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigwait) F(sigwaitinfo) \
     F(sigtimedwait) F(sigsuspend) F(pause) F(kill) F(raise) \
+    /* what depends on the thread of the kernel that calls */ \
+    F(gettid) F(prctl) F(pthread_getname_np) F(sigaltstack) F(tgkill) F(sigqueue) \
+    F(pthread_sigqueue) F(timer_create) F(pthread_setschedparam) F(pthread_getschedparam) \
+    F(pthread_setschedprio) F(pthread_mutexattr_setprotocol) F(sched_setscheduler) \
+    F(sched_setparam) F(setpriority) F(nice) F(getrusage) F(pthread_getcpuclockid) F(setuid) \
+    F(setgid) F(seteuid) F(setegid) F(setreuid) F(setregid) F(setresuid) F(setresgid) \
+    F(setgroups) F(unshare) F(setns) \
     /* processes */ \
     F(fork) F(vfork) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
     F(execvp) F(execvpe) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(pclose) \

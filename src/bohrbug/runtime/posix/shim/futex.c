@@ -9,6 +9,7 @@
 
 #include "accesses.h"
 #include "clock.h"
+#include "fiber.h"
 #include "random_bytes.h"
 #include "real.h"
 #include "schedule.h"
@@ -100,6 +101,18 @@ long futex_perform(const long *a, uint64_t site) {
     }
 }
 
+/* Whether the kernel does the same whichever thread of the process makes a system call. */
+static bool is_of_any_thread(long number) {
+    switch (number) {
+    case SYS_getpid: case SYS_getppid: case SYS_membarrier: case SYS_mmap: case SYS_munmap:
+    case SYS_mprotect: case SYS_madvise: case SYS_openat: case SYS_close: case SYS_read:
+    case SYS_write: case SYS_lseek: case SYS_statx: case SYS_copy_file_range: case SYS_memfd_create:
+        return true;
+    default:
+        return false;
+    }
+}
+
 EXPORT long syscall(long number, ...) {
     long a[6];
     va_list arguments;
@@ -123,7 +136,10 @@ EXPORT long syscall(long number, ...) {
                 (struct timespec){(time_t)(now / SECOND), (long)(now % SECOND)};
             return 0;
         }
+        case SYS_gettid:
+            return current->thread;
         default:
+            if (!is_of_any_thread(number)) needs_kernel_threads("syscall");
             break;
         }
     }

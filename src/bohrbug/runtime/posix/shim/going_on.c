@@ -152,11 +152,15 @@ static bool anybody_woke(void) {
     return false;
 }
 
+/* Unless the plan says otherwise, which is soon seen. */
+static bool may_be_chosen(const struct task *task, uint32_t step) {
+    if (step >= segment->prefix_length) return true;
+    uint32_t wanted = TABLE(uint32_t, prefix)[step];
+    return wanted != NONE && task->name_in_plan == wanted;
+}
+
 static bool is_chosen(const struct task *task, uint32_t step) {
-    if (step < segment->prefix_length) {
-        uint32_t wanted = TABLE(uint32_t, prefix)[step];
-        return wanted != NONE && task->name_in_plan == wanted;
-    }
+    if (step < segment->prefix_length) return may_be_chosen(task, step);
     const struct step *like = &streak.step_like;
     struct options options = {POOL + like->options, NULL, like->enabled, 0};
     return policy_keeps(&options, like->task, step);
@@ -169,6 +173,7 @@ static __attribute__((noinline)) bool goes_on_after_a_look(enum kind kind, uint3
     struct task *task = current;
     uint32_t step = segment->steps;
     uint64_t changes = segment->changes + is_change(kind);
+    if (!may_be_chosen(task, step)) return false;
     if (!is_in_streak(task, step) && !begin_streak(task, step)) return false;
     if (looks_in_vain(task, changes) || anybody_woke()) return false;
     if (streak.needs_policy && !is_chosen(task, step)) return false;

@@ -14,6 +14,7 @@
 #include "accesses.h"
 #include "ending.h"
 #include "faults.h"
+#include "fiber.h"
 #include "real.h"
 #include "schedule.h"
 #include "signals.h"
@@ -32,6 +33,7 @@ static void rest(long nanoseconds) {
 static uint32_t append(uint32_t parent) {
     if (segment->processes >= segment->most_processes)
         finish(TOO_BIG, NONE, "an execution with more than %u processes", segment->most_processes);
+    if (segment->processes) needs_kernel_threads("another process");
     uint32_t index = segment->processes++;
     PROCESSES[index].parent = parent;
     PROCESSES[index].state = PREPARED;
@@ -93,6 +95,7 @@ bool process_begin(void) {
         segment->running = index_of(task);
         task_enliven(task);
         become(task);
+        fibers_begin();
         return true;
     }
     uint32_t index = find_own();

@@ -13,6 +13,7 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "fairness.h"
+#include "fiber.h"
 #include "killing.h"
 #include "operation.h"
 #include "order.h"
@@ -234,7 +235,7 @@ static void all_signals(int how, uint64_t *before) {
             how == SIG_BLOCK ? before : NULL, sizeof all);
 }
 
-void wait_for_turn(struct task *task) {
+static void sleep_until_turn(struct task *task) {
     /* A handler of the program must not run while another task does. */
     uint64_t before = 0;
     bool masked = segment->signals_matter;
@@ -266,7 +267,19 @@ static void tell(struct task *task, enum turn turn) {
     syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-void give_turn(struct task *task) { tell(task, TO_RUN); }
+void wait_for_turn(struct task *task) {
+    if (on_fibers) fiber_park(task);
+    else sleep_until_turn(task);
+}
+
+static void hand_over(struct task *task, struct task *next) {
+    if (on_fibers) {
+        fiber_switch(task, next);
+        return;
+    }
+    tell(next, TO_RUN);
+    sleep_until_turn(task);
+}
 
 void schedule_elsewhere(void) {
     for (uint32_t i = 0; i < segment->alive_count; i++) {
@@ -328,8 +341,7 @@ enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
         bohrbug_hands_over(segment->steps - 1, site);
-        give_turn(next);
-        wait_for_turn(task);
+        hand_over(task, next);
     }
     bool fired = task->timed_out;
     bool interrupted = task->interruptible && !fired && !is_satisfied(task);
@@ -355,12 +367,13 @@ void fruitless(uint64_t site) {
 
 void schedule_after(uint32_t gone) {
     struct task *next = choose_next(gone, false);
-    if (next) give_turn(next);
+    if (next) tell(next, TO_RUN);
 }
 
 void schedule_end(void) {
     struct task *task = current;
     task_remove(task);
     current = NULL;
-    schedule_after(index_of(task));
+    if (on_fibers) fiber_end(task, choose_next(index_of(task), false));
+    else schedule_after(index_of(task));
 }

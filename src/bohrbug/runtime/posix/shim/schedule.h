@@ -63,7 +63,6 @@ void fruitless(uint64_t site);
 void schedule_end(void);
 /* The task with that index is no more, and whoever acts for it passes control on. */
 void schedule_after(uint32_t gone);
-void give_turn(struct task *task);
 /* The same, but a task of another process chooses, once this one is gone with its descriptors. */
 void schedule_elsewhere(void);
 /* A new thread waits until it is chosen. */

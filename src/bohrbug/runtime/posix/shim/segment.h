@@ -98,6 +98,7 @@ enum ending {
     STUCK_OUTSIDE,
     TOO_BIG,
     ASKED,        /* the policy leaves the decision of the last step to somebody else */
+    NOT_ON_FIBERS, /* tasks have to be kernel threads: see needs_kernel_threads */
 };
 
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
@@ -239,6 +240,7 @@ struct header {
     uint32_t faults_left;      /* how many calls may still fail */
     uint32_t nobody_comes;     /* waiting for somebody from outside has been in vain before */
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
+    uint32_t fibers;           /* one kernel thread wears all tasks */
     int32_t starter;           /* process id of whoever starts the executions */
     uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
     uint64_t epoch;            /* nanoseconds of the real-time clock at the beginning */
@@ -283,6 +285,7 @@ struct header {
     uint32_t idle_looked_at;   /* steps before this one were looked at for that */
     uint64_t idle_since;       /* virtual time of the last step that was more */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
+    char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
 };
 
 extern struct header *segment OWN;

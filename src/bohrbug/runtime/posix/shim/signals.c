@@ -8,6 +8,7 @@
 #include "accesses.h"
 #include "real.h"
 #include "clock.h"
+#include "fiber.h"
 #include "killing.h"
 #include "schedule.h"
 #include "snapshot.h"
@@ -16,6 +17,8 @@ static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
     snapshot_look();
+    /* It is blocked, or spins, in a way that only the kernel can share the processor out. */
+    needs_kernel_threads("a standstill");
     if (!controlled() || busy || segment->running != index_of(current)) return;
     if (hooks && *hooks->working) return;
     int error = errno;
@@ -56,7 +59,10 @@ static void note_handler(int number, sighandler_t handler) {
     bool is_handled = handler != SIG_DFL && handler != SIG_IGN;
     if (is_handled) PROCESSES[this_process].handled |= bit(number);
     else PROCESSES[this_process].handled &= ~bit(number);
-    if (is_handled) segment->signals_matter = 1;
+    if (is_handled) {
+        segment->signals_matter = 1;
+        fibers_keep_masks();
+    }
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
@@ -84,11 +90,13 @@ static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int ho
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
     sigset_t copy;
+    fibers_keep_masks();
     return REAL(pthread_sigmask)(how, without_nudge(set, &copy, how), before);
 }
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before) {
     sigset_t copy;
+    fibers_keep_masks();
     return REAL(sigprocmask)(how, without_nudge(set, &copy, how), before);
 }
 
@@ -120,6 +128,7 @@ bool signal_is_pending(const struct task *task) {
 }
 
 static enum woken wait_until_sent(uint64_t set, uint64_t deadline, uint64_t site) {
+    needs_kernel_threads("a wait for signals");
     signals_look(current);
     struct waiting waiting = {SIGNAL_SENT, set, deadline, true, false};
     enum woken woken = perform_when(WAIT, current_resource(), site, waiting);
@@ -172,6 +181,7 @@ EXPORT int pthread_kill(pthread_t thread, int number) {
     CONTROLLED(pthread_kill, thread, number);
     struct task *task = task_of_handle((uint64_t)thread);
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
+    needs_kernel_threads("pthread_kill");
     perform(SET, TASK_BIT | index_of(task), SITE);
     task->signals |= bit(number);
     segment->signals_matter = 1;
@@ -181,6 +191,7 @@ EXPORT int pthread_kill(pthread_t thread, int number) {
 EXPORT int kill(pid_t pid, int number) {
     CONTROLLED(kill, pid, number);
     if (number == 0) return REAL(kill)(pid, number);
+    needs_kernel_threads("kill");
     perform(SET, current_resource(), SITE);
     segment->signals_matter = 1;
     for (uint32_t i = 0; i < segment->processes; i++) {
@@ -196,6 +207,7 @@ EXPORT int kill(pid_t pid, int number) {
 
 EXPORT int raise(int number) {
     CONTROLLED(raise, number);
+    needs_kernel_threads("raise");
     current->signals |= bit(number);
     return REAL(raise)(number);
 }

@@ -80,7 +80,7 @@ __attribute__((constructor(101))) static void start(void) {
     if (!segment_open()) return;
     end_with_starter();
     bool serves = server_is_wanted();
-    if (segment->with_stacks || serves) stack_prepare();
+    stack_prepare();
     threads_begin();
     affinity_begin();
     signals_begin();

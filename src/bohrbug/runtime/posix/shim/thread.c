@@ -8,6 +8,7 @@
 #include "accesses.h"
 #include "clock.h"
 #include "faults.h"
+#include "fiber.h"
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
@@ -27,6 +28,8 @@ static void at_end(void *round) {
     GUARD;
     /* The process would go on without the thread that restores it. */
     if (current->main) snapshot_give_up(MAIN_ENDED);
+    /* The carrier would be gone. */
+    if (current->main) needs_kernel_threads("pthread_exit in main");
     current->also = mutex_left_behind();
     perform(END, current_resource(), 0);
     mutexes_of_ended();
@@ -39,8 +42,8 @@ void thread_watch_end(void) { pthread_setspecific(end_key, (void *)1); }
 
 static void *begin_thread(void *task) {
     current = task;
-    current->thread = (int32_t)syscall(SYS_gettid);
     busy = 1;
+    current->thread = (int32_t)syscall(SYS_gettid);
     thread_watch_end();
     wait_for_turn(current);
     accesses_thread();
@@ -154,6 +157,7 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
 
 EXPORT int pthread_cancel(pthread_t thread) {
     CONTROLLED(pthread_cancel, thread);
+    needs_kernel_threads("pthread_cancel");
     struct task *task = task_of_handle((uint64_t)thread);
     if (!task) return REAL(pthread_cancel)(thread);
     perform(SET, TASK_BIT | index_of(task), SITE);
@@ -170,7 +174,10 @@ EXPORT int pthread_setcancelstate(int state, int *before) {
 }
 
 EXPORT int pthread_setcanceltype(int type, int *before) {
-    if (controlled() && type == PTHREAD_CANCEL_ASYNCHRONOUS) segment->signals_matter = 1;
+    if (controlled() && type == PTHREAD_CANCEL_ASYNCHRONOUS) {
+        needs_kernel_threads("pthread_setcanceltype");
+        segment->signals_matter = 1;
+    }
     return REAL(pthread_setcanceltype)(type, before);
 }
 

@@ -1,0 +1,111 @@
+#include "fiber.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ending.h"
+#include "fiber_switch.h"
+#include "order.h"
+#include "signals.h"
+#include "task.h"
+
+bool on_fibers;
+/* Whether tasks may block different signals. */
+static bool keeps_masks;
+/* By the index of the task. */
+static struct fiber fibers[MOST_TASKS];
+
+/* -- whether they may be used --------------------------------------------------------------- */
+
+void needs_kernel_threads(const char *what) {
+    if (!*segment->needs_kernel_threads)
+        strncpy(segment->needs_kernel_threads, what, sizeof segment->needs_kernel_threads - 1);
+    if (on_fibers) finish(NOT_ON_FIBERS, segment->running, "%s", what);
+}
+
+/* Sanitizers that have a mind of their own about stacks and threads. */
+extern void __asan_init(void) __attribute__((weak, visibility("default")));
+extern void __msan_init(void) __attribute__((weak, visibility("default")));
+extern void __hwasan_init(void) __attribute__((weak, visibility("default")));
+
+void fibers_begin(void) {
+    bool can = can_switch();
+    on_fibers = can && segment->fibers;
+    if (!can) needs_kernel_threads("the processor");
+    if (__asan_init || __msan_init || __hwasan_init) needs_kernel_threads("a sanitizer");
+    fibers[index_of(current)].thread_pointer = thread_pointer();
+}
+
+/* -- signals -------------------------------------------------------------------------------- */
+
+/* By number: a signal that the C library keeps to itself must not reach a parked thread either.  The
+ * starter sends the nudge to the carrier only. */
+static void block_signals(uint64_t *before) {
+    static const uint64_t all = ~(UINT64_C(1) << (NUDGE - 1));
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all);
+}
+
+static void unblock_signals(const uint64_t *mask) {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, sizeof *mask);
+}
+
+void fibers_keep_masks(void) {
+    if (!on_fibers || keeps_masks) return;
+    GUARD;
+    /* So far all have the same. */
+    uint64_t mask = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, sizeof mask);
+    for (uint32_t i = 0; i < segment->tasks; i++) fibers[i].mask = mask;
+    keeps_masks = true;
+}
+
+/* It is the turn of a task. */
+static void come_back(const struct fiber *own) {
+    if (order_is_kept()) order_turn();
+    if (keeps_masks) unblock_signals(&own->mask);
+}
+
+/* -- passing control ------------------------------------------------------------------------ */
+
+/* The real thread of a new task may not have come that far. */
+static const struct fiber *parked(struct fiber *fiber) {
+    uint32_t parking = COMING;
+    __atomic_compare_exchange_n(&fiber->parked, &parking, AWAITED, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
+    while (__atomic_load_n(&fiber->parked, __ATOMIC_ACQUIRE) != IS_PARKED)
+        syscall(SYS_futex, &fiber->parked, FUTEX_WAIT_PRIVATE, AWAITED, NULL, NULL, 0);
+    return fiber;
+}
+
+static const struct fiber *ready(const struct task *task) {
+    struct fiber *fiber = &fibers[index_of(task)];
+    bool may_come = !task->main && fiber->parked != IS_PARKED;
+    return may_come ? parked(fiber) : fiber;
+}
+
+void fiber_park(struct task *task) {
+    struct fiber *own = &fibers[index_of(task)];
+    own->thread_pointer = thread_pointer();
+    /* The carrier alone gets signals. */
+    block_signals(&own->mask);
+    park_registers(own);
+    come_back(own);
+}
+
+void fiber_switch(struct task *from, struct task *to) {
+    struct fiber *own = &fibers[index_of(from)];
+    const struct fiber *next = ready(to);
+    if (keeps_masks) block_signals(&own->mask);
+    switch_registers(own, next);
+    come_back(own);
+}
+
+void fiber_end(struct task *from, struct task *to) {
+    struct fiber *own = &fibers[index_of(from)];
+    const struct fiber *next = ready(to);
+    if (keeps_masks) block_signals(&own->mask);
+    switch_and_release(own, next);
+}

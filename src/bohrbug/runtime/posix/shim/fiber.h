@@ -1,0 +1,35 @@
+/* Fibers: one kernel thread, the carrier, wears every task of the process.
+ *
+ * Each task has a real thread of the C library, so a real stack, thread-local variables, errno and
+ * pthread_self().  That thread parks before it does anything; the carrier runs the task on its stack
+ * and with its thread pointer, and passes control on in user space.  When the task has ended, the
+ * parked thread goes on from there and returns into the C library, which cleans up as ever.
+ *
+ * What depends on which kernel thread makes a call must not happen on fibers: whoever could do that
+ * says so by needs_kernel_threads. */
+#ifndef BOHRBUG_FIBER_H
+#define BOHRBUG_FIBER_H
+
+#include <stdbool.h>
+
+#include "segment.h"
+
+/* Whether tasks of this process are fibers. */
+extern bool on_fibers OWN;
+
+/* Makes this thread the carrier, if the starter wants fibers. */
+void fibers_begin(void);
+/* `what`, a function say, is only right if the task is a kernel thread of its own.  On fibers the
+ * execution ends; else the starter gets to know it, and goes on without fibers. */
+void needs_kernel_threads(const char *what);
+/* The program changes masks of signals, or has handlers. */
+void fibers_keep_masks(void);
+
+/* In the real thread of a new task: parks it; returns in the carrier, when the task is chosen. */
+void fiber_park(struct task *task);
+/* The carrier goes on with another task; returns when it comes back to this one. */
+void fiber_switch(struct task *from, struct task *to);
+/* The task has ended, and its real thread returns from here; the carrier goes on with another one. */
+void fiber_end(struct task *from, struct task *to);
+
+#endif

@@ -1,0 +1,77 @@
+/* What depends on which thread of the kernel makes a call, so that it can't be done on fibers.
+ *
+ * To add a function: its name in functions.h, and a line here. */
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+#include "fiber.h"
+#include "real.h"
+#include "task.h"
+
+static void note(const char *function) {
+    if (controlled() && !busy) needs_kernel_threads(function);
+}
+
+#define OF_OWN_THREAD(type, name, parameters, ...) \
+    EXPORT type name parameters { \
+        note(#name); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+/* Names */
+OF_OWN_THREAD(int, pthread_getname_np, (pthread_t thread, char *name, size_t size), thread, name, size)
+
+EXPORT pid_t gettid(void) { return controlled() ? current->thread : REAL(gettid)(); }
+
+EXPORT int prctl(int option, ...) {
+    unsigned long a[4];
+    va_list arguments;
+    va_start(arguments, option);
+    for (int i = 0; i < 4; i++) a[i] = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    /* For debuggers only, as long as nobody asks for it. */
+    if (option != PR_SET_NAME) note("prctl");
+    return REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+}
+
+/* Signals and timers */
+OF_OWN_THREAD(int, sigaltstack, (const stack_t *stack, stack_t *before), stack, before)
+OF_OWN_THREAD(int, tgkill, (pid_t pid, pid_t thread, int number), pid, thread, number)
+OF_OWN_THREAD(int, sigqueue, (pid_t pid, int number, union sigval value), pid, number, value)
+OF_OWN_THREAD(int, pthread_sigqueue, (pthread_t thread, int number, union sigval value), thread, number,
+              value)
+OF_OWN_THREAD(int, timer_create, (clockid_t clock, struct sigevent *event, timer_t *timer), clock, event,
+              timer)
+
+/* Priorities */
+OF_OWN_THREAD(int, pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *wanted),
+              thread, policy, wanted)
+OF_OWN_THREAD(int, pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *found),
+              thread, policy, found)
+OF_OWN_THREAD(int, pthread_setschedprio, (pthread_t thread, int priority), thread, priority)
+OF_OWN_THREAD(int, pthread_mutexattr_setprotocol, (pthread_mutexattr_t *attributes, int protocol),
+              attributes, protocol)
+OF_OWN_THREAD(int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *wanted), pid,
+              policy, wanted)
+OF_OWN_THREAD(int, sched_setparam, (pid_t pid, const struct sched_param *wanted), pid, wanted)
+OF_OWN_THREAD(int, setpriority, (__priority_which_t which, id_t who, int priority), which, who, priority)
+OF_OWN_THREAD(int, nice, (int more), more)
+
+/* Use of the processor */
+OF_OWN_THREAD(int, getrusage, (__rusage_who_t who, struct rusage *usage), who, usage)
+OF_OWN_THREAD(int, pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), thread, clock)
+
+/* Rights, which the C library changes in one thread after the other by a signal */
+OF_OWN_THREAD(int, setuid, (uid_t user), user)
+OF_OWN_THREAD(int, setgid, (gid_t group), group)
+OF_OWN_THREAD(int, seteuid, (uid_t user), user)
+OF_OWN_THREAD(int, setegid, (gid_t group), group)
+OF_OWN_THREAD(int, setreuid, (uid_t real, uid_t effective), real, effective)
+OF_OWN_THREAD(int, setregid, (gid_t real, gid_t effective), real, effective)
+OF_OWN_THREAD(int, setresuid, (uid_t real, uid_t effective, uid_t saved), real, effective, saved)
+OF_OWN_THREAD(int, setresgid, (gid_t real, gid_t effective, gid_t saved), real, effective, saved)
+OF_OWN_THREAD(int, setgroups, (size_t count, const gid_t *groups), count, groups)
+
+/* What a thread does not share with the others */
+OF_OWN_THREAD(int, unshare, (int what), what)
+OF_OWN_THREAD(int, setns, (int fd, int kind), fd, kind)
