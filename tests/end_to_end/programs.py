@@ -61,3 +61,24 @@ def test_both_orders():
     for thread in threads:
         thread.join()
 """
+
+BLOCKED_IN_C = """
+import ctypes
+import threading
+import time
+
+def block():
+    library = ctypes.CDLL(None)
+    mutex = ctypes.create_string_buffer(64)
+    end = int(time.clock_gettime(time.CLOCK_REALTIME)) + 60
+    library.pthread_mutex_lock(mutex)
+    library.pthread_mutex_timedlock(mutex, (ctypes.c_long * 2)(end, 0))
+
+def test_block():
+    thread = threading.Thread(target=block)
+    thread.start()
+    thread.join()
+
+if __name__ == "__main__":
+    test_block()
+"""

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from .conftest import Folder
-from .programs import DEADLOCK, LOCKED, LOST_UPDATE
+from .programs import BLOCKED_IN_C, DEADLOCK, LOCKED, LOST_UPDATE
 
 
 def test_a_failure_is_reported_and_replayed_in_a_new_process(folder: Folder) -> None:
@@ -683,3 +683,16 @@ def test_what_needs_an_early_timeout_is_listed_and_passes(folder: Folder) -> Non
     replayed = folder.bohrbug("replay", str(folder.reproduction()))
     assert replayed.code == 1
     assert folder.pytest("--bohrbug", "--bohrbug-timeouts", "early").code == 1
+
+
+def test_a_test_that_blocks_in_c_for_good_ends_the_process(folder: Folder) -> None:
+    """Whatever is captured, it says where; neither pytest nor a pipeline of CI hangs."""
+    folder.write("test_block.py", BLOCKED_IN_C)
+    for done in (
+        folder.pytest("--bohrbug", "--bohrbug-hang-seconds=0.1"),
+        folder.bohrbug("run", "--hang-seconds", "0.1", "test_block.py"),
+    ):
+        assert done.code == 3
+        assert "without reaching a scheduling point; it could not be stopped" in done.err
+        assert re.search(r"task 0\.1 \(Thread-\d+ \(block\)\) runs:\n.*test_block.py", done.err)
+        assert "ends here" in done.err

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import _multiprocessing
 import ctypes
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -17,7 +21,20 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
 
+HANG = OutcomeKind.HANG
+
+LIBC = ctypes.CDLL(None)
+
 _flag = False
+
+
+def block_for(seconds: float) -> None:
+    """Wait in C for a mutex, which no signal interrupts."""
+    mutex = ctypes.create_string_buffer(64)
+    end = time.clock_gettime(time.CLOCK_REALTIME) + seconds
+    LIBC.pthread_mutex_lock(mutex)
+    moment = (ctypes.c_long * 2)(int(end), int(end % 1 * 1e9))
+    LIBC.pthread_mutex_timedlock(mutex, moment)
 
 
 def outcome_of(
@@ -53,7 +70,7 @@ def test_spinning_task_ends_as_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     outcome = outcome_of(spin, Watchdog(0.4), monkeypatch)
-    assert outcome.kind is OutcomeKind.HANG
+    assert outcome.kind is HANG
     assert outcome.task == "0.1"
     assert outcome.message.startswith(f"task 0.1 (worker) has run for 0.4 s at {__file__}:")
     assert "without reaching a scheduling point" in outcome.message
@@ -80,7 +97,7 @@ def test_task_that_catches_everything_is_told_again(
                 caught.append(hang)
 
     outcome = outcome_of(spin_on, Watchdog(0.4, messages.append), monkeypatch)
-    assert outcome.kind is OutcomeKind.HANG
+    assert outcome.kind is HANG
     assert len(caught) == 2
     assert len(messages) == 1
     assert "could not be stopped" in messages[0]
@@ -91,12 +108,33 @@ def test_task_blocked_in_c_calls_for_help(monkeypatch: pytest.MonkeyPatch) -> No
     messages: list[str] = []
 
     def block() -> None:
-        ctypes.CDLL(None).usleep(2_000_000)
+        block_for(2.0)
 
     outcome = outcome_of(block, Watchdog(0.4, messages.append), monkeypatch)
-    assert outcome.kind is OutcomeKind.HANG
+    assert outcome.kind is HANG
     assert len(messages) == 1
     assert "task 0.1 (worker)" in messages[0]
+
+
+def test_what_blocks_may_give_up_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is done that can't be undone, some more time passes."""
+    messages: list[str] = []
+
+    def block() -> None:
+        block_for(0.8)
+
+    assert outcome_of(block, Watchdog(0.1, messages.append, 50), monkeypatch).kind is HANG
+    assert not messages
+    assert outcome_of(block, Watchdog(0.1, messages.append, 1), monkeypatch).kind is HANG
+    assert len(messages) == 1
+
+
+def test_system_call_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    semaphore = _multiprocessing.SemLock(1, 0, 1, f"/bohrbug-test-{os.getpid()}", True)
+    handler = signal.getsignal(signal.SIGURG)
+    outcome = outcome_of(semaphore.acquire, Watchdog(0.4), monkeypatch)
+    assert outcome.kind is HANG
+    assert signal.getsignal(signal.SIGURG) is handler
 
 
 def test_next_execution_is_not_harmed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +145,7 @@ def test_next_execution_is_not_harmed(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     watchdog = Watchdog(0.4)
-    assert outcome_of(spin, watchdog, monkeypatch).kind is OutcomeKind.HANG
+    assert outcome_of(spin, watchdog, monkeypatch).kind is HANG
     for _ in range(20):
         assert outcome_of(lambda: None, watchdog, monkeypatch).kind is OutcomeKind.PASSED
 

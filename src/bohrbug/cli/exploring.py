@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -165,7 +166,12 @@ def explore(
     output = OutputKeeper(test, show=verbose and not as_json)
     with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
         explorer = Explorer(
-            output, subject.test, subject.options, ProgressAdapter(line), keeper=store
+            output,
+            subject.test,
+            subject.options,
+            ProgressAdapter(line),
+            lambda _: _give_up(store),
+            keeper=store,
         )
         try:
             result = explorer.explore()
@@ -199,6 +205,18 @@ def tell(
         _show(result, printed, showing.verbose)
         _show_how_to_go_on(result, store)
     leave(code)
+
+
+def _give_up(store: ExplorationStore) -> NoReturn:
+    """End the process from the watchdog's thread: the one that explores is lost."""
+    lines = ["bohrbug: the task is still blocked, so this process ends here"]
+    if store.path.is_file():
+        lines.append(f"What was saved is kept: bohrbug explorations, bohrbug resume {store.path}")
+    stream = sys.__stderr__
+    if stream is not None:
+        stream.write("\n".join(lines) + "\n")
+        stream.flush()
+    os._exit(INCONCLUSIVE)
 
 
 def _show_how_to_go_on(result: Result, store: ExplorationStore | None) -> None:

@@ -39,6 +39,9 @@ FIRST = "non-preemptive"
 ALONE = 64
 """Executions of a search before workers join it: a small test needs none."""
 
+STUCK_PERIODS = 5
+"""How much longer than a hang it may take until a blocked thread counts as lost, in hangs."""
+
 ALONE_SECONDS = 0.5
 """Seconds after which workers join, however few executions there were."""
 
@@ -192,7 +195,7 @@ class Explorer:
 
     def _new_watchdog(self) -> Watchdog | None:
         seconds = self.options.hang_seconds
-        watchdog = Watchdog(seconds, self._on_stuck) if seconds else None
+        watchdog = Watchdog(seconds, self._on_stuck, STUCK_PERIODS) if seconds else None
         if watchdog is not None:
             watchdog.start()
         self.runtime.watchdog = watchdog

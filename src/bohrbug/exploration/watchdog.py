@@ -2,8 +2,9 @@
 
 A real thread looks now and then whether the execution that is watched has made
 a step.  If it has not for too long, the execution is ended: the running task
-gets an exception, wherever it is.  If even that changes nothing, because
-the task is blocked inside C code, the watchdog says where and calls for help.
+gets an exception, wherever it is, and the system call in which it may be blocked is
+interrupted.  If even that changes nothing, because the task is in C code that does not
+look at signals, the watchdog says where and calls for help.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Self
 
+from bohrbug.exploration.interrupting import Interrupting
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.stacks import frames_from
@@ -55,13 +57,20 @@ class Watchdog:
         on_stuck: called, in the watchdog's own thread, if the execution did not
             end within as many seconds again: its thread is blocked where nothing can
             be raised.  It is given the message that was printed.
+        further_periods: how often as many seconds are to pass after the message was printed,
+            before ``on_stuck`` is called: what blocks the thread may give up by itself.
     """
 
     def __init__(
-        self, seconds: float = 10.0, on_stuck: Callable[[str], object] | None = None
+        self,
+        seconds: float = 10.0,
+        on_stuck: Callable[[str], object] | None = None,
+        further_periods: int = 0,
     ) -> None:
         self._seconds = seconds
         self._on_stuck = on_stuck
+        self._further_periods = further_periods
+        self._interrupting = Interrupting()
         self._watched: Execution | None = None
         # Held while the thread runs; free: it is to end.
         self._running: Any = _real_allocate_lock()
@@ -77,6 +86,7 @@ class Watchdog:
         """Begin to look; does nothing if it has begun."""
         if self._running.acquire(False):
             self._ended.acquire(False)
+            self._interrupting.begin()
             _real_start_new_thread(self._look_until_stopped, ())
 
     def stop(self) -> None:
@@ -85,6 +95,7 @@ class Watchdog:
             self._running.release()
             self._ended.acquire()
             self._ended.release()
+            self._interrupting.end()
 
     def __enter__(self) -> Self:
         self.start()
@@ -124,7 +135,8 @@ class Watchdog:
         progress: Any = None
         since = _real_monotonic()
         message = ""
-        asked_for_help = False
+        periods = 0
+        text = ""
         nudged = since
         pause = min(self._seconds / LOOKS, NUDGE)
         while not self._running.acquire(True, pause):
@@ -150,12 +162,15 @@ class Watchdog:
                 if _is_debugged(execution):
                     continue
                 if not message:
-                    message, asked_for_help = self._end(execution, patience), False
-                elif not asked_for_help:
-                    asked_for_help = True
-                    self._call_for_help(execution, message)
-                else:
-                    self._raise(execution)
+                    message, periods = self._end(execution, patience), 0
+                    continue
+                if not periods:
+                    text = self._call_for_help(execution, message)
+                if periods == self._further_periods and self._on_stuck is not None:
+                    self._on_stuck(text)
+                periods += 1
+                # Code that swallows every exception may let the next one pass.
+                self._raise(execution)
         self._running.release()
 
     def _end(self, execution: Execution, seconds: float) -> str:
@@ -183,6 +198,7 @@ class Watchdog:
             if self._watched is execution:
                 self._raised_in = execution.root.ident
                 _raise_in(execution.root.ident, Hang)
+                self._interrupting.interrupt()
 
     def _take_back(self) -> None:
         """An exception that was not delivered before the execution ended must not be later.
@@ -200,15 +216,12 @@ class Watchdog:
         except Hang:
             return
 
-    def _call_for_help(self, execution: Execution, message: str) -> None:
+    def _call_for_help(self, execution: Execution, message: str) -> str:
         text = f"bohrbug: {message}; it could not be stopped\n" + "\n".join(stacks(execution))
         if sys.__stderr__ is not None:
             sys.__stderr__.write(text + "\n")
             sys.__stderr__.flush()
-        if self._on_stuck is not None:
-            self._on_stuck(text)
-        # Code that swallows every exception may let the next one pass.
-        self._raise(execution)
+        return text
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:

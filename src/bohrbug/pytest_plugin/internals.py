@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import tempfile
 import unittest
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from _pytest._code.code import (
@@ -200,3 +201,21 @@ def settle_in_worker(config: pytest.Config, number: int) -> None:
         folder = factory.getbasetemp() / f"bohrbug-worker-{number}"
         folder.mkdir(exist_ok=True)
         factory._basetemp = folder
+
+
+def end_process(config: pytest.Config, node: str, text: str) -> NoReturn:
+    """End pytest at once, from another thread: the one that runs the tests is blocked for good.
+
+    Parameters:
+        config: of the session.
+        node: the test in which it is blocked.
+        text: where, with stacks; printed, whatever is captured.
+    """
+    manager: Any = config.pluginmanager.getplugin("capturemanager")
+    if manager is not None:
+        manager.suspend_global_capture(in_=False)
+    stream = sys.__stderr__
+    if stream is not None:
+        stream.write(f"\n{node}\n{text}\nbohrbug: it is still blocked, so pytest ends here\n")
+        stream.flush()
+    os._exit(pytest.ExitCode.INTERNAL_ERROR)

@@ -101,6 +101,7 @@ class ItemProtocol:
             item.nodeid,
             plugin.options_for(item),
             progress,
+            lambda text: internals.end_process(item.config, item.nodeid, text),
             remembered=remembered,
             settle=lambda number: internals.settle_in_worker(item.config, number),
         )

@@ -59,6 +59,8 @@ class Choice:
         self._allowed = allowed
         self._losses = 0
         self.reason = ""
+        self.threads = 0
+        """How many threads the first execution started."""
 
     @property
     def is_settled(self) -> bool:
@@ -78,6 +80,7 @@ class Choice:
             and not header.steps_before_main
             and not header.resources_before_main
         )
+        self.threads = header.tasks - 1
         left = list(self._allowed) if is_same_at_main else []
         if header.processes > 1 and Engine.SNAPSHOT in left:
             left.remove(Engine.SNAPSHOT)

@@ -230,15 +230,21 @@ class Launcher:
 
     # -- programs that wait before main ----------------------------------------------------
 
-    def serve(self, segment: Segment, engine: Engine) -> bool:
-        """Start the program once and let it wait before its main function; whether it can."""
+    def serve(self, segment: Segment, engine: Engine, threads: int = 0) -> bool:
+        """Start the program once and let it wait before its main function; whether it can.
+
+        Parameters:
+            segment: what it takes part in.
+            engine: what it does for each execution.
+            threads: how many it is expected to start in each.
+        """
 
         def spawn(more: dict[str, str], descriptors: list[tuple[int, int]]) -> int:
             return self._spawn(segment, {**self._environment, **more}, descriptors)
 
         self.end_server()
         early = "LD_BIND_NOW" in self._environment
-        self.server = Server(engine, spawn, self._input.path, early)
+        self.server = Server(engine, spawn, self._input.path, early, threads)
         if not self.server.is_ready:
             self.end_server()
         elif engine is Engine.SNAPSHOT and self.server.pid is not None:

@@ -389,7 +389,8 @@ class NativeRuntime:
             if not self._choice.is_settled:
                 self._choice.settle(segment)
             return ended
-        if not launcher.serves(engine) and not launcher.serve(segment, engine):
+        threads = self._choice.threads
+        if not launcher.serves(engine) and not launcher.serve(segment, engine, threads):
             self._choice.drop(engine, "the program can't wait before its main function")
             return None
         server = launcher.server

@@ -32,16 +32,19 @@ class Server:
         spawn: starts it.
         input: path of its standard input.
         looks_up_early: whether it would look up the functions that it calls at once by itself.
+        threads: how many it is expected to start in each execution.
     """
 
-    def __init__(self, engine: Engine, spawn: Spawn, input: str, looks_up_early: bool) -> None:
+    def __init__(
+        self, engine: Engine, spawn: Spawn, input: str, looks_up_early: bool, threads: int
+    ) -> None:
         self.engine = engine
         self.executions = 0
         self._answers = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._socket, its = socket.socketpair()
         environment = {"BOHRBUG_SERVER": "", "BOHRBUG_INPUT": input}
         if engine is Engine.SNAPSHOT:
-            environment["BOHRBUG_SNAPSHOT"] = ""
+            environment["BOHRBUG_SNAPSHOT"] = str(threads)
         if not looks_up_early:
             # Else each execution looks up what it calls.  The program is not to see it.
             environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}

@@ -1,8 +1,12 @@
-"""Imports are atomic: no task loses control in the middle of loading a module."""
+"""Imports are atomic, and what needs patches gets them at once.
+
+No task loses control in the middle of loading a module.
+"""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
@@ -13,17 +17,24 @@ patches = Patches()
 _bootstrap: Any = importlib._bootstrap
 _find_and_load = _bootstrap._find_and_load
 
+after_import: list[Callable[[], object]] = []
+"""Called whenever a module was loaded while we are in control."""
+
 
 def find_and_load(name: str, import_: Any) -> Any:
     """Stands for the function that the import statement calls for a module not loaded yet."""
     execution = controlled()
     if execution is None:
-        return _find_and_load(name, import_)
-    execution.atomic += 1
-    try:
-        return _find_and_load(name, import_)
-    finally:
-        execution.atomic -= 1
+        module = _find_and_load(name, import_)
+    else:
+        execution.atomic += 1
+        try:
+            module = _find_and_load(name, import_)
+        finally:
+            execution.atomic -= 1
+    for look in after_import:
+        look()
+    return module
 
 
 patches.add(_bootstrap, "_find_and_load", find_and_load)

@@ -65,9 +65,10 @@ _ALL: tuple[Patches, ...] = (
     imports.patches,
 )
 if os.name == "posix":
-    from bohrbug.runtime.threads import io, processes
+    from bohrbug.runtime.threads import io, processes, semaphores
 
-    _ALL = (*_ALL, io.patches, processes.patches, processes.signal_patches)
+    _ALL = (*_ALL, io.patches, processes.patches, processes.signal_patches, semaphores.patches)
+    imports.after_import += [io.patches.catch_up, semaphores.patches.catch_up]
 
 
 _WRAPPERS = (
@@ -136,12 +137,16 @@ class Installation:
     def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
         """Exchange references to real primitives that were made before the patches."""
         pairs: list[tuple[Any, Any]] = list(functions)
-        for obj in objects_of_types(_WRAP.keys() | _with_subclasses(_Executor)):
+        executors = _with_subclasses(_Executor)
+        shared = semaphores.types_of_semaphores(sys.modules) if os.name == "posix" else set()
+        for obj in objects_of_types(_WRAP.keys() | executors | shared):
             wrap = _WRAP.get(type(obj))
-            if wrap is None:
+            if wrap is not None:
+                pairs.append((obj, wrap(obj)))
+            elif type(obj) in executors:
                 self.executors.add(obj)
             else:
-                pairs.append((obj, wrap(obj)))
+                semaphores.adopt(obj)
         own = {
             id(vars(module))
             for name, module in list(sys.modules.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -49,7 +49,10 @@ class Patches:
 
     def install(self) -> None:
         """Put the replacements in place."""
-        for owner, name, replacement in self._wanted:
+        self._replace(self._wanted)
+
+    def _replace(self, wanted: Iterable[tuple[Any, str, Any]]) -> None:
+        for owner, name, replacement in wanted:
             self._originals.append((owner, name, vars(owner).get(name, _MISSING)))
             setattr(owner, name, replacement)
 

@@ -202,43 +202,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_parent=_forked_in_parent, after_in_child=_forked_in_child)
 
 
-# -- multiprocessing -----------------------------------------------------------------------
-
-
-@patches.when_imported("multiprocessing.synchronize")
-def _wrap_semaphores(module: Any) -> None:
-    """Locks shared by processes, made from now on: block as a task."""
-    cls = module.SemLock
-    original = cls._make_methods
-
-    @patches.method(cls, "_make_methods")
-    def make_methods(self: Any) -> None:
-        original(self)
-        real = self._semlock
-
-        def acquire(block: bool = True, timeout: float | None = None) -> bool:
-            execution = controlled()
-            if execution is None or not block:
-                return bool(real.acquire(block, timeout))
-            taken = False
-
-            def take() -> bool:
-                nonlocal taken
-                taken = taken or real.acquire(False)
-                return taken
-
-            if not take():
-                place = place_of(_getframe(1))
-                _wait_for_child(execution, take, timeout, place)
-            return taken
-
-        self.acquire = acquire
-
-    @patches.method(cls, "__enter__")
-    def enter(self: Any) -> Any:
-        return self.acquire()
-
-
 # -- signals -----------------------------------------------------------------------------
 
 

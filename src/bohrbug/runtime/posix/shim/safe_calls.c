@@ -139,6 +139,12 @@ static void write_program(uintptr_t free_from, uintptr_t free_to) {
     JUMP(BPF_JSET, MAP_ANONYMOUS, 0, 1);
     RETURN(SECCOMP_RET_ALLOW);
     RETURN(SECCOMP_RET_TRAP);
+    /* What is lost by that is copied back. */
+    JUMP(BPF_JEQ, SYS_madvise, 0, 4);
+    LOAD(LOW(2));
+    JUMP(BPF_JEQ, MADV_DONTNEED, 0, 1);
+    RETURN(SECCOMP_RET_ALLOW);
+    LOAD(offsetof(struct seccomp_data, nr));
     for (size_t i = 0; i < sizeof about_memory / sizeof *about_memory; i++)
         allow_between(about_memory[i], free_from, free_to);
     /* The C library takes one of its signals with the first thread, always for the same handler. */

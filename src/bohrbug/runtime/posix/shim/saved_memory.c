@@ -11,6 +11,10 @@
 
 #define PAGE ((uintptr_t)4096)
 #define PAGES_AT_ONCE 1024
+/* Of more memory than this hardly any is used, such as of the stacks of threads: it is given back. */
+#define MOST_TO_LOOK_THROUGH ((uintptr_t)256 << 10)
+/* ... which takes its time where there is very much of it. */
+#define MOST_ABSENT ((uintptr_t)256 << 20)
 
 /* Linux 6.11; the headers may be older. */
 #define QUERY_COVERING_OR_NEXT 0x10
@@ -90,6 +94,7 @@ static bool add_piece(struct saved_memory *memory, uintptr_t start, uintptr_t en
 /* Memory of no file: what nobody has used is not there yet. */
 static bool survey_anonymous(struct saved_memory *memory, uintptr_t start, uintptr_t end) {
     unsigned char is_there[PAGES_AT_ONCE];
+    if (end - start > MOST_ABSENT) return false;
     while (start < end) {
         uintptr_t until = end - start > PAGES_AT_ONCE * PAGE ? start + PAGES_AT_ONCE * PAGE : end;
         if (OWN_CALL(SYS_mincore, start, until - start, is_there) < 0) return false;
@@ -124,7 +129,6 @@ bool memory_survey(struct saved_memory *memory, int maps) {
             if (mapping.start != (uintptr_t)segment) return false;
             continue;
         }
-        if (mapping.end - mapping.start > MOST_SAVED) return false;
         bool fits = *name == '/' ? add_piece(memory, mapping.start, mapping.end)
                                  : survey_anonymous(memory, mapping.start, mapping.end);
         if (!fits) return false;
@@ -196,6 +200,8 @@ static bool unmap_new(struct saved_memory *memory) {
 
 static bool make_zero(uintptr_t start, uintptr_t end) {
     unsigned char is_there[PAGES_AT_ONCE];
+    if (end - start > MOST_TO_LOOK_THROUGH)
+        return OWN_CALL(SYS_madvise, start, end - start, MADV_DONTNEED) == 0;
     while (start < end) {
         uintptr_t until = end - start > PAGES_AT_ONCE * PAGE ? start + PAGES_AT_ONCE * PAGE : end;
         if (OWN_CALL(SYS_mincore, start, until - start, is_there) < 0) return false;

@@ -28,6 +28,8 @@
 #define MASK_SIZE 8
 #define SIGNALS 65
 #define MOST_GAPS 16
+/* The C library gives back what is more than 40 MB, and that could be one of those that were saved. */
+#define MOST_STACKS_KEPT 4
 /* Seconds for which threads may take to leave. */
 #define PATIENCE 2
 
@@ -292,6 +294,8 @@ static bool prepare(void) {
     prctl(PR_GET_NAME, made->name);
     sigaltstack(NULL, &made->signal_stack);
     snapshot = made;
+    /* Those that have ended may still be on their way out. */
+    for (int patience = 0; patience < 1000 && thread_count() != 1; patience++) REAL(sched_yield)();
     if (made->threads < 0 || maps < 0 || !can_seek_input() || thread_count() != 1 ||
         !memory_survey(&made->memory, maps))
         return false;
@@ -299,13 +303,36 @@ static bool prepare(void) {
     return safe_calls_only(unknown.start, unknown.end);
 }
 
+/* -- stacks --------------------------------------------------------------------------------- */
+
+static void *wait_for_others(void *all) {
+    pthread_barrier_t *barrier = all;
+    REAL(pthread_barrier_wait)(barrier);
+    return NULL;
+}
+
+/* The C library keeps the stacks of threads that have ended: so many will be at hand in each execution.
+ * To map one and to unmap it takes as long as to start a thread. */
+static void prepare_stacks(unsigned threads) {
+    pthread_t made[MOST_STACKS_KEPT];
+    pthread_barrier_t barrier;
+    if (threads > MOST_STACKS_KEPT) return;
+    REAL(pthread_barrier_init)(&barrier, NULL, threads + 1);
+    for (unsigned i = 0; i < threads; i++)
+        if (REAL(pthread_create)(&made[i], NULL, wait_for_others, &barrier)) leave_process(0);
+    REAL(pthread_barrier_wait)(&barrier);
+    for (unsigned i = 0; i < threads; i++) REAL(pthread_join)(made[i], NULL);
+    REAL(pthread_barrier_destroy)(&barrier);
+}
+
 static void wait_for_order(void) {
     char order;
     if (OWN_CALL(SYS_read, SERVER_FD, &order, 1) != 1) leave_process(0);
 }
 
-void snapshot_run(void) {
+void snapshot_run(unsigned threads) {
     int error = errno;
+    prepare_stacks(threads);
     bool can_be = prepare();
     uint64_t answer = (uint64_t)(uint32_t)(can_be ? snapshot->process : 0) << 32 | 1;
     if (OWN_CALL(SYS_write, ANSWER_FD, &answer, sizeof answer) != sizeof answer || !can_be)
@@ -318,7 +345,7 @@ void snapshot_run(void) {
 #else
 
 /* Nobody has written how registers are kept on other processors: no server answers. */
-void snapshot_run(void) { REAL(_exit)(0); }
+void snapshot_run(unsigned threads) { REAL(_exit)((int)(threads & 0)); }
 void snapshot_look(void) {}
 void snapshot_end(int status) { (void)status; }
 void snapshot_give_up(uint32_t why) { (void)why; }

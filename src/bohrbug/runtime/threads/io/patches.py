@@ -48,12 +48,22 @@ class IOPatches(Patches):
 
     def install(self) -> None:
         """Put the replacements in place."""
+        self._add_imported()
+        super().install()
+
+    def catch_up(self) -> None:
+        """Put those in place whose module was imported since :meth:`install`."""
+        if self._later:
+            known = len(self._wanted)
+            self._add_imported()
+            self._replace(self._wanted[known:])
+
+    def _add_imported(self) -> None:
         for entry in list(self._later):
             module = sys.modules.get(entry[0])
-            if module is not None:
+            if module is not None and not _is_being_imported(module):
                 self._later.remove(entry)
                 entry[1](module)
-        super().install()
 
     def function(self, owner: Any, name: str) -> Callable[[Callable[..., Any]], Function]:
         """Decorator: the function replaces the C function ``owner.name``."""
@@ -64,6 +74,10 @@ class IOPatches(Patches):
             return replacement
 
         return decorate
+
+
+def _is_being_imported(module: Any) -> bool:
+    return getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 patches = IOPatches()
