@@ -219,6 +219,13 @@ static void restore_kernel_state(void) {
     }
 }
 
+/* Those that came too late would count for the next execution. */
+static void forget_nudges(void) {
+    static const uint64_t nudge = UINT64_C(1) << (NUDGE - 1);
+    static const struct timespec now;
+    while (own_call(SYS_rt_sigtimedwait, (long)&nudge, 0, (long)&now, MASK_SIZE, 0, 0) == NUDGE) {}
+}
+
 static void tell_and_restore(void) {
     if (segment->signals_matter) snapshot_give_up(SIGNALS_MATTER);
     if (!be_alone()) snapshot_give_up(THREADS_STAY);
@@ -227,28 +234,33 @@ static void tell_and_restore(void) {
     if (OWN_CALL(SYS_write, ANSWER_FD, &answer, sizeof answer) != sizeof answer) leave_process(0);
     restore_kernel_state();
     if (!memory_restore(&snapshot->memory)) snapshot_give_up(NOT_RESTORED);
+    forget_nudges();
     __atomic_store_n(&snapshot->ends, 0, __ATOMIC_RELEASE);
     own_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&snapshot->mask, 0, MASK_SIZE, 0, 0);
     go_back(&snapshot->registers);
 }
 
-static _Noreturn void end_or_leave(void) {
+/* The main thread puts everything back; for all others this is the end. */
+static _Noreturn void leave(void) {
     static const uint64_t all = UINT64_MAX;
     own_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, MASK_SIZE, 0, 0);
     if (OWN_CALL(SYS_gettid, 0, 0, 0) == snapshot->process)
         call_on(snapshot->scratch + SCRATCH, tell_and_restore);
-    OWN_CALL(SYS_tgkill, snapshot->process, snapshot->process, NUDGE);
     leave_thread();
 }
 
 void snapshot_look(void) {
-    if (snapshot && __atomic_load_n(&snapshot->ends, __ATOMIC_ACQUIRE)) end_or_leave();
+    if (snapshot && __atomic_load_n(&snapshot->ends, __ATOMIC_ACQUIRE)) leave();
 }
 
 void snapshot_end(int status) {
     if (!snapshot) return;
-    if (!__atomic_exchange_n(&snapshot->ends, 1, __ATOMIC_ACQ_REL)) snapshot->status = status;
-    end_or_leave();
+    if (!__atomic_exchange_n(&snapshot->ends, 1, __ATOMIC_ACQ_REL)) {
+        snapshot->status = status;
+        if (OWN_CALL(SYS_gettid, 0, 0, 0) != snapshot->process)
+            OWN_CALL(SYS_tgkill, snapshot->process, snapshot->process, NUDGE);
+    }
+    leave();
 }
 
 /* -- the beginning -------------------------------------------------------------------------- */
