@@ -241,7 +241,7 @@ static void tell_and_restore(void) {
 }
 
 /* The main thread puts everything back; for all others this is the end. */
-static _Noreturn void leave(void) {
+static _Noreturn void go_home(void) {
     static const uint64_t all = UINT64_MAX;
     own_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, MASK_SIZE, 0, 0);
     if (OWN_CALL(SYS_gettid, 0, 0, 0) == snapshot->process)
@@ -250,7 +250,7 @@ static _Noreturn void leave(void) {
 }
 
 void snapshot_look(void) {
-    if (snapshot && __atomic_load_n(&snapshot->ends, __ATOMIC_ACQUIRE)) leave();
+    if (snapshot && __atomic_load_n(&snapshot->ends, __ATOMIC_ACQUIRE)) go_home();
 }
 
 void snapshot_end(int status) {
@@ -260,7 +260,7 @@ void snapshot_end(int status) {
         if (OWN_CALL(SYS_gettid, 0, 0, 0) != snapshot->process)
             OWN_CALL(SYS_tgkill, snapshot->process, snapshot->process, NUDGE);
     }
-    leave();
+    go_home();
 }
 
 /* -- the beginning -------------------------------------------------------------------------- */
