@@ -98,6 +98,9 @@ CONTINUE = _kind("continue", is_write=False)
 may be a plain store that another task should see, or should not yet."""
 CALL = _kind("call")
 """A call of a function with a buffer of its own, which the next call overwrites."""
+STATEMENT = _kind("statement", is_release=True)
+"""One of a database, or the end of a transaction; the next only reads."""
+QUERY = _kind("query", is_write=False)
 EXTERNAL = _kind("external")
 """Something outside our control that may block: a socket, a child process."""
 

@@ -54,6 +54,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "yield": ("yields", "yield"),
     "continue": ("goes on past", "going on past"),
     "call": ("calls", "call of"),
+    "statement": ("executes a statement on", "statement on"),
+    "query": ("queries", "query of"),
     "external": ("waits outside our control for", "wait outside our control for"),
     "read": ("reads", "read of"),
     "write": ("writes", "write of"),

@@ -116,6 +116,8 @@ class Installation:
         self._depth += 1
         if self._depth > 1:
             return
+        for patches in self._patches:
+            patches.prepare()
         before = _functions_to_exchange()
         for patches in self._patches:
             patches.install()

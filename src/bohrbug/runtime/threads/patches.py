@@ -47,6 +47,9 @@ class Patches:
         """Each owner, with the name of what is replaced and the replacement."""
         return iter(self._wanted)
 
+    def prepare(self) -> None:
+        """Called before :meth:`install`, to find out what is to be replaced."""
+
     def install(self) -> None:
         """Put the replacements in place."""
         self._replace(self._wanted)

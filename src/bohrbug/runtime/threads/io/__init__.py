@@ -4,13 +4,14 @@ A task that would block in the kernel is enabled when a poll of the file
 descriptor without waiting says so.  Timeouts are virtual.  How long it is worth
 waiting when nobody else can run depends on where the other end is, see :mod:`.channels`.
 
-Not covered: C libraries that poll by themselves (uvloop, database drivers),
+Not covered: C libraries that poll by themselves (uvloop, other database drivers than
+``sqlite3``),
 ``signal.pause`` and ``sigwait``, ``os.sendfile`` on blocking sockets, terminals.
 """
 
 from __future__ import annotations
 
-from bohrbug.runtime.threads.io import optional, pipes, selecting, sockets
+from bohrbug.runtime.threads.io import optional, pipes, selecting, sockets, sqlite
 from bohrbug.runtime.threads.io.patches import patches
 
-__all__ = ["optional", "patches", "pipes", "selecting", "sockets"]
+__all__ = ["optional", "patches", "pipes", "selecting", "sockets", "sqlite"]

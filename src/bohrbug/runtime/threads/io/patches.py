@@ -46,10 +46,9 @@ class IOPatches(Patches):
 
         return decorate
 
-    def install(self) -> None:
-        """Put the replacements in place."""
+    def prepare(self) -> None:
+        """Find out which of the modules are imported by now."""
         self._add_imported()
-        super().install()
 
     def catch_up(self) -> None:
         """Put those in place whose module was imported since :meth:`install`."""
