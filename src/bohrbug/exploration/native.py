@@ -64,7 +64,7 @@ class Command:
 
     def target(self) -> dict[str, Any]:
         """How a reproduction file names it."""
-        target = {
+        target: dict[str, Any] = {
             "kind": KIND,
             "command": list(self.words),
             "directory": os.getcwd(),
@@ -74,10 +74,13 @@ class Command:
             "epoch": self.epoch,
             "faults": list(self.faults),
             "most_faults": self.most_faults,
-            "fibers": self.fibers,
         }
-        # All engines do the same: it is kept only for those who asked.
-        return target if self.engine == AUTO else {**target, "engine": self.engine}
+        # All ways do the same: they are kept only for those who asked.
+        if self.engine != AUTO:
+            target["engine"] = self.engine
+        if not self.fibers:
+            target["fibers"] = False
+        return target
 
     def runtime(
         self, options: ExploreOptions, on_printed: OnPrinted | None = None

@@ -37,14 +37,17 @@ void fibers_begin(void) {
     if (!can) needs_kernel_threads("the processor");
     if (__asan_init || __msan_init || __hwasan_init) needs_kernel_threads("a sanitizer");
     fibers[index_of(current)].thread_pointer = thread_pointer();
+    if (segment->signals_matter) fibers_keep_masks();
 }
 
 /* -- signals -------------------------------------------------------------------------------- */
 
+#define BIT(number) (UINT64_C(1) << ((number) - 1))
+
 /* By number: a signal that the C library keeps to itself must not reach a parked thread either.  The
- * starter sends the nudge to the carrier only. */
+ * starter nudges the carrier only, and a trap is for whoever has made the system call. */
 static void block_signals(uint64_t *before) {
-    static const uint64_t all = ~(UINT64_C(1) << (NUDGE - 1));
+    static const uint64_t all = ~(BIT(NUDGE) | BIT(SIGSYS));
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all);
 }
 
@@ -82,8 +85,8 @@ static const struct fiber *parked(struct fiber *fiber) {
 
 static const struct fiber *ready(const struct task *task) {
     struct fiber *fiber = &fibers[index_of(task)];
-    bool may_come = !task->main && fiber->parked != IS_PARKED;
-    return may_come ? parked(fiber) : fiber;
+    bool is_there = task->main || __atomic_load_n(&fiber->parked, __ATOMIC_ACQUIRE) == IS_PARKED;
+    return is_there ? fiber : parked(fiber);
 }
 
 void fiber_park(struct task *task) {
