@@ -28,7 +28,7 @@ def natively(program: Path) -> list[float]:
 
 
 def watched(program: Path, level: str) -> list[float]:
-    with runtime([str(program), ROUNDS], level=level, fork_server=False) as controlled:
+    with runtime([str(program), ROUNDS], level=level, engine="anew") as controlled:
         executed = controlled.execute(Plan())
         assert not executed.trace.outcome.is_failure, executed.trace.outcome
         return [float(word) for word in controlled.printed.stdout.split()]

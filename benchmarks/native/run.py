@@ -18,6 +18,7 @@ from pathlib import Path
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.runtime.posix.build import compiler
+from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
 
 HERE = Path(__file__).parent
@@ -41,7 +42,7 @@ def runtime(words: list[str], **settings: object) -> NativeRuntime:
 
 def printed(words: list[str], plan: Plan = _NO_PREEMPTION, *, fibers: bool) -> list[str]:
     """What the first execution prints, whose trace takes new memory, and what a later one does."""
-    settings = {"max_steps": 1_000_000, "after_release": False, "fork_server": False}
+    settings = {"max_steps": 1_000_000, "after_release": False, "engine": "anew"}
     with runtime(words, fibers=fibers, **settings) as program:
         lines = []
         for number in range(6):
@@ -56,10 +57,12 @@ def in_turns(rounds: int) -> Plan:
 
 
 def executions_per_second(
-    words: list[str], *, fork_server: bool, fibers: bool, times: int = 200
+    words: list[str], engine: str, *, fibers: bool, times: int = 200
 ) -> float:
-    with runtime(words, fork_server=fork_server, fibers=fibers) as program:
-        program.execute(Plan())
+    with runtime(words, engine=engine, fibers=fibers) as program:
+        for _ in range(3):
+            program.execute(Plan())
+        assert program.engine.value == engine, program.engine_note
         rates = []
         for part in range(5):
             began = time.perf_counter()
@@ -69,13 +72,13 @@ def executions_per_second(
         return statistics.median(rates)
 
 
-def explored_per_second(program: str, strategy: str, executions: int = 2000) -> float:
+def explored_per_second(program: str, strategy: str, engine: str, executions: int = 2000) -> float:
     """Of a whole ``bohrbug run``, by what it says itself."""
-    words = ["--strategy", strategy, "--executions", str(executions), "--", program]
+    words = ["--strategy", strategy, "--executions", str(executions), "--engine", engine]
     rates = []
     for _ in range(5):
         done = subprocess.run(
-            [sys.executable, "-m", "bohrbug", "run", *words],
+            [sys.executable, "-m", "bohrbug", "run", *words, "--", program],
             capture_output=True,
             text=True,
             check=True,
@@ -119,14 +122,15 @@ def main() -> int:
                 print(f"{words}, later execution, {engine}: {later}")
         program = [str(built(folder, PROGRAMS / "lock_order.c", "-DFIXED"))]
         print(f"executions per second, natively:      {natively_per_second(program):,.0f}")
-        for fork_server, fibers in itertools.product((False, True), repeat=2):
-            engine = "fork server" if fork_server else "started anew"
+        for engine, fibers in itertools.product(Engine, (False, True)):
             threads = "fibers" if fibers else "kernel threads"
-            rate = executions_per_second(program, fork_server=fork_server, fibers=fibers)
-            print(f"executions per second, {engine}, {threads}: {rate:,.0f}")
+            rate = executions_per_second(program, engine.value, fibers=fibers)
+            print(f"executions per second, {engine.value}, {threads}: {rate:,.0f}")
         for strategy in ("random", "dfs"):
-            rate = explored_per_second(program[0], strategy)
-            print(f"executions per second of bohrbug run --strategy {strategy}: {rate:,.0f}")
+            for engine in (Engine.FORK_SERVER, Engine.SNAPSHOT):
+                rate = explored_per_second(program[0], strategy, engine.value)
+                words = f"bohrbug run --strategy {strategy} --engine {engine.value}"
+                print(f"executions per second of {words}: {rate:,.0f}")
     return 0
 
 

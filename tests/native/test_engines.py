@@ -10,6 +10,7 @@ import pytest
 from bohrbug.model.operation import SPAWN
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
+from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.search.dfs import DepthFirst
 from tests.native.exploring import runtime_for, shape
@@ -27,21 +28,33 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["lock_order.c", "if_for_while.c", "pipe_ends.c"])
-def test_both_engines_do_the_same(native_build: Build, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [
+        ("lock_order.c", Engine.FORK_SERVER),
+        ("if_for_while.c", Engine.FORK_SERVER),
+        ("pipe_ends.c", Engine.FORK_SERVER),
+        ("lock_order.c", Engine.SNAPSHOT),
+        ("if_for_while.c", Engine.SNAPSHOT),
+        ("c11.c", Engine.SNAPSHOT),
+        ("cplusplus.cpp", Engine.SNAPSHOT),
+        ("rust.rs", Engine.SNAPSHOT),
+    ],
+)
+def test_all_engines_do_the_same(native_build: Build, name: str, engine: Engine) -> None:
     program = native_build(name, "-DFIXED")
     with (
-        runtime_for(program) as forked,
-        runtime_for(program, fork_server=False, fibers=False) as anew,
+        runtime_for(program, engine=engine.value) as served,
+        runtime_for(program, engine="anew", fibers=False) as anew,
     ):
-        forked.execute(Plan())
-        assert forked.forks
+        served.execute(Plan())
+        assert served.engine is engine
         for plan in PLANS:
-            first, second = forked.execute(plan).trace, anew.execute(plan).trace
+            first, second = served.execute(plan).trace, anew.execute(plan).trace
             assert first.outcome == second.outcome
             assert shape(first) == shape(second)
-        assert forked.forks
-        assert not anew.forks
+        assert served.engine is engine, served.engine_note
+        assert anew.engine is Engine.ANEW
 
 
 def count_schedules(runtime: NativeRuntime) -> dict[OutcomeKind, int]:
@@ -57,12 +70,13 @@ def count_schedules(runtime: NativeRuntime) -> dict[OutcomeKind, int]:
 
 def test_exhaustive_searches_give_the_same_counts(native_build: Build) -> None:
     program = native_build("destroy_locked.c")
-    with runtime_for(program, after_release=False) as forked:
-        first = count_schedules(forked)
-    with runtime_for(program, after_release=False, fork_server=False, fibers=False) as anew:
-        second = count_schedules(anew)
-    assert first == second
-    assert set(first) == {OutcomeKind.PASSED, OutcomeKind.MISUSE}
+    counts = []
+    for engine in Engine:
+        with runtime_for(program, after_release=False, engine=engine.value) as runtime:
+            counts.append(count_schedules(runtime))
+            assert runtime.engine is engine
+    assert counts[0] == counts[1] == counts[2]
+    assert set(counts[0]) == {OutcomeKind.PASSED, OutcomeKind.MISUSE}
 
 
 def test_a_choice_sequence_replays_the_execution(native_build: Build) -> None:
@@ -79,7 +93,7 @@ def test_a_program_with_something_to_do_before_main_is_started_anew(native_build
     with runtime_for(native_build("before_main.cpp")) as runtime:
         for _ in range(3):
             assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
-        assert not runtime.forks
+        assert runtime.engine is Engine.ANEW
 
 
 def test_a_plan_that_does_not_fit_diverges(native_build: Build) -> None:
@@ -104,16 +118,18 @@ def test_tasks_have_their_path_as_id(native_build: Build) -> None:
         assert {"mutex forks", "mutex forks+0x28", "mutex forks+0x50"} <= labels
 
 
-def test_the_fork_server_may_die(native_build: Build) -> None:
-    with runtime_for(native_build("lock_order.c", "-DFIXED")) as runtime:
-        runtime.execute(Plan())
-        assert runtime.forks
+@pytest.mark.parametrize("engine", [Engine.FORK_SERVER, Engine.SNAPSHOT])
+def test_the_server_may_die(native_build: Build, engine: Engine) -> None:
+    with runtime_for(native_build("lock_order.c", "-DFIXED"), engine=engine.value) as runtime:
+        for _ in range(2):
+            runtime.execute(Plan())
+        assert runtime.engine is engine
         launcher = runtime._launcher
         assert launcher is not None
-        assert launcher._server is not None
-        launcher._server.shutdown(2)
+        assert launcher.server is not None
+        launcher.server._socket.shutdown(2)
         assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
-        assert not runtime.forks
+        assert runtime.engine is not engine
 
 
 def test_a_hang_is_ended(native_build: Build) -> None:

@@ -34,6 +34,7 @@ from bohrbug.report.preempted import preemptions_in_words
 from bohrbug.report.progress import ProgressLine
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
+from bohrbug.runtime.posix.engines import AUTO, ENGINES
 from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
 from bohrbug.runtime.posix.runtime import Printed
 
@@ -76,6 +77,7 @@ class NativeFlags:
         most_faults: how many of them fail in one execution.
         watch: memory whose accesses the processor tells of.
         sample: at how many instructions that access memory tasks are held in each execution.
+        engine: what executes it.
         fibers: one kernel thread may wear all tasks.
     """
 
@@ -86,6 +88,7 @@ class NativeFlags:
     most_faults: int
     watch: tuple[str, ...] = ()
     sample: int = 0
+    engine: str = AUTO
     fibers: bool = True
 
     @property
@@ -97,8 +100,8 @@ class NativeFlags:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
             usage_error(
-                "--check, --same-output, --exit-code, --fault, --watch, --sample-accesses and "
-                "--no-fibers are for native programs"
+                "--check, --same-output, --exit-code, --fault, --watch, --sample-accesses, "
+                "--engine and --no-fibers are for native programs"
             )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
@@ -112,6 +115,7 @@ class NativeFlags:
             most_faults=self.most_faults,
             watch=self.watch,
             sample=self.sample,
+            engine=self.engine,
             fibers=self.fibers,
         )
 
@@ -153,6 +157,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         most_faults: int,
         watch: tuple[str, ...],
         sample_accesses: int | None,
+        engine: str,
         no_fibers: bool,
         **others: Any,
     ) -> Any:
@@ -164,11 +169,18 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             most_faults,
             watch,
             sample_accesses or 0,
+            engine,
             not no_fibers,
         )
         return command(flags=flags, **others)
 
     for decorate in (
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINES),
+            default=AUTO,
+            help="How a native program gets to its main function in each execution.",
+        ),
         click.option(
             "--no-fibers",
             is_flag=True,

@@ -19,6 +19,7 @@ from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.engines import AUTO
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings, Printed
 
 KIND = "command"
@@ -44,6 +45,7 @@ class Command:
         most_faults: how many of them fail in one execution.
         watch: memory whose accesses the processor tells of, as ``--watch`` names it.
         sample: at how many instructions that access memory tasks are held in each execution.
+        engine: what executes it, see :data:`bohrbug.runtime.posix.engines.ENGINES`.
         fibers: one kernel thread may wear all tasks.
     """
 
@@ -56,6 +58,7 @@ class Command:
     most_faults: int = 1
     watch: tuple[str, ...] = ()
     sample: int = 0
+    engine: str = AUTO
     fibers: bool = True
 
     @property
@@ -65,7 +68,7 @@ class Command:
 
     def target(self) -> dict[str, Any]:
         """How a reproduction file names it."""
-        target = {
+        target: dict[str, Any] = {
             "kind": KIND,
             "command": list(self.words),
             "directory": os.getcwd(),
@@ -78,8 +81,12 @@ class Command:
             "watch": list(self.watch),
             "sample": self.sample,
         }
-        # Both ways do the same: it is kept only for those who asked.
-        return target if self.fibers else {**target, "fibers": False}
+        # All ways do the same: they are kept only for those who asked.
+        if self.engine != AUTO:
+            target["engine"] = self.engine
+        if not self.fibers:
+            target["fibers"] = False
+        return target
 
     def runtime(
         self, options: ExploreOptions, on_printed: OnPrinted | None = None
@@ -99,6 +106,7 @@ class Command:
                 most_faults=self.most_faults,
                 watch=self.watch,
                 sample=self.sample,
+                engine=self.engine,
                 fibers=self.fibers,
             ),
             NativeExplainer(expectation),
@@ -119,6 +127,7 @@ def command_from(target: dict[str, Any]) -> Command:
         target.get("most_faults", 1),
         tuple(target.get("watch", ())),
         target.get("sample", 0),
+        target.get("engine", AUTO),
         target.get("fibers", True),
     )
 

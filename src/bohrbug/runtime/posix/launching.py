@@ -7,25 +7,16 @@ import ctypes
 import os
 import select
 import signal
-import socket
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.segment import Segment
+from bohrbug.runtime.posix.serving import Server
 from bohrbug.runtime.posix.standstill import LOOK_SECONDS, Standstill, nudge
-
-SERVER_FD = 900
-"""Where the fork server finds its orders; as in ``shim/server.h``."""
-
-SERVER_PATIENCE = 10.0
-"""Seconds that a program may take to get to its main function, to be a fork server."""
-
-ANSWER_FD = 901
-"""Where it puts its answers."""
-
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -62,11 +53,13 @@ class Capture:
 
     def clear(self) -> None:
         """Forget what the last execution printed."""
-        os.ftruncate(self.file, 0)
+        if os.lseek(self.file, 0, os.SEEK_END):
+            os.ftruncate(self.file, 0)
 
     def read(self) -> bytes:
         """What was printed."""
-        return os.pread(self.file, os.fstat(self.file).st_size, 0)
+        size = os.lseek(self.file, 0, os.SEEK_END)
+        return os.pread(self.file, size, 0) if size else b""
 
     def close(self) -> None:
         """Give the memory back."""
@@ -172,20 +165,20 @@ class Launcher:
         self.stdout = Capture("bohrbug-stdout")
         self.stderr = Capture("bohrbug-stderr")
         self._input = input
-        self._server: socket.socket | None = None
-        self._server_pid: int | None = None
-        self._answers = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.server: Server | None = None
+        self._cpus = os.sched_getaffinity(0)
 
     def close(self) -> None:
         """Give everything back."""
         self.end_server()
-        os.close(self._answers)
         self.stdout.close()
         self.stderr.close()
 
     def leave(self) -> None:
         """In a forked process: what this launcher has started belongs to the other one."""
-        self._server_pid = None
+        if self.server is not None:
+            self.server.leave()
+            self.server = None
         self.close()
 
     def run(self, segment: Segment) -> Ended:
@@ -235,86 +228,86 @@ class Launcher:
         finally:
             os.close(stdin)
 
-    # -- the fork server -------------------------------------------------------------------
+    # -- programs that wait before main ----------------------------------------------------
 
-    def serve(self, segment: Segment) -> None:
-        """Start the program once and let it wait before its main function, if it can."""
-        ours, its = socket.socketpair()
-        environment = {
-            **self._environment,
-            "BOHRBUG_SERVER": "",
-            "BOHRBUG_INPUT": self._input.path,
-        }
-        if "LD_BIND_NOW" not in environment:
-            # Else each fork looks up the functions that it calls; the program is not to see it.
-            environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}
-        with its:
-            more = [(its.fileno(), SERVER_FD), (self._answers, ANSWER_FD)]
-            self._server_pid = self._spawn(segment, environment, more)
-        self._server = ours
-        pid, _ = self._answer() if self._poller(ours).poll(SERVER_PATIENCE * 1000) else (0, 0)
-        if not pid:
+    def serve(self, segment: Segment, engine: Engine, threads: int = 0) -> bool:
+        """Start the program once and let it wait before its main function; whether it can.
+
+        Parameters:
+            segment: what it takes part in.
+            engine: what it does for each execution.
+            threads: how many it is expected to start in each.
+        """
+
+        def spawn(more: dict[str, str], descriptors: list[tuple[int, int]]) -> int:
+            return self._spawn(segment, {**self._environment, **more}, descriptors)
+
+        self.end_server()
+        early = "LD_BIND_NOW" in self._environment
+        self.server = Server(engine, spawn, self._input.path, early, threads)
+        if not self.server.is_ready:
             self.end_server()
+        elif engine is Engine.SNAPSHOT and self.server.pid is not None:
+            # The two never run at the same time for long, and one processor need not be woken for
+            # each execution, which costs more than many an execution.
+            self._cpus = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, os.sched_getaffinity(self.server.pid))
+        return self.server is not None
 
-    def _poller(self, server: socket.socket) -> select.poll:
-        """What there is to wait for: an answer, or the end of the server."""
-        poller = select.poll()
-        poller.register(self._answers, select.POLLIN)
-        poller.register(server, select.POLLIN)
-        return poller
+    def serves(self, engine: Engine) -> bool:
+        """Whether a program waits for :meth:`run_served` by that engine."""
+        return self.server is not None and self.server.engine is engine
 
-    def _answer(self) -> tuple[int, int]:
-        """The process that has ended, or 0 if there is none, and its status as of ``waitpid``."""
-        try:
-            answer = os.eventfd_read(self._answers)
-        except BlockingIOError:
-            return 0, 0
-        return answer >> 32, answer & 0xFFFFFFFF
+    def run_served(self, segment: Segment) -> Ended | None:
+        """Execute the plan in the waiting program; ``None`` if that is no execution.
 
-    @property
-    def serves(self) -> bool:
-        """Whether :meth:`run_forked` can be used."""
-        return self._server is not None
-
-    def run_forked(self, segment: Segment) -> Ended | None:
-        """Execute the plan in a fork of the waiting program; ``None`` if it is gone."""
-        server = self._server
+        The server may be gone then, and may be gone after an execution in which it died.
+        """
+        server = self.server
         assert server is not None
         self._clear()
-        try:
-            server.send(b"x")
-        except OSError:
+        if not server.order():
             self.end_server()
             return None
-        poller = self._poller(server)
-        stop = self._until_ended(poller, segment)
+        stop = self._until_ended(server.poller, segment)
         if stop is not None:
-            self._kill_forked(segment)
-            poller.poll()
-        pid, status = self._answer()
-        if not pid:
-            self.end_server()
+            self._kill_served(server, segment)
+            server.poller.poll()
+        pid, status = server.answer()
+        if pid:
+            if server.engine is Engine.FORK_SERVER:
+                kill_all(pid, segment)
+            return self._ended(status, stop)
+        died = None
+        if server.engine is Engine.SNAPSHOT and segment.header.started:
+            died = self._death_of(server, segment, stop)
+        self.end_server()
+        return died
+
+    def _death_of(self, server: Server, segment: Segment, stop: str | None) -> Ended | None:
+        """How the process ended that was to be restored, if it is the program that ended it."""
+        status = server.wait()
+        if segment.header.given_up or not os.WIFSIGNALED(status):
             return None
-        kill_all(pid, segment)
+        if os.WTERMSIG(status) == signal.SIGSYS and segment.header.ending == layout.UNFINISHED:
+            # A system call that nobody could look at.
+            return None
         return self._ended(status, stop)
 
-    def _kill_forked(self, segment: Segment) -> None:
+    def _kill_served(self, server: Server, segment: Segment) -> None:
         if segment.header.processes:
             kill_all(segment.processes[0].pid, segment)
-        elif self._server_pid is not None:
+        else:
             # It never got as far as to say who it is.
-            os.kill(self._server_pid, signal.SIGKILL)
+            server.kill()
 
     def end_server(self) -> None:
         """Let the waiting program go."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        if self._server_pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._server_pid, signal.SIGKILL)
-            os.waitpid(self._server_pid, 0)
-            self._server_pid = None
+        if self.server is not None:
+            if self.server.engine is Engine.SNAPSHOT and self.server.is_ready:
+                os.sched_setaffinity(0, self._cpus)
+            self.server.close()
+            self.server = None
 
     def _until_ended(self, poller: select.poll, segment: Segment) -> str | None:
         """Wait until there is something to read; else why it has to be killed."""

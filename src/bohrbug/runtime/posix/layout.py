@@ -409,6 +409,7 @@ class Header(ctypes.Structure):
         ("path", c_char * 128),
         ("started", c_uint32),
         ("finished", c_uint32),
+        ("given_up", c_uint32),
         ("reached_main", c_uint32),
         ("steps_before_main", c_uint32),
         ("resources_before_main", c_uint32),

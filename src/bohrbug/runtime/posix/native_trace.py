@@ -6,17 +6,18 @@ from typing import Any
 
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.recorded import Reading
 
 
 class NativeTrace(Trace):
     """A trace of which each column is made when somebody asks for it: most searches need few."""
 
-    __slots__ = ("_reading", "forked", "on_fibers", "seen")
+    __slots__ = ("_reading", "engine", "on_fibers", "seen")
 
     _reading: Reading
-    forked: bool
-    """Whether the program was forked from one that waited before its main function."""
+    engine: Engine
+    """What it was executed by."""
     on_fibers: bool
     """Whether one kernel thread wore all tasks."""
     seen: Any

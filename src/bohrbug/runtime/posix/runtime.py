@@ -28,6 +28,7 @@ from bohrbug.runtime.posix.accesses import (
 )
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
+from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
@@ -57,8 +58,9 @@ class NativeSettings:
         hang_seconds: seconds of real time without a step after which an execution hangs.
         one_cpu: all threads share one processor, which makes handing over several times faster.
         epoch: what the real-time clock says at the beginning of every execution, in seconds.
-        fork_server: executions are forked from one program that waits before its main function,
-            where that makes no difference; failures are confirmed by programs started anew.
+        engine: how the program gets to its main function, of
+            :data:`bohrbug.runtime.posix.engines.ENGINES`: by default in the fastest way that makes
+            no difference; failures are confirmed by programs started anew.
         level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
             ``racy`` or ``all``, as in the options.
         fibers: one kernel thread wears all tasks of a program, where that makes no difference;
@@ -77,7 +79,7 @@ class NativeSettings:
     hang_seconds: float = 10.0
     one_cpu: bool = True
     epoch: int = 1_700_000_000
-    fork_server: bool = True
+    engine: str = AUTO
     fibers: bool = True
     level: str = "racy"
     faults: tuple[str, ...] = ()
@@ -186,10 +188,12 @@ class NativeRuntime:
         self._segment: Segment | None = None
         self._launcher: Launcher | None = None
         self._interrupted = False
-        self._may_serve = False
-        # What the processor watches for, it watches in one kernel thread.
-        self.fibers = Fibers(settings.fibers and not (settings.watch or settings.sample))
-        self._asked = False
+        is_watched = bool(settings.watch or settings.sample)
+        # What the processor watches for, it watches in one kernel thread, and for its life.
+        self._choice = Choice(settings.engine, may_restore=not is_watched)
+        # What the first execution did, which a process that is restored has to repeat.
+        self._reference: Done | None = None
+        self.fibers = Fibers(settings.fibers and not is_watched)
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
@@ -208,7 +212,8 @@ class NativeRuntime:
         return self
 
     def _open(self) -> None:
-        self._asked = False
+        self._choice.reset()
+        self._reference = None
         self._segment = Segment(self._most_steps)
         self._hooks = HooksFolder(build.hooks())
         self._launcher = Launcher(
@@ -250,9 +255,14 @@ class NativeRuntime:
         return self
 
     @property
-    def forks(self) -> bool:
-        """Whether executions are forked from a waiting program now."""
-        return self._launcher is not None and self._launcher.serves
+    def engine(self) -> Engine:
+        """What the last execution that was not a replay was made by, or the next one will be."""
+        return self._choice.current
+
+    @property
+    def engine_note(self) -> str:
+        """Why it is not a faster one, for people; or ""."""
+        return self._choice.reason
 
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
@@ -276,18 +286,11 @@ class NativeRuntime:
         self.has_learned = False
         if learn:
             self.points.take_fresh()
+        if learn:
+            self._check_engine()
         trace, reading = self._run(plan, with_stacks=not learn)
-        if learn and self._may_serve and not self._asked:
-            self._start_server()
         if learn and trace.outcome.is_failure:
-            again, more = self._run(replace(plan, prefix=tuple(trace.choices)), with_stacks=True)
-            if again.outcome.kind is trace.outcome.kind and again.divergence is None:
-                again.plan = plan
-                trace, reading = again, more
-            elif trace.on_fibers:
-                # What is seen on fibers only is not of the program.
-                self.fibers.forbid("a failure that does not come on kernel threads")
-                trace, reading = self._run(plan, with_stacks=False)
+            trace, reading = self._with_stacks(plan, trace, reading)
         new_points = int(self.has_learned) + (self.points.learn(trace.seen) if learn else 0)
         # The first one shows what is expected of the others.
         self.has_learned = self.has_learned or not self._executions or self.points.has_fresh
@@ -312,6 +315,22 @@ class NativeRuntime:
         assert self._segment is not None
         return witnessed_in(self._segment, reading, len(wanted))
 
+    def _with_stacks(
+        self, plan: Plan, trace: NativeTrace, reading: Reading
+    ) -> tuple[NativeTrace, Reading]:
+        """The same failure, with the stack of every step, if it comes again."""
+        again, more = self._run(replace(plan, prefix=tuple(trace.choices)), with_stacks=True)
+        if again.outcome.kind is trace.outcome.kind and again.divergence is None:
+            again.plan = plan
+            return again, more
+        if not trace.on_fibers and trace.engine is not Engine.SNAPSHOT:
+            return trace, reading
+        # What is seen in these ways only is not of the program.
+        why = "a failure did not come again in a program started anew"
+        self._choice.drop(Engine.SNAPSHOT, why)
+        self.fibers.forbid(why)
+        return self._run(plan, with_stacks=False)
+
     def _run(
         self,
         plan: Plan,
@@ -323,24 +342,21 @@ class NativeRuntime:
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
-        settings = self.settings
         self._interrupted = False
         started = time.perf_counter()
         fast = not with_stacks
-        fibers = self.fibers.in_use and (fast if like is None else like.on_fibers)
-        names = self._prepare(segment, plan, with_stacks, fibers)
-        self._prepare_accesses(segment, wanted)
-        fork = launcher.serves and (fast if like is None else like.forked)
-        ended = launcher.run_forked(segment) if fork else None
-        was_forked = ended is not None
-        if ended is None:
-            if segment.header.started:
-                # The fork server broke down in the middle of it.
-                return self._run(plan, with_stacks=with_stacks, wanted=wanted, like=like)
-            ended = launcher.run(segment)
-            self._may_serve = settings.fork_server and _is_same_at_main(segment)
-        if not self.fibers.learn(segment, ended.hung):
-            return self._run(plan, with_stacks=with_stacks, wanted=wanted, like=like)
+        engine = self._choice.current if fast else Engine.ANEW
+        if like is not None:
+            engine = like.engine
+        while True:
+            fibers = self.fibers.in_use and (fast if like is None else like.on_fibers)
+            names = self._prepare(segment, plan, with_stacks, fibers)
+            self._prepare_accesses(segment, wanted)
+            ended = self._end_by(engine, segment)
+            if ended is None:
+                engine = self._choice.current
+            elif self.fibers.learn(segment, ended.hung):
+                break
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
                 f"{self.command[0]} did not take part: the shim {self.shim} was not loaded, or "
@@ -358,11 +374,14 @@ class NativeRuntime:
             )
         if segment.accesses.watch_error:
             raise watchpoints.refused(segment.accesses.watch_error)
+        ended_by_itself = ended.code >= 0 and not ended.hung and not ended.interrupted
+        if self._reference is None and ended_by_itself and not with_stacks:
+            self._reference = Done.of(plan, engine, segment, self.printed)
         self._choices = self._choices or segment.header.choices
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
         trace = native_trace(plan, reading)
-        trace.forked = was_forked
+        trace.engine = engine
         trace.on_fibers = fibers
         trace.seen = seen_in(segment, reading)
         trace.races = [seen.race for seen in trace.seen.races]
@@ -381,6 +400,50 @@ class NativeRuntime:
             self._on_printed(self.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
+
+    def _end_by(self, engine: Engine, segment: Segment) -> Ended | None:
+        """Execute what the segment says; ``None`` if that engine could not do it."""
+        launcher = self._launcher
+        assert launcher is not None
+        if engine is Engine.ANEW:
+            ended = launcher.run(segment)
+            if not self._choice.is_settled:
+                self._choice.settle(segment)
+            return ended
+        threads = self._choice.threads
+        if not launcher.serves(engine) and not launcher.serve(segment, engine, threads):
+            self._choice.drop(engine, "the program can't wait before its main function")
+            return None
+        server = launcher.server
+        assert server is not None
+        served = launcher.run_served(segment)
+        if served is None:
+            self._choice.drop(engine, reason_of(segment))
+        elif launcher.server is None:
+            self._choice.lost(server.executions)
+        return served
+
+    def _check_engine(self) -> None:
+        """See now and then that a process that is restored does again what the first one did."""
+        if self._choice.current is not Engine.SNAPSHOT or self._executions & self._executions - 1:
+            return
+        reference = self._reference
+        if reference is None:
+            self._choice.drop(Engine.SNAPSHOT, "no execution is known that could be repeated")
+            return
+        segment, launcher = self._segment, self._launcher
+        assert segment is not None
+        assert launcher is not None
+        self._prepare(segment, reference.plan, False, self.fibers.in_use)
+        self.points.prepare(segment)
+        ended = self._end_by(Engine.SNAPSHOT, segment)
+        if ended is None or not self.fibers.learn(segment, ended.hung):
+            return
+        printed = Printed(launcher.stdout.read(), launcher.stderr.read())
+        self._reference = Done.of(reference.plan, Engine.SNAPSHOT, segment, printed)
+        if not self._reference.is_like(reference):
+            self._choice.drop(Engine.SNAPSHOT, "a repeated execution was not the same")
+            launcher.end_server()
 
     def _prepare(
         self, segment: Segment, plan: Plan, with_stacks: bool, fibers: bool = False
@@ -444,13 +507,6 @@ class NativeRuntime:
         self._known = known
         self.has_learned = True
         return Reading(segment, names, self._symbols, ours[0], known, ours[1])
-
-    def _start_server(self) -> None:
-        """Fork executions from now on, if it is the same as starting the program anew."""
-        assert self._segment is not None
-        assert self._launcher is not None
-        self._asked = True
-        self._launcher.serve(self._segment)
 
     # -- for explorations that are kept in a file -----------------------------------------
 
@@ -521,11 +577,3 @@ def _hooks_to_preload(settings: NativeSettings) -> Path:
             "--watch and --sample-accesses need the library of hooks, which could not be compiled"
         )
     return hooks
-
-
-def _is_same_at_main(segment: Segment) -> bool:
-    """Whether the program has done nothing before main that a fork would not repeat."""
-    header = segment.header
-    return bool(
-        header.reached_main and not header.steps_before_main and not header.resources_before_main
-    )

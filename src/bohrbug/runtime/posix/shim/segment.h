@@ -249,6 +249,7 @@ struct header {
     char path[128];            /* of the segment itself */
     /* What happened. */
     uint32_t started, finished;
+    uint32_t given_up;         /* why this is no execution, see snapshot.h */
     uint32_t reached_main, steps_before_main, resources_before_main;
     uint32_t ending, ending_task;
     uint32_t signal;

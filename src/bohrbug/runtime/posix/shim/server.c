@@ -11,10 +11,13 @@
 #include <unistd.h>
 
 #include "real.h"
+#include "snapshot.h"
 #include "touching.h"
 
 /* Set if it is wanted; names a further variable that is for the server only, if there is one. */
 #define WANTED "BOHRBUG_SERVER"
+/* Set if it is to be one process for all executions: to how many threads are expected in each. */
+#define SNAPSHOT "BOHRBUG_SNAPSHOT"
 /* Where standard input is found anew in each execution. */
 #define INPUT "BOHRBUG_INPUT"
 
@@ -57,14 +60,27 @@ static bool is_wanted_no_more(void) {
     return REAL(recv)(SERVER_FD, &order, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-void server_run(void) {
-    const char *input = getenv(INPUT);
+/* What the program is not to see. */
+static void clean_environment(void) {
     unsetenv(getenv(WANTED));
     unsetenv(WANTED);
     unsetenv(INPUT);
+    unsetenv(SNAPSHOT);
+}
+
+void server_run(void) {
+    const char *input = getenv(INPUT);
+    const char *threads = getenv(SNAPSHOT);
+    bool restores = threads != NULL;
+    unsigned long expected = threads ? strtoul(threads, NULL, 10) : 0;
+    clean_environment();
     REAL(fflush)(NULL);
     int error = errno;
-    if (!tell(has_open_files() ? 0 : getpid(), 1)) REAL(_exit)(0);
+    if (restores && !has_open_files()) {
+        snapshot_run((unsigned)expected);
+        return;
+    }
+    if (!tell(restores || has_open_files() ? 0 : getpid(), 1)) REAL(_exit)(0);
     while (!is_wanted_no_more()) {
         int status = -1;
         pid_t pid = REAL(fork)();

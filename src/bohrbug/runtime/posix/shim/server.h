@@ -1,4 +1,4 @@
-/* The fork server: the program stops just before main, and is forked for each execution.
+/* The server: the program stops just before main, and is forked for each execution, or restored.
  *
  * The next process is forked at once when one has ended, and waits itself for the order: while the
  * starter looks at what happened, and thinks of the next plan, it gets ready. */
@@ -16,7 +16,8 @@
 
 /* Whether this process is to serve. */
 bool server_is_wanted(void);
-/* Forks for each order; returns only in the forked children, when the order has come. */
+/* Serves; returns once for each execution, when its order has come: in a fork of this process, or in this
+ * process itself, see snapshot.h. */
 void server_run(void);
 
 #endif

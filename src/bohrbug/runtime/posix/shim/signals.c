@@ -12,10 +12,12 @@
 #include "fiber.h"
 #include "killing.h"
 #include "schedule.h"
+#include "snapshot.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
+    snapshot_look();
     /* It is blocked, or spins, in a way that only the kernel can share the processor out. */
     needs_kernel_threads("a standstill");
     if (!controlled() || busy || segment->running != index_of(current)) return;
@@ -87,6 +89,8 @@ static const sigset_t *without_nudge(const sigset_t *set, sigset_t *copy, int ho
     *copy = *set;
     sigdelset(copy, NUDGE);
     if (debug_registers_are_set()) sigdelset(copy, SIGTRAP);
+    /* A filter of system calls would kill who blocks it. */
+    sigdelset(copy, SIGSYS);
     return copy;
 }
 

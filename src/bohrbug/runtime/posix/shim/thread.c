@@ -12,6 +12,7 @@
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
+#include "snapshot.h"
 
 /* Its destructor is the last code of a thread that we see: the program's own destructors, which may
  * take locks, have run before. */
@@ -25,6 +26,8 @@ static void at_end(void *round) {
         return;
     }
     GUARD;
+    /* The process would go on without the thread that restores it. */
+    if (current->main) snapshot_give_up(MAIN_ENDED);
     /* The carrier would be gone. */
     if (current->main) needs_kernel_threads("pthread_exit in main");
     current->also = mutex_left_behind();

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <link.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
@@ -16,17 +15,8 @@
 #include "real.h"
 #include "task.h"
 
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
-
 /* The library whose futexes are trapped: the one that is known to make them itself. */
 #define LIBRARY "libgomp.so"
-/* The kernel's SYS_SECCOMP, which the C library does not name. */
-#define BY_A_FILTER 1
-
 struct range {
     uint64_t start, end;
 };
@@ -48,7 +38,8 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *found) {
 #ifdef ARCHITECTURE
 
 /* The place of the system call and its arguments, and where its result goes. */
-static uint64_t arguments_of(ucontext_t *context, long *arguments) {
+uint64_t trapped_arguments(void *state, long *arguments) {
+    const ucontext_t *context = state;
 #if defined(__x86_64__)
     static const int registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
     for (int i = 0; i < 6; i++) arguments[i] = (long)context->uc_mcontext.gregs[registers[i]];
@@ -59,7 +50,8 @@ static uint64_t arguments_of(ucontext_t *context, long *arguments) {
 #endif
 }
 
-static void set_result(ucontext_t *context, long result) {
+void trapped_result(void *state, long result) {
+    ucontext_t *context = state;
 #if defined(__x86_64__)
     context->uc_mcontext.gregs[REG_RAX] = result;
 #else
@@ -68,7 +60,7 @@ static void set_result(ucontext_t *context, long result) {
 }
 
 static void on_trap(int number, siginfo_t *info, void *context) {
-    if (info->si_code != BY_A_FILTER || info->si_syscall != SYS_futex) {
+    if (info->si_code != TRAPPED || info->si_syscall != SYS_futex) {
         /* Not ours: as if there had been no handler. */
         REAL(signal)(number, SIG_DFL);
         REAL(raise)(number);
@@ -76,7 +68,7 @@ static void on_trap(int number, siginfo_t *info, void *context) {
     }
     int before = errno;
     long arguments[6];
-    uint64_t site = arguments_of(context, arguments);
+    uint64_t site = trapped_arguments(context, arguments);
     long result;
     if (controlled() && !busy) {
         GUARD;
@@ -85,7 +77,7 @@ static void on_trap(int number, siginfo_t *info, void *context) {
         result = REAL(syscall)(SYS_futex, arguments[0], arguments[1], arguments[2], arguments[3],
                                arguments[4], arguments[5]);
     }
-    set_result(context, result < 0 ? -errno : result);
+    trapped_result(context, result < 0 ? -errno : result);
     errno = before;
 }
 

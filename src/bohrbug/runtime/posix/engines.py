@@ -1,0 +1,192 @@
+"""Which engine executes a plan.
+
+An *engine* is a way to get a program to where an execution begins.  All give the same traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix.segment import Segment
+
+
+class Engine(Enum):
+    """A way to get to the beginning of main."""
+
+    ANEW = "anew"
+    """The program is started for each execution."""
+    FORK_SERVER = "fork-server"
+    """The program waits before main, and is forked for each execution."""
+    SNAPSHOT = "snapshot"
+    """The program waits before main, and is put back there after each execution."""
+
+
+AUTO = "auto"
+"""The fastest engine that makes no difference."""
+
+ENGINES = (AUTO, *(engine.value for engine in Engine))
+"""What can be asked for."""
+
+_FASTEST_FIRST = (Engine.SNAPSHOT, Engine.FORK_SERVER)
+
+_MOST_LOSSES = 20
+"""Processes in a row that were lost after a single execution: restoring pays no more."""
+
+
+class Choice:
+    """The engine for the next execution, as far as it is known what the program does.
+
+    Parameters:
+        wanted: one of :data:`ENGINES`; one that is not safe for the program is left for the next
+            slower one.
+        may_restore: the process may be put back.
+    """
+
+    def __init__(self, wanted: str = AUTO, *, may_restore: bool = True) -> None:
+        if wanted not in ENGINES:
+            raise ValueError(f"there is no engine {wanted}: {', '.join(ENGINES)}")
+        self._wanted = wanted
+        self._may_restore = may_restore
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen of the program, for instance in another process."""
+        allowed = [e for e in _FASTEST_FIRST if self._wanted in (AUTO, e.value)]
+        if self._wanted == Engine.SNAPSHOT.value:
+            allowed.append(Engine.FORK_SERVER)
+        if not self._may_restore and Engine.SNAPSHOT in allowed:
+            allowed.remove(Engine.SNAPSHOT)
+        self._left: list[Engine] | None = None
+        self._allowed = allowed
+        self._losses = 0
+        self.reason = ""
+        self.threads = 0
+        """How many threads the first execution started."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether an execution was looked at."""
+        return self._left is not None
+
+    @property
+    def current(self) -> Engine:
+        """The engine for the next execution."""
+        return self._left[0] if self._left else Engine.ANEW
+
+    def settle(self, segment: Segment) -> None:
+        """Look at the first execution, which was started anew."""
+        header = segment.header
+        is_same_at_main = (
+            header.reached_main
+            and not header.steps_before_main
+            and not header.resources_before_main
+        )
+        self.threads = header.tasks - 1
+        left = list(self._allowed) if is_same_at_main else []
+        if header.processes > 1 and Engine.SNAPSHOT in left:
+            left.remove(Engine.SNAPSHOT)
+            self.reason = "the program starts processes"
+        self._left = left
+
+    def drop(self, engine: Engine, reason: str) -> None:
+        """An engine is not safe for the program.
+
+        Parameters:
+            engine: the engine.
+            reason: for people.
+        """
+        if self._left and engine in self._left:
+            self._left.remove(engine)
+            self.reason = reason
+
+    def lost(self, executions: int) -> None:
+        """The process that is restored has ended, as the program does when it fails.
+
+        Parameters:
+            executions: how many it had executed.
+        """
+        self._losses = self._losses + 1 if executions <= 1 else 0
+        if self._losses >= _MOST_LOSSES:
+            self.drop(Engine.SNAPSHOT, "most executions end the process")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an execution did, to be compared with what it does when it is repeated."""
+
+    plan: Plan
+    engine: Engine
+    steps: bytes
+    options: Sequence[int]
+    printed: object
+
+    @classmethod
+    def of(cls, plan: Plan, engine: Engine, segment: Segment, printed: object) -> Done:
+        """What the execution did that a segment holds."""
+        return cls(plan, engine, segment.read_steps(), segment.read_pool(), printed)
+
+    def is_like(self, other: Done) -> bool:
+        """Whether both did the same."""
+        if self.steps != other.steps or self.options != other.options:
+            return False
+        # The heap may lie elsewhere in another process, and its addresses may be printed.
+        return self.engine is not other.engine or self.printed == other.printed
+
+
+_UNSAFE = {
+    1: "write",
+    2: "open",
+    3: "close",
+    10: "mprotect",
+    11: "munmap",
+    13: "sigaction",
+    16: "ioctl",
+    20: "writev",
+    22: "pipe",
+    32: "dup",
+    33: "dup2",
+    37: "alarm",
+    38: "setitimer",
+    41: "socket",
+    56: "clone",
+    57: "fork",
+    58: "vfork",
+    59: "execve",
+    62: "kill",
+    72: "fcntl",
+    77: "ftruncate",
+    87: "unlink",
+    137: "statfs",
+    200: "tkill",
+    213: "epoll_create",
+    222: "timer_create",
+    234: "tgkill",
+    257: "openat",
+    283: "timerfd_create",
+    290: "eventfd",
+    291: "epoll_create",
+    293: "pipe",
+}
+"""Names of the system calls that programs make most of those that are not safe (x86-64)."""
+
+_OTHER_REASONS = {
+    100001: "a thread that is not controlled stays",
+    100002: "the program uses signals or cancels threads",
+    100003: "the main thread ends before the others",
+    100004: "memory can't be put back",
+}
+"""``enum given_up`` of ``shim/snapshot.h``."""
+
+
+def reason_of(segment: Segment) -> str:
+    """Why an execution is none, for people."""
+    given_up: int = segment.header.given_up
+    if given_up in _OTHER_REASONS:
+        return _OTHER_REASONS[given_up]
+    if given_up:
+        name = _UNSAFE.get(given_up - 1, f"number {given_up - 1}")
+        return f"the system call {name} leaves something behind"
+    return "the waiting program is gone"

@@ -1,0 +1,103 @@
+"""A program that waits before its main function, and is forked or restored for each execution."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+from collections.abc import Callable
+
+from bohrbug.runtime.posix.engines import Engine
+
+SERVER_FD = 900
+"""Where the program finds its orders; as in ``shim/server.h``."""
+
+ANSWER_FD = 901
+"""Where it puts its answers."""
+
+PATIENCE = 10.0
+"""Seconds that a program may take to get to its main function."""
+
+Spawn = Callable[[dict[str, str], list[tuple[int, int]]], int]
+"""Starts the program with more in its environment, and descriptors with their numbers there."""
+
+
+class Server:
+    """A program that waits before its main function.
+
+    Parameters:
+        engine: what it does for each execution.
+        spawn: starts it.
+        input: path of its standard input.
+        looks_up_early: whether it would look up the functions that it calls at once by itself.
+        threads: how many it is expected to start in each execution.
+    """
+
+    def __init__(
+        self, engine: Engine, spawn: Spawn, input: str, looks_up_early: bool, threads: int
+    ) -> None:
+        self.engine = engine
+        self.executions = 0
+        self._answers = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._socket, its = socket.socketpair()
+        environment = {"BOHRBUG_SERVER": "", "BOHRBUG_INPUT": input}
+        if engine is Engine.SNAPSHOT:
+            environment["BOHRBUG_SNAPSHOT"] = str(threads)
+        if not looks_up_early:
+            # Else each execution looks up what it calls.  The program is not to see it.
+            environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}
+        with its:
+            self.pid: int | None = spawn(
+                environment, [(its.fileno(), SERVER_FD), (self._answers, ANSWER_FD)]
+            )
+        self.poller = select.poll()
+        """What there is to wait for: an answer, or the end of the server."""
+        self.poller.register(self._answers, select.POLLIN)
+        self.poller.register(self._socket, select.POLLIN)
+        self.is_ready = bool(self.poller.poll(PATIENCE * 1000) and self.answer()[0])
+        """Whether it can be used."""
+
+    def order(self) -> bool:
+        """Let it execute what the segment says; whether it is still there."""
+        self.executions += 1
+        try:
+            self._socket.send(b"x")
+        except OSError:
+            return False
+        return True
+
+    def answer(self) -> tuple[int, int]:
+        """The process that has ended, or 0 if there is none, and its status as of ``waitpid``."""
+        try:
+            answer = os.eventfd_read(self._answers)
+        except BlockingIOError:
+            return 0, 0
+        return answer >> 32, answer & 0xFFFFFFFF
+
+    def wait(self) -> int:
+        """Its own status as of ``waitpid``, when it has ended."""
+        assert self.pid is not None
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = None
+        return status
+
+    def kill(self) -> None:
+        """Kill it."""
+        if self.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def leave(self) -> None:
+        """In a forked process: it belongs to the other one."""
+        self.pid = None
+        self.close()
+
+    def close(self) -> None:
+        """Let it go."""
+        self._socket.close()
+        os.close(self._answers)
+        if self.pid is not None:
+            self.kill()
+            self.wait()

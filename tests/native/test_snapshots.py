@@ -1,0 +1,125 @@
+"""A process that is restored is as new each time, and is used only where it can be restored."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bohrbug.exploration.native import Command, command_from
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan, Priorities, UniformRandom
+from bohrbug.runtime.posix.engines import Engine
+from bohrbug.runtime.posix.runtime import NativeRuntime
+from tests.native.building import build
+from tests.native.exploring import runtime_for, shape
+
+Build = Callable[..., Path]
+
+
+def server_of(runtime: NativeRuntime) -> int:
+    launcher = runtime._launcher
+    assert launcher is not None
+    assert launcher.server is not None
+    assert launcher.server.pid is not None
+    return launcher.server.pid
+
+
+def test_nothing_is_left_of_an_execution(native_build: Build) -> None:
+    program = native_build("remembers.c")
+    printed, sizes = set(), set()
+    with runtime_for(program) as runtime:
+        runtime.execute(Plan())
+        process = 0
+        for seed in range(150):
+            trace = runtime.execute(Plan((), UniformRandom(seed))).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED, trace.outcome
+            printed.add(runtime.printed.stdout)
+            process = process or server_of(runtime)
+            assert trace.engine is Engine.SNAPSHOT, runtime.engine_note
+            if seed % 50 == 40:
+                # While it waits for the next order.
+                runtime.execute(Plan())
+                pages = int(Path(f"/proc/{process}/statm").read_text().split()[0])
+                sizes.add((pages, len(os.listdir(f"/proc/{process}/fd"))))
+        assert server_of(runtime) == process
+    assert len(printed) == 1
+    # A look may come before everything is put back.
+    assert len(sizes) <= 2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("programs")
+
+
+@pytest.mark.parametrize("name", ["store_after_unlock.c", "lost_update.c"])
+@given(seeds=st.lists(st.integers(0, 10_000), min_size=1, max_size=4), depth=st.integers(1, 4))
+@settings(max_examples=6, deadline=None)
+def test_random_plans_give_the_traces_of_the_fork_server(
+    folder: Path, native_build: Build, name: str, seeds: list[int], depth: int
+) -> None:
+    program = build(folder, name)
+    with (
+        runtime_for(program, engine="snapshot") as restored,
+        runtime_for(program, engine="fork-server") as forked,
+    ):
+        for plan in [Plan(), *(Plan((), Priorities(seed, depth, 20)) for seed in seeds)]:
+            first, second = restored.execute(plan).trace, forked.execute(plan).trace
+            assert first.outcome.kind is second.outcome.kind
+            assert shape(first) == shape(second)
+
+
+def test_a_process_that_fails_is_started_again(native_build: Build) -> None:
+    with runtime_for(native_build("lost_update.c")) as runtime:
+        kinds = Counter(
+            runtime.execute(Plan((), UniformRandom(seed)) if seed else Plan()).trace.outcome.kind
+            for seed in range(12)
+        )
+        assert runtime.engine is Engine.SNAPSHOT, runtime.engine_note
+    assert kinds[OutcomeKind.ASSERTION] >= 2
+    assert kinds[OutcomeKind.PASSED] >= 2
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("pthreads.c", "signals"),
+        ("semaphores.c", "openat"),
+        ("error_paths.c", "system call"),
+        ("processes.c", "processes"),
+    ],
+)
+def test_what_can_not_be_undone_is_left_to_forks(
+    native_build: Build, name: str, reason: str
+) -> None:
+    with runtime_for(native_build(name)) as runtime:
+        for seed in range(3):
+            trace = runtime.execute(Plan((), UniformRandom(seed)) if seed else Plan()).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED
+        assert runtime.engine is Engine.FORK_SERVER
+        assert reason in runtime.engine_note
+
+
+def test_a_hang_ends_the_process_that_is_restored(native_build: Build) -> None:
+    program = native_build("hangs_seldom.c")
+    with runtime_for(program, hang_seconds=0.5) as runtime:
+        passes = runtime.execute(Plan()).trace
+        assert passes.outcome.kind is OutcomeKind.PASSED
+        before = passes.choices[: passes.choices.index("0.1")]
+        hangs = runtime.execute(Plan((*before, "0.2"))).trace
+        assert hangs.outcome.kind is OutcomeKind.HANG
+        assert hangs.divergence is None
+        assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
+        assert runtime.engine is Engine.SNAPSHOT, runtime.engine_note
+
+
+def test_a_command_remembers_the_engine_that_was_asked_for() -> None:
+    command = Command(("true",), engine="anew")
+    assert command_from(command.target()) == command
+    assert "engine" not in Command(("true",)).target()
