@@ -269,6 +269,18 @@ patches.add(signal, "signal", set_handler)
 patches.add(signal, "getsignal", get_handler)
 
 
+if hasattr(signal, "pthread_kill"):
+    _real_pthread_kill = signal.pthread_kill
+
+    @patches.function(signal, "pthread_kill")
+    def pthread_kill(thread_id: int, signalnum: int, /) -> None:
+        """Stands for ``signal.pthread_kill``: all tasks share one thread of the system."""
+        execution = controlled()
+        if execution is not None and any(task.ident == thread_id for task in execution.alive):
+            thread_id = execution.root.ident
+        _real_pthread_kill(thread_id, signalnum)
+
+
 def _noting_alarm(name: str) -> None:
     real = getattr(signal, name)
 

@@ -33,6 +33,7 @@ from bohrbug.runtime.threads.direct_start import (
     stop_thread,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.idents import FIRST_IDENT
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
 from bohrbug.runtime.threads.patches import Patches
@@ -54,11 +55,9 @@ _Executor: Any = concurrent.futures.thread.ThreadPoolExecutor
 instrument_callable: Callable[[Any], Any] = lambda function: function  # noqa: E731
 """Makes a C function that is the target of a thread visible; set by the runtime."""
 
-_FIRST_IDENT = 1 << 40
-
 
 def _new_ident(execution: Execution) -> int:
-    return _FIRST_IDENT + len(execution.all_tasks)
+    return FIRST_IDENT + len(execution.all_tasks)
 
 
 def _label_of(thread: Any) -> str:
@@ -312,7 +311,7 @@ _start_in_c, _join_in_c = (
         JOIN,
         start_joinable_thread if HAS_HANDLES else start_new_thread,
         START_NAME,
-        _FIRST_IDENT,
+        FIRST_IDENT,
         hasattr(threading.main_thread(), "_native_id"),
         HAS_HANDLES,
     )
@@ -351,7 +350,7 @@ def _task_of(execution: Execution, thread: Any) -> Task | None:
     ident = thread._ident
     if ident is None:
         return None
-    index = ident - _FIRST_IDENT
+    index = ident - FIRST_IDENT
     if 0 < index < len(execution.all_tasks):
         task: Task = execution.all_tasks[index]
         # The ident may be one of an earlier execution.
