@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -170,7 +171,9 @@ class Processes:
                 return result if content == 0 else None
             if said == {"began", "now"}:
                 time.sleep(seconds)
-                os.kill(child, signal.SIGKILL)
+                # It may have come to its end in the meantime.
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
 
     def close(self) -> None:
         for parent in self._parents:
@@ -202,7 +205,7 @@ def until_done(
     for killed in range(100):
         # The first one dies at its very beginning; each of the others gets somewhat further.
         number = random.randrange(1, most) + most * (killed - 1) if killed else 1
-        result = processes.explore(folder, options, number, random.random() * 0.02)
+        result = processes.explore(folder, options, number, random.random() * 0.01)
         if result is not None:
             assert not (folder / "kept.exploration").exists()
             return result, killed

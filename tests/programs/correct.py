@@ -462,7 +462,10 @@ def scheduler() -> None:
 def executor_without_shutdown() -> None:
     """A ThreadPoolExecutor that nobody shuts down."""
     executor = concurrent.futures.ThreadPoolExecutor(2)
-    futures = [executor.submit(pow, 2, number) for number in range(3)]
+    futures = []
+    # In a comprehension Python 3.11 would make it a closure's, which lives on, see the limits.
+    for number in range(3):
+        futures.append(executor.submit(pow, 2, number))
     assert [future.result() for future in futures] == [1, 2, 4]
 
 

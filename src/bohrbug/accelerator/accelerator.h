@@ -88,6 +88,8 @@ int take_over(PyObject *cls, Twin *twins);
 
 /* The execution that controls the calling code, borrowed; NULL if none does. */
 PyObject *controlling_execution(void);
+/* Whether an execution runs, but not in the calling thread. */
+bool in_another_thread(void);
 /* Its running task, borrowed. */
 PyObject *running_task(PyObject *execution);
 /* Whether the running task is within a modelled primitive; -1: exception. */

@@ -167,6 +167,9 @@ static int
 tell_sink(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool is_write,
            PyObject *place)
 {
+    /* Such as a server of the whole session, which runs rewritten functions, too. */
+    if (in_another_thread())
+        return 0;
     if (PyObject_TypeCheck(told_sink, point_sink_type))
         return slot_get(told_sink, point_sink_slots[POINT_ENABLED]) != Py_True
                    ? 0

@@ -16,6 +16,14 @@ controlling_execution(void)
     return self;
 }
 
+bool
+in_another_thread(void)
+{
+    PyObject *thread = holder == NULL ? NULL : slot_get(holder, holder_slots[HOLDER_THREAD]);
+    unsigned long controlled = thread == NULL ? 0 : PyLong_AsUnsignedLong(thread);
+    return controlled != 0 && controlled != PyThread_get_thread_ident();
+}
+
 PyObject *
 running_task(PyObject *self)
 {

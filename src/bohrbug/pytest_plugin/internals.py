@@ -1,7 +1,8 @@
 """Everything that pytest keeps to itself and that the plugin needs, in one place.
 
 Works with pytest 8 and 9. What is used here is also used by pytest-rerunfailures and others, and so
-tends to stay: ``Function._initrequest``, ``Session._setupstate`` and ``Item._report_sections``.
+tends to stay: ``Function._initrequest``, ``FixtureRequest._get_active_fixturedef``,
+``Session._setupstate`` and ``Item._report_sections``.
 Worker processes need ``CaptureManager._global_capturing`` and ``TempPathFactory._basetemp``, too.
 """
 
@@ -49,10 +50,25 @@ def renew(item: pytest.Function, notes: dict[Any, Any]) -> None:
     item.__dict__.pop("_excinfo", None)
 
 
-def set_up_collectors(item: pytest.Function) -> None:
-    """Set up the module, class and whatever else is around an item, but not the item."""
+def set_up_surroundings(item: pytest.Function) -> None:
+    """Set up the module, class and whatever else is around an item, but not the item.
+
+    Fixtures of wider scopes belong to it: pytest would make them with the first test that asks
+    for them, and then their threads would end with the first execution.
+    """
     assert item.parent is not None
-    item.session._setupstate.setup(item.parent)  # type: ignore[arg-type]
+    state = item.session._setupstate
+    state.setup(item.parent)  # type: ignore[arg-type]
+    item._initrequest()
+    # As if the item were being set up: else no fixture may be asked for.
+    state.stack[item] = ([], None)
+    try:
+        for name in item.fixturenames:
+            definitions = item._fixtureinfo.name2fixturedefs.get(name)
+            if definitions and definitions[-1].scope != "function":
+                item._request._get_active_fixturedef(name)
+    finally:
+        del state.stack[item]
 
 
 def tear_down_collectors(item: pytest.Function, nextitem: pytest.Item | None) -> None:

@@ -73,8 +73,8 @@ class ItemProtocol:
             if internals.is_async(item):
                 self._skip("async tests are not explored yet")
                 return
-            # Modules and classes are set up once, outside control.
-            setup = self._call("setup", lambda: internals.set_up_collectors(item))
+            # Modules, classes and wider fixtures are set up once, outside control.
+            setup = self._call("setup", lambda: internals.set_up_surroundings(item))
             if setup.excinfo is not None:
                 self._log(self._report(setup), setup)
                 self._phase("teardown", None, None, {})

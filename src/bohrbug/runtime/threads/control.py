@@ -62,6 +62,11 @@ class _Holder:
 current = _Holder()
 
 
+def in_another_thread() -> bool:
+    """Whether the calling thread is another one than that in which an execution runs."""
+    return current.thread not in (0, real_get_ident())
+
+
 def controlled() -> Execution | None:
     """The execution that controls the calling code, or ``None``."""
     execution = current.execution

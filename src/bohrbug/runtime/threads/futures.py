@@ -137,6 +137,8 @@ _submit = _Executor.submit
 @patches.method(_Executor, "submit")
 def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Stands for ``ThreadPoolExecutor.submit``."""
+    if not self._threads:
+        lasting_executors.add(self)
     execution = controlled()
     if execution is None:
         return _submit(self, fn, *args, **kwargs)
@@ -164,6 +166,7 @@ _shutdown = _Executor.shutdown
 @patches.method(_Executor, "shutdown")
 def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> None:
     """Stands for ``ThreadPoolExecutor.shutdown``."""
+    lasting_executors.forget(self)
     execution = controlled()
     if execution is None:
         _shutdown(self, wait, cancel_futures=cancel_futures)
@@ -187,7 +190,7 @@ def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> N
                 thread.join()
 
 
-class ExecutorsOutside:
+class LastingExecutors:
     """Executors that live from one execution to the next: each begins without workers.
 
     Their worker threads of one execution do not exist in the next one, and real
@@ -202,25 +205,44 @@ class ExecutorsOutside:
         """Take care of an executor."""
         self._known.add(executor)
 
+    def forget(self, executor: Any) -> None:
+        """It is shut down."""
+        self._known.discard(executor)
+
     def begin(self) -> None:
         """Before an execution: hide the workers there are."""
         if not len(self._known):
             return
         for executor in self._known:
-            if executor._shutdown:
-                continue
-            names = ("_threads", "_idle_semaphore", "_work_queue", "_broken", "_shutdown")
-            self._saved.append((executor, {name: getattr(executor, name) for name in names}))
-            executor._threads = set()
-            executor._idle_semaphore = threading.Semaphore(0)
-            executor._work_queue = SimpleQueue()
+            if not executor._shutdown:
+                names = ("_threads", "_idle_semaphore", "_work_queue", "_broken", "_shutdown")
+                self._saved.append((executor, {name: getattr(executor, name) for name in names}))
+                _lose_workers(executor)
 
     def end(self) -> None:
-        """After an execution: put back what was there."""
+        """After an execution: put back what was there, and keep what was made in it."""
         for executor, saved in self._saved:
+            self._known.add(executor)
             for name, value in saved.items():
                 setattr(executor, name, value)
+        if len(self._known) > len(self._saved):
+            older = [executor for executor, _ in self._saved]
+            for executor in self._known:
+                if executor not in older:
+                    # Its workers have ended as they do when the interpreter exits.
+                    _lose_workers(executor)
+                    executor._shutdown = False
         self._saved.clear()
+
+
+def _lose_workers(executor: Any) -> None:
+    executor._threads = set()
+    executor._idle_semaphore = threading.Semaphore(0)
+    executor._work_queue = SimpleQueue()
+
+
+lasting_executors = LastingExecutors()
+"""Those of this process."""
 
 
 def _workers(execution: Execution) -> dict[Any, Any]:

@@ -109,7 +109,6 @@ class Installation:
         self._depth = 0
         self._locals = thread_state.LocalSubclasses()
         self._adoption: Adoption | None = None
-        self.executors = futures.ExecutorsOutside()
 
     def install(self) -> None:
         """Take control; cheap when control was taken already."""
@@ -146,7 +145,7 @@ class Installation:
             if wrap is not None:
                 pairs.append((obj, wrap(obj)))
             elif type(obj) in executors:
-                self.executors.add(obj)
+                futures.lasting_executors.add(obj)
             else:
                 semaphores.adopt(obj)
         own = {

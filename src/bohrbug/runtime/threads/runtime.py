@@ -19,6 +19,7 @@ from bohrbug.runtime.threads.data.places import PlaceSet
 from bohrbug.runtime.threads.data.sinks import PointSink, SpinSink, WatchingSink
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog
@@ -245,8 +246,7 @@ class ThreadsRuntime:
 
     def _carry_out(self, execution: Execution) -> Trace:
         """Run the test under the control of an execution."""
-        executors = installation.executors
-        executors.begin()
+        lasting_executors.begin()
         self._thread_names.begin()
         watchdog = self.watchdog
         if watchdog is not None:
@@ -257,7 +257,7 @@ class ThreadsRuntime:
             if watchdog is not None:
                 watchdog.release()
             hooks.set_sink(None)
-            executors.end()
+            lasting_executors.end()
             self._thread_names.end()
 
     def look_closer(self) -> bool:

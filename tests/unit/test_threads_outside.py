@@ -1,0 +1,95 @@
+"""Real threads that were there before, and that call functions that are rewritten."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.plan import Plan
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.settings import Level, Settings
+from tests.unit.test_primitives import PASSED, kinds, values
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.value = 0
+
+    def add(self) -> None:
+        value = self.value
+        self.value = value + 1
+
+
+@contextmanager
+def another_thread(function: Callable[[], object]) -> Iterator[list[BaseException]]:
+    """A real thread that calls a function again and again; what it raised."""
+    errors: list[BaseException] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            while not ended.is_set():
+                function()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield errors
+    finally:
+        ended.set()
+        thread.join(10)
+
+
+def test_their_accesses_are_none_of_a_task() -> None:
+    elsewhere = Counter()
+
+    def attempt() -> None:
+        counter = Counter()
+        threads = [threading.Thread(target=counter.add) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    with (
+        another_thread(elsewhere.add) as errors,
+        threads_subject(attempt, Settings(), Level.ALL, Scope()) as runtime,
+    ):
+        executed = [runtime.execute(Plan()) for _ in range(60)]
+        traces = [each.trace for each in executed[-40:]]
+    assert not errors
+    assert {len(trace) for trace in traces} == {len(traces[0])}
+    assert all(trace.choices == traces[0].choices for trace in traces)
+    assert elsewhere.value > 0
+
+
+LASTING: list[ThreadPoolExecutor] = []
+
+
+def test_an_executor_that_a_test_makes_once_lasts() -> None:
+    """Its workers end with the first execution, but it was never shut down."""
+
+    def attempt() -> int:
+        if not LASTING:
+            LASTING.append(ThreadPoolExecutor(2))
+        return LASTING[0].submit(pow, 2, 3).result()
+
+    assert values(attempt, 10) == {8}
+    LASTING.pop().shutdown()
+
+
+def test_an_executor_that_was_shut_down_stays_so() -> None:
+    def attempt() -> None:
+        if not LASTING:
+            LASTING.append(ThreadPoolExecutor(2))
+            LASTING[0].submit(pow, 2, 3)
+            LASTING[0].shutdown()
+        assert LASTING[0]._shutdown
+
+    assert kinds(attempt, 3) == {PASSED}
+    LASTING.pop()
