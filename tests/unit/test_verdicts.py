@@ -234,6 +234,8 @@ def test_a_verdict_names_its_conditions() -> None:
     assert str(verdicts.Conditions.of(ExploreOptions())) == (
         "level racy, timeouts early, interpreter free-threaded"
     )
+    native = verdicts.Conditions.of(ExploreOptions(), "", "accesses to memory not seen")
+    assert str(native) == ("level racy, timeouts early, accesses to memory not seen")
 
 
 # -- explorations ------------------------------------------------------------------------

@@ -192,6 +192,7 @@ class Explorer:
             tuple(self.caveats.notes),
             self.runtime.unseen,
             self.runtime.faults,
+            self.runtime.accesses,
         )
 
     def _new_watchdog(self) -> Watchdog | None:

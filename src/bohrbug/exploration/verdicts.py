@@ -50,6 +50,7 @@ class Conditions:
         timeouts: when a timeout can fire.
         interpreter: whose rules for switching threads are followed.
         faults: which calls could fail, for people; "" where none could.
+        accesses: of a native program, whose accesses to memory are seen, for people.
     """
 
     level: str
@@ -57,14 +58,19 @@ class Conditions:
     timeouts: str
     interpreter: str
     faults: str = ""
+    accesses: str = ""
 
     @classmethod
-    def of(cls, options: ExploreOptions, faults: str = "") -> Conditions:
-        """The conditions that options set."""
-        return cls(options.level, options.scope, options.timeouts, options.interpreter, faults)
+    def of(cls, options: ExploreOptions, faults: str = "", accesses: str = "") -> Conditions:
+        """The conditions that options set, and those of the runtime."""
+        return cls(
+            options.level, options.scope, options.timeouts, options.interpreter, faults, accesses
+        )
 
     def __str__(self) -> str:
-        text = f"level {self.level}, timeouts {self.timeouts}, interpreter {self.interpreter}"
+        # What runs a native program is no interpreter.
+        last = self.accesses or f"interpreter {self.interpreter}"
+        text = f"level {self.level}, timeouts {self.timeouts}, {last}"
         if self.faults:
             text += f", {self.faults}"
         return f"{text}, scope {' '.join(self.scope)}" if self.scope else text
@@ -125,7 +131,7 @@ class Evidence:
         skipped: functions whose data accesses could not be made visible, with the reason.
         notes: further caveats.
         unseen: what the runtime never sees, see :func:`unseen`.
-        faults: see :class:`Conditions`.
+        faults: see :class:`Conditions`, as for ``accesses``.
     """
 
     options: ExploreOptions
@@ -142,6 +148,7 @@ class Evidence:
     notes: tuple[str, ...] = ()
     unseen: str = ""
     faults: str = ""
+    accesses: str = ""
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -161,7 +168,7 @@ def judge(evidence: Evidence) -> Verdict:
         covered,
         limits,
         reason,
-        Conditions.of(evidence.options, evidence.faults),
+        Conditions.of(evidence.options, evidence.faults, evidence.accesses),
         estimate_of(strategy),
         evidence.diverged,
         certificate=_CERTIFICATE,

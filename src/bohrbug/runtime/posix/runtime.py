@@ -194,6 +194,7 @@ class NativeRuntime:
         # What the first execution did, which a process that is restored has to repeat.
         self._reference: Done | None = None
         self.fibers = Fibers(settings.fibers and not is_watched)
+        self._has_hooks = False
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
@@ -384,6 +385,7 @@ class NativeRuntime:
         trace.engine = engine
         trace.on_fibers = fibers
         trace.seen = seen_in(segment, reading)
+        self._has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
         if trace.seen.gave_up:
             trace.uncontrolled.note("accesses to memory, more than there is room to remember")
@@ -535,6 +537,18 @@ class NativeRuntime:
         if not settings.faults:
             return ""
         return f"at most {settings.most_faults} failing of {', '.join(settings.faults)}"
+
+    @property
+    def accesses(self) -> str:
+        """Whose accesses to memory are seen, for people."""
+        settings = self.settings
+        if settings.sample:
+            return f"accesses to memory sampled, {settings.sample} at a time"
+        if settings.watch:
+            return f"accesses seen of {', '.join(settings.watch)} only"
+        if settings.level == "sync" or not self._has_hooks:
+            return "accesses to memory not seen"
+        return "accesses to memory seen"
 
     @property
     def is_settling(self) -> bool:

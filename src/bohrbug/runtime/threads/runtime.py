@@ -69,6 +69,9 @@ class ThreadsRuntime:
     faults = ""
     """No call is made to fail."""
 
+    accesses = ""
+    """Options say whose accesses are seen."""
+
     def __init__(
         self,
         function: Callable[[], object],
