@@ -1,213 +1,17 @@
-"""``sqlite3`` under control: each statement is an operation, and a locked database is waited for.
-
-SQLite itself waits for locks in C, where no other task can run and release them.  So connections
-that are made under control never wait there: whoever finds the database locked waits as a
-task until another one has used it, and gets the error that SQLite gives after the
-connection's timeout only when no task can run.
+"""``sqlite3`` under control: each statement is an operation, see :mod:`.database`.
 
 Connections that were made before are not controlled.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import time
 from collections.abc import Callable
 from sys import _getframe
 from typing import Any
-from weakref import WeakValueDictionary
 
-from bohrbug.model.operation import QUERY, STATEMENT, Kind
 from bohrbug.runtime.threads.control import controlled
-from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.database import DEFAULT_TIMEOUT, Waiting, database_of
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.outside import LONGEST_PAUSE
-from bohrbug.runtime.threads.resources import ResourceState
-from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing
-
-_real_monotonic = time.monotonic
-
-_BUSY = 5
-"""``SQLITE_BUSY``, without the extended codes, for which SQLite does not wait either."""
-
-_DEFAULT_TIMEOUT = 5.0
-"""Seconds that ``sqlite3.connect`` waits if it is not told how long."""
-
-_BEGIN = re.compile(r"\s*begin\b", re.IGNORECASE)
-_SELECT = re.compile(r"\s*select\b", re.IGNORECASE)
-_SET_TIMEOUT = re.compile(r"\s*pragma\s+busy_timeout\s*[=(]\s*(\d+)", re.IGNORECASE)
-
-
-class Database:
-    """What several connections lock: a file, or the memory of one connection.
-
-    Parameters:
-        name: how reports call it.
-    """
-
-    __slots__ = ("__weakref__", "name", "uses")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        # How often it was used: who waits tries again when this has changed.
-        self.uses = 0
-
-    def state(self, execution: Execution, place: Any) -> ResourceState:
-        """The resource that statements act on."""
-        state = execution.resources.known(self)
-        if state is None:
-            state = execution.resources.register(
-                self, execution.current, "database", None if self.name else place
-            )
-            if self.name:
-                state.given_label = f"database {self.name}"
-        return state
-
-
-_databases: WeakValueDictionary[str, Database] = WeakValueDictionary()
-
-
-def _database_of(name: Any) -> Database:
-    """The database that ``connect`` is given the name of."""
-    text = os.fsdecode(name)
-    if not text or (":memory:" in text and "cache=shared" not in text):
-        return Database("")
-    if not text.startswith("file:"):
-        text = os.path.realpath(text)
-    found = _databases.get(text)
-    if found is None:
-        found = _databases[text] = Database(os.path.basename(text))
-    return found
-
-
-class Waiting:
-    """How one connection waits for locks.
-
-    Parameters:
-        database: that it is connected to.
-        timeout: seconds that it waits for a lock.
-        owner: ident of the thread that alone may use it, or ``None``.
-        module: ``sqlite3``.
-    """
-
-    __slots__ = ("_database", "_has_begun", "_is_real", "_module", "_owner", "_timeout")
-
-    def __init__(self, database: Database, timeout: float, owner: int | None, module: Any) -> None:
-        self._database = database
-        self._timeout = timeout
-        self._owner = owner
-        self._module = module
-        # Whether a transaction has done anything yet.
-        self._has_begun = False
-        # Whether SQLite itself waits, as it does while nobody is in control.
-        self._is_real = False
-
-    def end(self, connection: Any, call: Callable[[], Any], frame: Any) -> None:
-        """End a transaction, on behalf of the code that runs in ``frame``.
-
-        Parameters:
-            connection: whose transaction.
-            call: what does it.
-        """
-        self._perform(connection, STATEMENT, call, (), frame)
-        self._has_begun = False
-
-    def execute(
-        self, connection: Any, call: Callable[..., Any], args: tuple[Any, ...], frame: Any
-    ) -> Any:
-        """Execute statements, on behalf of the code that runs in ``frame``.
-
-        Parameters:
-            connection: which executes them.
-            call: what does it.
-            args: for it, the text of the statements first.
-        """
-        text = args[0] if args and isinstance(args[0], str) else ""
-        kind = QUERY if _SELECT.match(text) else STATEMENT
-        # Who reads already may be waited for by who writes: there SQLite does not wait.
-        result = self._perform(connection, kind, call, args, frame, not self._has_begun)
-        self._has_begun = connection.in_transaction and not _BEGIN.match(text)
-        match = _SET_TIMEOUT.match(text)
-        if match is not None:
-            self._timeout = int(match[1]) / 1000
-            self._is_real = True
-            self._let_sqlite_wait(connection, controlled() is None)
-        return result
-
-    def note_use(self) -> None:
-        """Something was done that may have released a lock."""
-        self._database.uses += 1
-
-    def _perform(
-        self,
-        connection: Any,
-        kind: Kind,
-        call: Callable[..., Any],
-        args: tuple[Any, ...],
-        frame: Any,
-        waits: bool = True,
-    ) -> Any:
-        """Do something that may find the database locked.
-
-        Parameters:
-            waits: and then wait.
-        """
-        execution = controlled()
-        self._let_sqlite_wait(connection, execution is None)
-        if execution is None:
-            return call(*args)
-        task = execution.current
-        if self._owner is not None and self._owner != task.ident:
-            raise self._module.ProgrammingError(
-                "SQLite objects created in a thread can only be used in that same thread. The "
-                f"object was created in thread id {self._owner} and this is thread id {task.ident}."
-            )
-        place = place_of(frame)
-        state = self._database.state(execution, place)
-        if not task.inside:
-            execution.perform(kind, state, place)
-        end = execution.clock.now + self._timeout
-        while True:
-            try:
-                result = call(*args)
-            except self._module.Error as error:
-                is_busy = getattr(error, "sqlite_errorcode", None) == _BUSY
-                # Who tries in vain and waits on changes nothing for the others.
-                if is_busy and waits and self._wait(execution, kind, state, place, end):
-                    continue
-                self.note_use()
-                raise
-            self.note_use()
-            return result
-
-    def _wait(
-        self, execution: Execution, kind: Kind, state: ResourceState, place: Any, end: float
-    ) -> bool:
-        """Until another has used the database; false if that is not to be expected in time."""
-        left = end - execution.clock.now
-        if left <= 0:
-            return False
-        uses = self._database.uses
-        has_children = execution.outside.has_children
-        look = _real_monotonic() + LONGEST_PAUSE
-
-        def may_be_free() -> bool:
-            return self._database.uses != uses or (has_children and _real_monotonic() > look)
-
-        firing = Firing.IN_REAL_TIME if has_children else Firing.LATE
-        return execution.perform(
-            kind, state, place, may_be_free, left, external=has_children, firing=firing
-        )
-
-    def _let_sqlite_wait(self, connection: Any, wanted: bool) -> None:
-        if wanted is not self._is_real:
-            self._is_real = wanted
-            milliseconds = int(self._timeout * 1000) if wanted else 0
-            cursor = self._module.Cursor(connection)
-            cursor.execute(f"PRAGMA busy_timeout = {milliseconds}")
-            cursor.close()
 
 
 @patches.when_imported("sqlite3")
@@ -272,8 +76,8 @@ class _Classes:
                 execution = controlled()
                 has_owner = execution is not None and given.get("check_same_thread", True)
                 self._waiting = Waiting(
-                    _database_of(given["database"]),
-                    given.get("timeout", _DEFAULT_TIMEOUT),
+                    database_of(given["database"]),
+                    given.get("timeout", DEFAULT_TIMEOUT),
                     execution.current.ident if execution is not None and has_owner else None,
                     module,
                 )
