@@ -25,6 +25,8 @@ from bohrbug.model.trace import Trace
 _MOST_COSTS = 100
 """Costs that are added up where there is no bound."""
 
+_KILBY = "Kilby et al. 2006"
+
 _LARGEST = 700.0
 """Natural logarithms above this are not turned into floats."""
 
@@ -312,18 +314,10 @@ def size_from_share(executed: int, share: float, what: str) -> Estimate | None:
     """
     if executed < 1 or share <= 0.0:
         return None
-    log_size = math.log(executed) - math.log(share)
+    seen = math.log(executed)
+    size = seen - math.log(share)
     spread = (1.0 - share) * math.log(4)
-    return Estimate(
-        what,
-        log_size,
-        max(log_size - spread, math.log(executed)),
-        log_size + spread,
-        executed,
-        "Kilby et al. 2006",
-        executed,
-        comes_to_end=True,
-    )
+    return _of_tree(executed, what, size, (max(size - spread, seen), size + spread), _KILBY)
 
 
 def size_of_growing_tree(executed: int, share: float, what: str) -> Estimate | None:
@@ -344,16 +338,15 @@ def size_of_growing_tree(executed: int, share: float, what: str) -> Estimate | N
     if executed < 1 or share <= 0.0:
         return None
     seen, unseen = math.log(executed), -math.log(share)
-    return Estimate(
-        what,
-        seen + (3 - share) / 2 * unseen,
-        seen,
-        seen + 3 * unseen,
-        executed,
-        "after Kilby et al. 2006",
-        executed,
-        comes_to_end=True,
-    )
+    size = seen + (3 - share) / 2 * unseen
+    return _of_tree(executed, what, size, (seen, seen + 3 * unseen), f"after {_KILBY}")
+
+
+def _of_tree(
+    executed: int, what: str, log_size: float, interval: tuple[float, float], method: str
+) -> Estimate:
+    """An estimate of a tree whose leaves are executed one after the other."""
+    return Estimate(what, log_size, *interval, executed, method, seen=executed, comes_to_end=True)
 
 
 REDUCED_POWER = 0.8
@@ -410,16 +403,8 @@ def size_of_bounded_tree(
             behind = those * rate / (beyond + 1)
     log_size = math.log(size)
     spread = math.log(4) if open_here or waiting else 0.0
-    return Estimate(
-        "executions",
-        log_size,
-        max(log_size - spread, math.log(executed)),
-        log_size + spread,
-        executed,
-        "branches that wait",
-        executed,
-        comes_to_end=True,
-    )
+    interval = max(log_size - spread, math.log(executed)), log_size + spread
+    return _of_tree(executed, "executions", log_size, interval, "branches that wait")
 
 
 def share_in_words(share: float) -> str:
