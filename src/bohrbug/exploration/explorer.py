@@ -41,14 +41,14 @@ FIRST = "non-preemptive"
 ALONE = 64
 """Executions of a search before workers join it: a small test needs none."""
 
-STUCK_PERIODS = 5
-"""How much longer than a hang it may take until a blocked thread counts as lost, in hangs."""
-
 ALONE_SECONDS = 0.5
 """Seconds after which workers join, however few executions there were."""
 
 LOOKS = 3
 """Executions of a plan that showed a worker more of the test: one may rewrite, the next see."""
+
+STUCK_PERIODS = 5
+"""How much longer than a hang it may take until a blocked thread counts as lost, in hangs."""
 
 RESTARTS = 100
 """How often a search begins again because there are new scheduling points."""

@@ -287,7 +287,6 @@ class NativeRuntime:
         self.has_learned = False
         if learn:
             self.points.take_fresh()
-        if learn:
             self._check_engine()
         trace, reading = self._run(plan, with_stacks=not learn)
         if learn and trace.outcome.is_failure:
