@@ -8,7 +8,7 @@ import re
 import pytest
 
 from .conftest import Folder
-from .programs import BLOCKED_IN_C, DEADLOCK, LOCKED, LOST_UPDATE
+from .programs import DEADLOCK, LOCKED, LOST_UPDATE
 
 
 def test_a_failure_is_reported_and_replayed_in_a_new_process(folder: Folder) -> None:
@@ -683,70 +683,3 @@ def test_what_needs_an_early_timeout_is_listed_and_passes(folder: Folder) -> Non
     replayed = folder.bohrbug("replay", str(folder.reproduction()))
     assert replayed.code == 1
     assert folder.pytest("--bohrbug", "--bohrbug-timeouts", "early").code == 1
-
-
-def test_a_test_that_blocks_in_c_for_good_ends_the_process(folder: Folder) -> None:
-    """Whatever is captured, it says where; neither pytest nor a pipeline of CI hangs."""
-    folder.write("test_block.py", BLOCKED_IN_C)
-    for done in (
-        folder.pytest("--bohrbug", "--bohrbug-hang-seconds=0.1"),
-        folder.bohrbug("run", "--hang-seconds", "0.1", "test_block.py"),
-    ):
-        assert done.code == 3
-        assert "without reaching a scheduling point; it could not be stopped" in done.err
-        assert re.search(r"task 0\.1 \(Thread-\d+ \(block\)\) runs:\n.*test_block.py", done.err)
-        assert "ends here" in done.err
-
-
-WIDER_FIXTURES = """
-import socket
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
-import pytest
-
-@pytest.fixture(scope="session")
-def echo():
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def serve():
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            with connection:
-                connection.sendall(connection.recv(100))
-
-    threading.Thread(target=serve, daemon=True).start()
-    yield listening.getsockname()
-    listening.close()
-
-@pytest.fixture(scope="module")
-def pool():
-    with ThreadPoolExecutor(2) as executor:
-        yield executor
-
-def ask(address):
-    with socket.create_connection(address) as connection:
-        connection.sendall(b"hello")
-        return connection.recv(100)
-
-def test_echo(echo, pool):
-    answers = [pool.submit(ask, echo) for _ in range(2)]
-    assert [answer.result() for answer in answers] == [b"hello"] * 2
-
-def test_pool(pool):
-    assert list(pool.map(abs, [-1, -2])) == [1, 2]
-"""
-
-
-def test_fixtures_of_wider_scopes_live_on(folder: Folder) -> None:
-    """A server's thread and an executor are made once, for all executions."""
-    folder.write("test_wider.py", WIDER_FIXTURES)
-    done = folder.pytest("--bohrbug", "--bohrbug-executions=20")
-    assert done.code == 0, done.out
-    assert "2 passed" in done.out
-    assert "inconclusive" not in done.out, done.out
-    assert "can't be executed again" not in done.out, done.out
-    assert re.search(r"2 tests explored.*: \d\d executions", done.out), done.out
