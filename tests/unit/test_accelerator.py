@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import random
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType, FunctionType
 from typing import Any
 
 import pytest
@@ -67,28 +67,88 @@ def test_functions_are_found_by_code_and_by_globals() -> None:
     assert same(heap.functions_in([namespace], heap.all_functions()), [namespace["function"]])
 
 
-def test_referrers_are_those_that_the_collector_names() -> None:
-    wanted = [object() for _ in range(100)]
-    holders = [[each] for each in wanted[:50]]
-    found = heap.referrers(wanted, {set})
-    for holder in holders:
-        assert any(each is holder for each in found)
-    assert not any(each is wanted for each in found)
-    expected = {id(each) for each in gc.get_referrers(*wanted)}
-    # Frames come and go.
-    assert {id(each) for each in found if type(each) is list} <= expected
-    passed_over = [{each} for each in wanted]
-    assert not any(type(each) is set for each in heap.referrers(wanted, {set}))
-    assert sum(type(each) is set for each in heap.referrers(wanted, set())) >= len(passed_over)
+def test_functions_are_found_whatever_became_of_them_since_all_were_known() -> None:
+    namespace: dict[str, Any] = {}
+    exec("def function(): pass", namespace)
+    everywhere = heap.all_functions()
+    code = namespace["function"].__code__
+    later = [FunctionType(code, namespace) for _ in range(3)]
+    changed = later.pop()
+    changed.__code__ = (lambda: None).__code__
+    if heap.knows_functions():
+        assert everywhere is None
+    else:
+        everywhere = heap.all_functions()
+    running = [namespace["function"], *later]
+    assert same(heap.functions_running([code], everywhere), running)
+    assert same(heap.functions_in([namespace], everywhere), [*running, changed])
+    del later, running, everywhere
+    namespace.clear()
+    assert heap.functions_running([code], heap.all_functions()) == []
+
+
+def test_many_functions_come_and_go() -> None:
+    def make() -> Any:
+        return lambda: None
+
+    heap.all_functions()
+    made = [make() for _ in range(40_000)]
+    code = made[0].__code__
+    del made[::3]
+    assert same(heap.functions_running([code], heap.all_functions()), made)
+    made.clear()
+    assert heap.functions_running([code], heap.all_functions()) == []
+
+
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+
+def _by_default(held: object) -> Any:
+    def function(argument: object = held) -> object:
+        return argument
+
+    return function
+
+
+class _Made:
+    """Of a type that is to be exchanged."""
+
+
+def holders_of(wanted: object) -> dict[str, list[Any]]:
+    """What holds an object: directly, through something that can't be changed, or not so."""
+    return {
+        "direct": [[wanted], {"key": wanted}, Slotted(wanted), (wanted,)],
+        "through": [[(wanted,)], _by_default(wanted), Slotted((1, wanted)), [staticmethod(wanted)]],
+        "not": [[[wanted]], [((wanted,),)], _by_default(1), {wanted}],
+    }
+
+
+@pytest.mark.parametrize("is_original", [True, False])
+def test_a_survey_finds_objects_and_whoever_holds_them(is_original: bool) -> None:
+    wanted = _by_default(0) if is_original else _Made()
+    other = Holder(1)
+    expected = holders_of(wanted)
+    originals = [wanted] if is_original else []
+    passed_over = {set, FrameType}
+    objects, holders = heap.survey(originals, {_Made}, {Holder}, passed_over, {tuple, staticmethod})
+    assert same(objects, [other] if is_original else [wanted, other])
+    found = {id(each) for each in holders}
+    for kind, members in expected.items():
+        assert [id(each) in found for each in members] == [kind != "not"] * len(members), kind
+    assert id(originals) not in found
 
 
 @pytest.mark.skipif(native is None, reason="the accelerator is not in use")
 def test_bad_arguments_are_refused() -> None:
     for call, arguments in (
-        (native.referrers, (1, ())),
-        (native.referrers, ({}, ())),
-        (native.referrers, ([], 1)),
-        (native.functions_running, ({}, [])),
+        (native.survey, (1, (), (), (), ())),
+        (native.survey, ([], (), 1, (), ())),
+        (native.survey, ([],)),
+        (native.functions_running, (1, [])),
         (native.functions_in, ([], ())),
         (native.read_attribute, ()),
         (native.chained_states, ({}, (), [], 1)),

@@ -177,7 +177,12 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 /* -- heap.c --------------------------------------------------------------------- */
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
-PyObject *referrers(PyObject *module, PyObject *arguments);
+PyObject *survey(PyObject *module, PyObject *arguments);
+
+/* -- functions.c ---------------------------------------------------------------- */
+
+PyObject *watch_functions(PyObject *module, PyObject *nothing);
+PyObject *functions_are_watched(PyObject *module, PyObject *nothing);
 PyObject *functions_running(PyObject *module, PyObject *arguments);
 PyObject *functions_in(PyObject *module, PyObject *arguments);
 

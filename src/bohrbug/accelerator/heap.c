@@ -1,220 +1,215 @@
 /* Finding objects through the garbage collector; see bohrbug/runtime/threads/heap.py. */
-#include "accelerator.h"
+#include "heap.h"
 
 /* -- walking ----------------------------------------------------------------------- */
 
-typedef struct Addresses Addresses;
-typedef bool (*Test)(PyObject *object, Addresses *addresses);
-
-/* What is looked for, and what was found: references to it, in an array that grows. */
+/* What was found: references to it, in an array that grows. */
 typedef struct {
-    Test test;
-    Addresses *addresses;
-    Addresses *types_passed_over;
-    PyObject *left_out;
-    PyObject **found;
+    PyObject **objects;
     size_t count, room;
     bool failed;
-} Search;
+} Found;
 
-static bool has_type(PyObject *object, Addresses *addresses);
-
-/* A gcvisitobjects_t.  It makes no objects, which could change what is walked over. */
-static int
-look_at(PyObject *object, void *argument)
+/* Add an object; makes no objects, which could change what is walked over. False: no memory. */
+static bool
+add(Found *found, PyObject *object)
 {
-    Search *search = argument;
-    if (object == search->left_out ||
-        (search->types_passed_over != NULL && has_type(object, search->types_passed_over)) ||
-        !search->test(object, search->addresses))
-        return 1;
-    if (search->count == search->room) {
-        size_t room = search->room == 0 ? 256 : 2 * search->room;
-        PyObject **found = PyMem_RawRealloc(search->found, room * sizeof *found);
-        if (found == NULL) {
-            search->failed = true;
-            return 0;
+    if (found->count == found->room) {
+        size_t room = found->room == 0 ? 256 : 2 * found->room;
+        PyObject **objects = PyMem_RawRealloc(found->objects, room * sizeof *objects);
+        if (objects == NULL) {
+            found->failed = true;
+            return false;
         }
-        search->found = found;
-        search->room = room;
+        found->objects = objects;
+        found->room = room;
     }
-    search->found[search->count++] = Py_NewRef(object);
-    return 1;
+    found->objects[found->count++] = Py_NewRef(object);
+    return true;
 }
 
-/* Look at everything that the collector tracks. */
-static void
-walk(Search *search)
+/* A list of what was found, which is emptied. */
+static PyObject *
+list_of(Found *found)
+{
+    PyObject *list = found->failed ? NULL : PyList_New((Py_ssize_t)found->count);
+    for (size_t i = 0; i < found->count; i++) {
+        if (list != NULL)
+            PyList_SET_ITEM(list, (Py_ssize_t)i, found->objects[i]);
+        else
+            Py_DECREF(found->objects[i]);
+    }
+    PyMem_RawFree(found->objects);
+    *found = (Found){0};
+    return list != NULL || PyErr_Occurred() ? list : PyErr_NoMemory();
+}
+
+/* Look at everything that the collector tracks and that is not frozen. */
+static int
+walk(int (*look_at)(PyObject *object, void *argument), void *argument)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-    PyUnstable_GC_VisitObjects(look_at, search);
+    PyUnstable_GC_VisitObjects(look_at, argument);
+    return 0;
 #else
     PyObject *gc = PyImport_ImportModule("gc");
     PyObject *objects = gc == NULL ? NULL : PyObject_CallMethod(gc, "get_objects", NULL);
     Py_XDECREF(gc);
-    search->failed = objects == NULL;
     for (Py_ssize_t i = 0; objects != NULL && i < PyList_GET_SIZE(objects); i++)
-        if (!look_at(PyList_GET_ITEM(objects, i), search))
+        if (!look_at(PyList_GET_ITEM(objects, i), argument))
             break;
     Py_XDECREF(objects);
+    return objects == NULL ? -1 : 0;
 #endif
 }
 
 /* -- sets of objects --------------------------------------------------------------- */
 
-/* A set of addresses; the number of places is a power of two, most of them are empty. */
-struct Addresses {
-    PyObject **places;
-    size_t mask;
-};
-
-static size_t
-place_of(const Addresses *addresses, PyObject *object)
-{
-    size_t place = ((size_t)object >> 4) * (size_t)0x9E3779B1u & addresses->mask;
-    while (addresses->places[place] != NULL && addresses->places[place] != object)
-        place = (place + 1) & addresses->mask;
-    return place;
-}
-
-/* A visitproc: stops at the first object that is wanted. */
-static int
-is_wanted(PyObject *object, void *addresses)
-{
-    const Addresses *wanted = addresses;
-    return wanted->places[place_of(wanted, object)] != NULL;
-}
-
 /* Make the set of some objects, which must outlive it. */
-static int
+int
 make_addresses(Addresses *addresses, PyObject *objects)
 {
-    if (!PyList_Check(objects)) {
-        PyErr_SetString(PyExc_TypeError, "not a list");
+    PyObject *list = PySequence_List(objects);
+    if (list == NULL)
         return -1;
-    }
     size_t size = 16;
-    while (size < 8 * (size_t)PyList_GET_SIZE(objects))
+    while (size < 8 * (size_t)PyList_GET_SIZE(list))
         size *= 2;
     addresses->mask = size - 1;
     addresses->places = PyMem_Calloc(size, sizeof(PyObject *));
     if (addresses->places == NULL) {
+        Py_DECREF(list);
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++) {
-        PyObject *object = PyList_GET_ITEM(objects, i);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *object = PyList_GET_ITEM(list, i);
         addresses->places[place_of(addresses, object)] = object;
     }
+    Py_DECREF(list);
     return 0;
 }
 
-/* -- searches ---------------------------------------------------------------------- */
-
-/* All tracked objects, but for the list ``objects`` itself, that pass a test. */
-static PyObject *
-tracked_objects_that(Test test, PyObject *objects, Addresses *types_passed_over)
+static bool
+has_type(PyObject *object, const Addresses *types)
 {
-    Addresses addresses;
-    if (make_addresses(&addresses, objects) < 0)
-        return NULL;
-    Search search = {.test = test, .addresses = &addresses, .left_out = objects,
-                     .types_passed_over = types_passed_over};
-    walk(&search);
-    PyMem_Free(addresses.places);
-    PyObject *found = search.failed ? NULL : PyList_New((Py_ssize_t)search.count);
-    for (size_t i = 0; i < search.count; i++) {
-        if (found != NULL)
-            PyList_SET_ITEM(found, (Py_ssize_t)i, search.found[i]);
-        else
-            Py_DECREF(search.found[i]);
-    }
-    PyMem_RawFree(search.found);
-    return found != NULL || PyErr_Occurred() ? found : PyErr_NoMemory();
+    return is_among((PyObject *)Py_TYPE(object), types);
 }
 
-static bool
-has_type(PyObject *object, Addresses *addresses)
-{
-    return is_wanted((PyObject *)Py_TYPE(object), addresses);
-}
+/* -- by type ------------------------------------------------------------------------- */
 
-static bool
-refers_to_one(PyObject *object, Addresses *addresses)
+typedef struct {
+    Addresses types;
+    Found found;
+} Search;
+
+/* A gcvisitobjects_t. */
+static int
+look_at_type(PyObject *object, void *argument)
 {
-    traverseproc traverse = Py_TYPE(object)->tp_traverse;
-    return traverse != NULL && traverse(object, is_wanted, addresses) != 0;
+    Search *search = argument;
+    return !has_type(object, &search->types) || add(&search->found, object);
 }
 
 PyObject *
 objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
 {
-    PyObject *list = PySequence_List(types);
-    PyObject *found = list == NULL ? NULL : tracked_objects_that(has_type, list, NULL);
-    Py_XDECREF(list);
+    Search search = {0};
+    if (make_addresses(&search.types, types) < 0)
+        return NULL;
+    int status = walk(look_at_type, &search);
+    PyMem_Free(search.types.places);
+    PyObject *found = list_of(&search.found);
+    if (status < 0)
+        Py_CLEAR(found);
     return found;
 }
 
-PyObject *
-referrers(PyObject *Py_UNUSED(module), PyObject *arguments)
+/* -- who holds what is to be exchanged ----------------------------------------------- */
+
+/* What is looked for in one walk; see the function survey in Python. */
+typedef struct {
+    Addresses originals, primitives, others, passed_over, unchangeable, kinds;
+    PyObject *left_out;
+    Found objects, holders;
+} Survey;
+
+/* A visitproc: stops at what is to be exchanged. */
+static int
+is_to_be_exchanged(PyObject *object, void *argument)
 {
-    PyObject *objects, *types;
-    if (!PyArg_ParseTuple(arguments, "OO", &objects, &types))
-        return NULL;
-    PyObject *list = PySequence_List(types);
-    Addresses passed_over;
-    if (list == NULL || make_addresses(&passed_over, list) < 0) {
-        Py_XDECREF(list);
-        return NULL;
+    const Survey *survey = argument;
+    return is_among(object, &survey->originals) || has_type(object, &survey->primitives);
+}
+
+/* A visitproc: stops at what is to be exchanged, or holds that and can't be changed itself. */
+static int
+leads_to_exchange(PyObject *object, void *argument)
+{
+    Survey *survey = argument;
+    if (is_among(object, &survey->originals))
+        return 1;
+    /* Most types are of no kind that matters: one look instead of two. */
+    if (!has_type(object, &survey->kinds))
+        return 0;
+    return has_type(object, &survey->primitives) ||
+           Py_TYPE(object)->tp_traverse(object, is_to_be_exchanged, survey) != 0;
+}
+
+static bool
+is_holder(PyObject *object, Survey *survey)
+{
+    if (PyFunction_Check(object)) {
+        /* All that it holds and that is exchanged. */
+        PyObject *defaults = PyFunction_GET_DEFAULTS(object);
+        return defaults != NULL && leads_to_exchange(defaults, survey);
     }
-    PyObject *found = tracked_objects_that(refers_to_one, objects, &passed_over);
-    PyMem_Free(passed_over.places);
-    Py_DECREF(list);
-    return found;
+    traverseproc traverse = Py_TYPE(object)->tp_traverse;
+    return traverse != NULL && traverse(object, leads_to_exchange, survey) != 0;
 }
 
-/* -- functions ----------------------------------------------------------------------- */
-
-static PyObject *
-code_of(PyObject *function)
+/* A gcvisitobjects_t. */
+static int
+look_at_holder(PyObject *object, void *argument)
 {
-    return PyFunction_GET_CODE(function);
+    Survey *survey = argument;
+    if (object == survey->left_out)
+        return 1;
+    if (has_type(object, &survey->primitives) || has_type(object, &survey->others))
+        if (!add(&survey->objects, object))
+            return 0;
+    if (has_type(object, &survey->passed_over) || !is_holder(object, survey))
+        return 1;
+    return add(&survey->holders, object);
 }
 
-static PyObject *
-globals_of(PyObject *function)
+PyObject *
+survey(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    return PyFunction_GET_GLOBALS(function);
-}
-
-/* Those of the functions in a list of which a part is one of some objects. */
-static PyObject *
-functions_with(PyObject *arguments, PyObject *(*part_of)(PyObject *))
-{
-    PyObject *parts, *functions;
-    Addresses wanted;
-    if (!PyArg_ParseTuple(arguments, "OO!", &parts, &PyList_Type, &functions) ||
-        make_addresses(&wanted, parts) < 0)
+    PyObject *originals, *primitives, *others, *passed_over, *unchangeable;
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &originals, &primitives, &others, &passed_over,
+                          &unchangeable))
         return NULL;
-    PyObject *found = PyList_New(0);
-    for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(functions); i++) {
-        PyObject *each = PyList_GET_ITEM(functions, i);
-        if (PyFunction_Check(each) && is_wanted(part_of(each), &wanted) &&
-            PyList_Append(found, each) < 0)
-            Py_CLEAR(found);
+    Survey survey = {.left_out = originals};
+    PyObject *result = NULL, *kinds = PySequence_List(primitives);
+    if (kinds != NULL && PyList_SetSlice(kinds, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, unchangeable) == 0 &&
+        make_addresses(&survey.originals, originals) == 0 &&
+        make_addresses(&survey.primitives, primitives) == 0 &&
+        make_addresses(&survey.others, others) == 0 &&
+        make_addresses(&survey.passed_over, passed_over) == 0 &&
+        make_addresses(&survey.unchangeable, unchangeable) == 0 &&
+        make_addresses(&survey.kinds, kinds) == 0 && walk(look_at_holder, &survey) == 0) {
+        PyObject *objects = list_of(&survey.objects);
+        PyObject *holders = list_of(&survey.holders);
+        if (objects != NULL && holders != NULL)
+            result = PyTuple_Pack(2, objects, holders);
+        Py_XDECREF(objects);
+        Py_XDECREF(holders);
     }
-    PyMem_Free(wanted.places);
-    return found;
-}
-
-PyObject *
-functions_running(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    return functions_with(arguments, code_of);
-}
-
-PyObject *
-functions_in(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    return functions_with(arguments, globals_of);
+    Addresses *all[] = {&survey.originals,   &survey.primitives,   &survey.others,
+                        &survey.passed_over, &survey.unchangeable, &survey.kinds};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        PyMem_Free(all[i]->places);
+    Py_XDECREF(kinds);
+    return result;
 }

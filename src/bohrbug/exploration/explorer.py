@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import cast
 
 from bohrbug.exploration.caveats import Caveats
@@ -107,18 +107,9 @@ class Explorer:
                 options.invariant,
             )
         )
-        self.strategy: Strategy = strategy or strategy_named(
-            options.strategy,
-            Options(
-                options.executions,
-                options.seed,
-                options.bound,
-                options.depth,
-                sees_all=not unseen(options),
-            ),
-        )
+        self._given_strategy = strategy
         # What can't be saved can't be kept.
-        self._keeper = keeper if is_divisible(self.strategy) else None
+        self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
         self.findings = Findings(
             options, self.result, self.runtime, self._strategy_name, lambda: self._interrupted
         )
@@ -142,6 +133,21 @@ class Explorer:
         self.longest_passed = 0
         # Of the executions that the runtime of this process has made, those that are no follow-ups.
         self._made_to_search = 0
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """What searches; made when it is first asked for: most tests of a suite need no search."""
+        options = self.options
+        return self._given_strategy or strategy_named(
+            options.strategy,
+            Options(
+                options.executions,
+                options.seed,
+                options.bound,
+                options.depth,
+                sees_all=not unseen(options),
+            ),
+        )
 
     # -- the loop ------------------------------------------------------------------
 
@@ -438,11 +444,11 @@ class Explorer:
             self.runtime.settings = replace(self.runtime.settings, max_steps=limit)
 
     def _strategy_name(self) -> str:
-        strategy = self.strategy
         if self._directing.is_under_way:
             return DIRECTED
         if not self._proposed:
             return FIRST
+        strategy = self.strategy
         return strategy.current.name if isinstance(strategy, Composite) else strategy.name
 
     # -- saving and resuming -------------------------------------------------------------

@@ -14,12 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.control import INTERNAL_MODULES
-from bohrbug.runtime.threads.heap import referrers
 from bohrbug.runtime.threads.locks import RLock, lock
 
 _IMMUTABLE = (staticmethod, classmethod, tuple, types.BuiltinMethodType)
 
-_PASSED_OVER = frozenset(
+PASSED_OVER = frozenset(
     {
         types.FrameType,
         types.GetSetDescriptorType,
@@ -38,61 +37,71 @@ _PASSED_OVER = frozenset(
 """Types of objects in which nothing is exchanged; half of all that there are."""
 
 
+def unchangeable_types() -> set[type]:
+    """Types of objects that are exchanged as a whole for a copy with the replacement inside."""
+    return {
+        tuple,
+        types.BuiltinMethodType,
+        *with_subclasses(staticmethod),
+        *with_subclasses(classmethod),
+    }
+
+
+def with_subclasses(cls: type) -> set[type]:
+    """A class, and all that are derived from it."""
+    found = {cls}
+    subclass: type
+    for subclass in type.__subclasses__(cls):
+        found |= with_subclasses(subclass)
+    return found
+
+
 class Adoption:
     """Exchanges objects wherever they are held, and can undo it.
 
     Parameters:
         own: ids of containers that keep the originals, because they are ours.
-        wrappers: types of objects that keep them for the same reason.
     """
 
-    def __init__(self, own: set[int], wrappers: tuple[type, ...]) -> None:
+    def __init__(self, own: set[int]) -> None:
         self._own = own
-        self._wrappers = wrappers
         self._replacements: dict[int, Any] = {}
         self._undone: set[int] = set()
         self._undo: list[Callable[[], object]] = []
         self._members: dict[type, list[types.MemberDescriptorType]] = {}
 
-    def exchange(self, pairs: list[tuple[Any, Any]], undone: set[int]) -> None:
+    def exchange(self, pairs: list[tuple[Any, Any]], undone: set[int], holders: list[Any]) -> None:
         """Put replacements where the originals are held.
 
         Parameters:
             pairs: originals with their replacements.
             undone: ids of the originals that :meth:`restore` puts back.
+            holders: whoever holds them, see :func:`~bohrbug.runtime.threads.heap.survey`; found
+                before the replacements were made.
         """
         self._undone = undone
-        rebuilt: list[tuple[Any, Any]] = []
-        self._exchange(pairs, rebuilt)
-        # What holds an original without being able to change was rebuilt, and is now
-        # exchanged itself where it is held: a bound method, a tuple of default values.
-        if rebuilt:
-            self._exchange(rebuilt, None)
-
-    def _exchange(
-        self, pairs: list[tuple[Any, Any]], rebuilt: list[tuple[Any, Any]] | None
-    ) -> None:
         self._replacements = {id(original): replacement for original, replacement in pairs}
-        originals = [original for original, _ in pairs]
-        skipped = self._own | {id(replacement) for _, replacement in pairs}
-        skipped.update(id(pair) for pair in pairs)
-        skipped.add(id(pairs))
-        for original in originals:
+        skipped = set(self._own)
+        for original, _ in pairs:
             if isinstance(original, type):
                 # What a type of the interpreter holds of itself.
                 skipped.update((id(original.__mro__), id(original.__bases__)))
                 skipped.add(id(vars(original).get("__new__")))
-        # A function holds of what is exchanged only its default values, a tuple.
-        is_in_functions = any(type(original) is tuple for original in originals)
-        passed_over = _PASSED_OVER if is_in_functions else _PASSED_OVER | {types.FunctionType}
-        for holder in referrers(originals, passed_over):
-            if id(holder) in skipped or type(holder) in self._wrappers:
+        changing = [holder for holder in holders if id(holder) not in skipped]
+        # What holds an original without being able to change is rebuilt, and then
+        # exchanged itself where it is held: a bound method, a tuple of default values.
+        rebuilt = {
+            id(holder): self._rebuilt(holder)
+            for holder in changing
+            if isinstance(holder, _IMMUTABLE)
+        }
+        self._replacements.update(
+            (key, replacement) for key, replacement in rebuilt.items() if replacement is not None
+        )
+        for holder in changing:
+            if id(holder) in rebuilt:
                 continue
-            if isinstance(holder, _IMMUTABLE):
-                replacement = self._rebuilt(holder) if rebuilt is not None else None
-                if rebuilt is not None and replacement is not None:
-                    rebuilt.append((holder, replacement))
-            elif not isinstance(holder, dict):
+            if not isinstance(holder, dict):
                 self._in_object(holder)
             elif "__module__" in holder and "__dict__" in holder:
                 self._in_class(holder["__dict__"].__objclass__)
@@ -142,7 +151,9 @@ class Adoption:
 
     def _in_dictionary(self, holder: dict[Any, Any]) -> None:
         module = holder.get("__name__")
-        for key, value in list(holder.items()):
+        # Most of what a module holds is not exchanged.
+        exchanged = [item for item in holder.items() if id(item[1]) in self._replacements]
+        for key, value in exchanged:
             replacement = self._replacement(value, module)
             if replacement is not None and type(value) is not tuple:
                 holder[key] = replacement
@@ -155,7 +166,8 @@ class Adoption:
 
     def _in_class(self, cls: type) -> None:
         """Through the class, which keeps caches of its attributes."""
-        for key, value in list(vars(cls).items()):
+        exchanged = [item for item in vars(cls).items() if id(item[1]) in self._replacements]
+        for key, value in exchanged:
             replacement = self._replacement(value, cls.__module__)
             if replacement is None or type(value) is tuple:
                 continue

@@ -25,8 +25,13 @@ from bohrbug.runtime.threads import (
     thread_state,
     timing,
 )
-from bohrbug.runtime.threads.adoption import Adoption
-from bohrbug.runtime.threads.heap import objects_of_types
+from bohrbug.runtime.threads.adoption import (
+    PASSED_OVER,
+    Adoption,
+    unchangeable_types,
+    with_subclasses,
+)
+from bohrbug.runtime.threads.heap import survey
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock, wrap_lock, wrap_rlock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
@@ -93,14 +98,6 @@ _WRAP: dict[type, Callable[[Any], Any]] = {
 _Executor = concurrent.futures.thread.ThreadPoolExecutor
 
 
-def _with_subclasses(cls: type) -> set[type]:
-    found = {cls}
-    subclass: type
-    for subclass in type.__subclasses__(cls):
-        found |= _with_subclasses(subclass)
-    return found
-
-
 class Installation:
     """The patches of one process; installed any number of times, restored with the last."""
 
@@ -137,10 +134,17 @@ class Installation:
 
     def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
         """Exchange references to real primitives that were made before the patches."""
-        pairs: list[tuple[Any, Any]] = list(functions)
-        executors = _with_subclasses(_Executor)
+        executors = with_subclasses(_Executor)
         shared = semaphores.types_of_semaphores(sys.modules) if os.name == "posix" else set()
-        for obj in objects_of_types(_WRAP.keys() | executors | shared):
+        objects, holders = survey(
+            [original for original, _ in functions],
+            set(_WRAP),
+            executors | shared,
+            PASSED_OVER.union(_WRAPPERS),
+            unchangeable_types(),
+        )
+        pairs: list[tuple[Any, Any]] = list(functions)
+        for obj in objects:
             wrap = _WRAP.get(type(obj))
             if wrap is not None:
                 pairs.append((obj, wrap(obj)))
@@ -160,8 +164,8 @@ class Installation:
                 own.update(id(cell) for cell in getattr(replacement, "__closure__", None) or ())
         own.add(id(functions))
         own.update(id(pair) for pair in functions)
-        self._adoption = Adoption(own, _WRAPPERS)
-        self._adoption.exchange(pairs, {id(original) for original, _ in functions})
+        self._adoption = Adoption(own)
+        self._adoption.exchange(pairs, {id(original) for original, _ in functions}, holders)
 
 
 def _functions_to_exchange() -> list[tuple[Any, Any]]:

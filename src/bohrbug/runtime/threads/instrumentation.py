@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import CodeType
 
 from bohrbug.model.site import site_of
+from bohrbug.runtime.threads.heap import knows_functions
 from bohrbug.runtime.threads.rewrite import c_code
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -18,7 +19,10 @@ _OWN_FOLDER = __file__.rpartition("bohrbug")[0] + "bohrbug"
 
 @contextmanager
 def all_in_sight() -> Generator[None]:
-    """Within it the collector, which the rewriter asks for functions, finds frozen ones, too."""
+    """Within it the rewriter, which may have to ask the collector, finds frozen functions, too."""
+    if knows_functions():
+        yield
+        return
     gc.collect()
     gc.unfreeze()
     try:

@@ -36,7 +36,7 @@ from bohrbug.runtime.threads.task import CarrierPool
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
 
-COLLECTED_EVERY = 20
+COLLECTED_EVERY = 100
 """Explorations between two full garbage collections."""
 
 MOST_YOUNG_OBJECTS = 20_000

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from bohrbug.runtime.threads.heap import all_functions, functions_in, functions_running
+from bohrbug.runtime.threads.heap import (
+    Functions,
+    all_functions,
+    functions_in,
+    functions_running,
+)
 from bohrbug.runtime.threads.rewrite import attributes, builtins_table
 from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -120,8 +125,9 @@ class Rewriter:
     def restore(self) -> None:
         """Give all functions their original code back, those that rewritten code made included.
 
-        The latter are looked for among objects that are not frozen.  If they were made before an
-        :meth:`install`, they need not be among these.
+        Where functions are not known from their making the latter are looked for among objects
+        that are not frozen.  If they were made before an :meth:`install`, they need not be among
+        these.
         """
         if not self._installed:
             return
@@ -159,9 +165,7 @@ class Rewriter:
             self._make_views([namespace], all_functions())
         return self._views[id(namespace)]
 
-    def _make_views(
-        self, namespaces: Iterable[dict[str, Any]], everywhere: list[FunctionType]
-    ) -> None:
+    def _make_views(self, namespaces: Iterable[dict[str, Any]], everywhere: Functions) -> None:
         """Find out which globals the functions of some modules store, among all that there are."""
         fresh = {id(each): each for each in namespaces if id(each) not in self._views}
         if not fresh:
@@ -172,10 +176,27 @@ class Rewriter:
             code = self.original(function.__code__)
             if id(code) not in seen:
                 seen.add(id(code))
-                names[id(function.__globals__)] |= stored_globals(code)
+                names[id(function.__globals__)] |= _stored_globals(code)
         for key, namespace in fresh.items():
             view = self._views[key] = _view_of(namespace, frozenset(names[key]), self.breakers)
             self._originals.update((id(made), original) for original, made in view.made.values())
+
+
+_CODES_KEPT = 50_000
+"""Code objects of which it is kept which globals they store."""
+
+# By identity, as comparing code objects takes long; each is kept, so that no other gets its id.
+_stored: dict[int, tuple[CodeType, frozenset[str]]] = {}
+
+
+def _stored_globals(code: CodeType) -> frozenset[str]:
+    """What :func:`~bohrbug.runtime.threads.rewrite.module_globals.stored_globals` finds, kept."""
+    known = _stored.get(id(code))
+    if known is None:
+        if len(_stored) >= _CODES_KEPT:
+            _stored.clear()
+        known = _stored[id(code)] = code, frozenset(stored_globals(code))
+    return known[1]
 
 
 _VIEWS_KEPT = 500
