@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from bohrbug.model.numbering import doing, numbers_of
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
@@ -61,12 +62,16 @@ class Dependence(NamedTuple):
         source: the last event before it that changed its resource; ``None`` if none did.
         reads: what the step does or gives depends on the source.
         writes: the step changes its resource.
+        number: of the step, see :mod:`~bohrbug.model.numbering`.
+        source_number: of the source; -1 if there is none.
     """
 
     event: ResourceEvent
     source: ResourceEvent | None
     reads: bool
     writes: bool
+    number: int
+    source_number: int
 
 
 def dependences(trace: Trace, limit: int) -> Iterator[Dependence]:
@@ -76,11 +81,17 @@ def dependences(trace: Trace, limit: int) -> Iterator[Dependence]:
         trace: the execution.
         limit: look at the first so many steps only.
     """
-    counter = EventCounter()
-    last: dict[ResourceId, ResourceEvent] = {}
-    for task, operation in zip(trace.tasks[:limit], trace.operations, strict=False):
-        kind, resource, _ = operation
-        event = counter.executed(task, operation)
-        yield Dependence(event, last.get(resource), kind not in _READ_NOTHING, kind.is_write)
+    counts: dict[int, int] = {}
+    last: dict[ResourceId, tuple[ResourceEvent | None, int]] = {}
+    nothing = (None, -1)
+    for number in numbers_of(trace)[:limit]:
+        step = doing(number)
+        kind, resource, _ = step.operation
+        count = counts[number] = counts.get(number, 0) + 1
+        event = step.event(count)
+        source, source_number = last.get(resource, nothing)
+        yield Dependence(
+            event, source, kind not in _READ_NOTHING, kind.is_write, number, source_number
+        )
         if kind.is_write:
-            last[resource] = event
+            last[resource] = event, number

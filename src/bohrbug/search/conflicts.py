@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
+from bohrbug.model.numbering import doing, numbers_of, tell_of_new_numbers
 from bohrbug.model.operation import BEGIN, END, JOIN, SPAWN, Operation, ResourceId, TaskId
 from bohrbug.model.plan import Point
 from bohrbug.model.site import point_of
@@ -61,6 +63,13 @@ class Conflicts:
         self._points: set[Point] = set()
         self._by_resource: dict[ResourceId, set[Point]] = {}
         self._frozen: frozenset[Point] = frozenset()
+        # Of steps that were taken in, see :mod:`~bohrbug.model.numbering`.
+        self._numbers: set[int] = set()
+        tell_of_new_numbers(self)
+
+    def forget_numbers(self) -> None:
+        """See :class:`~bohrbug.model.numbering.Dependent`."""
+        self._numbers.clear()
 
     @property
     def points(self) -> frozenset[Point]:
@@ -84,7 +93,11 @@ class Conflicts:
         Returns:
             whether a point was new.
         """
-        return self._take(_distinct_touches(trace))
+        new = dict.fromkeys(numbers_of(trace)).keys() - self._numbers
+        if not (new or trace.final_pending or trace.effects):
+            return False
+        self._numbers |= new
+        return self._take(_touches(trace, new))
 
     def take_in(self, rows: Iterable[list[Any]]) -> bool:
         """Take in what :meth:`since` gave in another process, or in an earlier one.
@@ -143,39 +156,13 @@ def _touch(task: TaskId, operation: Operation) -> _Touch:
     return _Touch(task, point_of(operation), kind.is_write, kind in _LIFE)
 
 
-_Touches = tuple[tuple[ResourceId, _Touch], ...]
-
-_latest: tuple[Trace | None, _Touches] = (None, ())
-
-
-def _distinct_touches(trace: Trace) -> _Touches:
-    """Each touch of an execution once, in the order of their first.
-
-    Several strategies may learn from one execution, one directly after the other: the result
-    for the latest is kept.
-    """
-    global _latest
-    known, touches = _latest
-    if known is not trace:
-        touches = tuple(dict.fromkeys(_touches(trace)))
-        _latest = (trace, touches)
-    return touches
-
-
-def _touches(trace: Trace) -> Iterator[tuple[ResourceId, _Touch]]:
+def _touches(trace: Trace, new: AbstractSet[int]) -> Iterator[tuple[ResourceId, _Touch]]:
+    """How resources were touched in steps with these numbers, and otherwise than in steps."""
     operations: list[Operation] = trace.operations
-    # Most steps repeat others; telling that by identities costs less than making a touch. All
-    # these objects live as long as the trace, so that no two have one address.
-    seen = set()
-    for task, operation in zip(trace.tasks, operations, strict=True):
-        kind, resource, place = operation
-        if type(place) is tuple:
-            code, offset = place
-            key = (task, id(kind), resource, id(code), offset)
-            if key in seen:
-                continue
-            seen.add(key)
-        yield resource, _touch(task, operation)
+    for number in dict.fromkeys(numbers_of(trace)) if new else ():
+        if number in new:
+            task, operation, *_ = doing(number)
+            yield operation.resource, _touch(task, operation)
     # What a deadlocked task waited for it could have had, if others had run later.
     for task, operation in trace.final_pending.items():
         yield operation.resource, _touch(task, operation)

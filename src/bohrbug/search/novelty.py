@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from bohrbug.model.happens_before import state_hashes
+from bohrbug.model.numbering import Doing, doing, numbers_of, tell_of_new_numbers
 from bohrbug.model.plan import Point
-from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.estimates import ClassCounts
@@ -34,6 +34,14 @@ class Novelty:
         self._limit = limit
         self.classes = ClassCounts()
         self._pairs: set[Pair] = set()
+        # Two steps that came one directly after the other on a resource, whether that makes
+        # a conflict pair or not; see :mod:`~bohrbug.model.numbering`.
+        self._known: set[tuple[int, int]] = set()
+        tell_of_new_numbers(self)
+
+    def forget_numbers(self) -> None:
+        """See :class:`~bohrbug.model.numbering.Dependent`."""
+        self._known.clear()
 
     def of(self, trace: Trace, has_new_pair: bool) -> float:
         """How new the behaviour of the next randomised execution is.
@@ -62,21 +70,21 @@ class Novelty:
 
     def new_pairs(self, trace: Trace) -> list[Pair]:
         """The conflict pairs of an execution that none before it has shown."""
-        pairs = self._pairs
+        known = self._known
         new: list[Pair] = []
-        last: dict[str, tuple[str, Point, bool]] = {}
-        for task, operation in zip(
-            trace.tasks[: self._limit], trace.operations[: self._limit], strict=True
-        ):
-            kind, resource, _ = operation
-            point = point_of(operation)
+        last: dict[str, int] = {}
+        for number in numbers_of(trace)[: self._limit]:
+            step = doing(number)
+            resource = step.operation.resource
             before = last.get(resource)
-            if before is not None and before[0] != task and (kind.is_write or before[2]):
-                pair = (before[1], point)
-                if pair not in pairs:
-                    pairs.add(pair)
-                    new.append(pair)
-            last[resource] = (task, point, kind.is_write)
+            last[resource] = number
+            if before is None or before == number or (before, number) in known:
+                continue
+            known.add((before, number))
+            pair = _conflict_pair(doing(before), step)
+            if pair is not None and pair not in self._pairs:
+                self._pairs.add(pair)
+                new.append(pair)
         return new
 
     def add_pairs(self, pairs: Iterable[Pair]) -> bool:
@@ -96,6 +104,12 @@ class Novelty:
         """Become what :meth:`to_json` wrote."""
         self.classes.take_in(data["classes"])
         self._pairs = {pair_from_json(pair) for pair in data["pairs"]}
+        self._known.clear()
+
+
+def _conflict_pair(before: Doing, after: Doing) -> Pair | None:
+    is_write = before.operation.kind.is_write or after.operation.kind.is_write
+    return (before.point, after.point) if before.task != after.task and is_write else None
 
 
 def pair_to_json(pair: Pair) -> list[Any]:

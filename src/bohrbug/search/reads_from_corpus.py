@@ -9,6 +9,7 @@ from hashlib import blake2b
 from random import Random
 from typing import Any
 
+from bohrbug.model.numbering import tell_of_new_numbers
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.plan import Constraint, ResourceEvent
 from bohrbug.model.reads_from import dependences
@@ -88,7 +89,7 @@ class Entry:
     turns: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Knowledge:
     """The combinations of pairs that executions have shown, and what can be read from.
 
@@ -103,6 +104,19 @@ class Knowledge:
     executions: Counter[int] = field(default_factory=Counter)
     sources: dict[ResourceId, dict[ResourceEvent, None]] = field(default_factory=dict)
     _numbers: dict[object, int] = field(default_factory=dict)
+    # The same by the numbers of steps, which takes less time to look up; and what was found
+    # among the sources.
+    _known_pairs: dict[tuple[int, int], int] = field(default_factory=dict)
+    _known_sources: set[tuple[int, int]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Numbers are remembered."""
+        tell_of_new_numbers(self)
+
+    def forget_numbers(self) -> None:
+        """See :class:`~bohrbug.model.numbering.Dependent`."""
+        self._known_pairs.clear()
+        self._known_sources.clear()
 
     def look_at(self, trace: Trace, resources: Collection[ResourceId]) -> Seen:
         """What an execution shows beyond what is known; nothing is changed by it.
@@ -113,17 +127,27 @@ class Knowledge:
         """
         pairs: list[Pair] = []
         sources: dict[ResourceEvent, None] = {}
-        for event, source, reads, writes in dependences(trace, BRANCHING_LIMIT):
+        numbers: set[int] = set()
+        known_sources, known_pairs = self._known_sources, self._known_pairs
+        for event, source, reads, writes, number, source_number in dependences(
+            trace, BRANCHING_LIMIT
+        ):
             if event.resource not in resources:
                 continue
-            if writes:
+            if writes and (number, event.occurrence) not in known_sources:
                 known = self.sources.get(event.resource, {})
-                if len(known) < SOURCES and event not in known:
+                if event in known:
+                    known_sources.add((number, event.occurrence))
+                elif len(known) < SOURCES:
                     sources[event] = None
             if reads and len(pairs) < PAIRS:
                 pairs.append((source, event))
+                pair = known_pairs.get((source_number, number))
+                if pair is None:
+                    pair = self._number((_place(source), _place(event)))
+                    known_pairs[source_number, number] = pair
+                numbers.add(pair)
         # Of whole numbers, so the same in every process.
-        numbers = {self._number((_place(source), _place(reader))) for source, reader in pairs}
         combination = hash(tuple(sorted(numbers)))
         return Seen(combination, None if combination in self.executions else pairs, list(sources))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from bohrbug.model.numbering import doing, numbers_of, tell_of_new_numbers
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Point, Policy, WeightedRandom
-from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.divisible import State
 from bohrbug.search.plain import point_from_json, point_to_json
@@ -41,9 +41,16 @@ class SelectivelyUniform(ConflictSampler):
         super().restart()
         # How many events there are, and the place of the execution that they were counted in.
         self._counts: dict[tuple[TaskId, Point], tuple[int, int]] = {}
+        # Numbers of steps that were counted in an execution that is not of the sequence.
+        self._settled: set[int] = set()
+        tell_of_new_numbers(self)
         # What is in effect.
         self._profile: list[tuple[TaskId, Point, int]] = []
         self._resources: list[frozenset[Point]] = []
+
+    def forget_numbers(self) -> None:
+        """See :class:`~bohrbug.model.numbering.Dependent`."""
+        self._settled.clear()
 
     def _learn_at(self, trace: Trace, position: int) -> None:
         super()._learn_at(trace, position)
@@ -51,10 +58,18 @@ class SelectivelyUniform(ConflictSampler):
         endless = trace.outcome.kind in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT)
         if endless and self._counts:
             return
-        pairs = zip(trace.tasks, trace.operations, strict=True)
-        counts = Counter([(task, point_of(operation)) for task, operation in pairs])
+        numbers = Counter(numbers_of(trace))
+        if numbers.keys() <= self._settled:
+            # No execution comes before those that are not of the sequence.
+            return
+        counts: Counter[tuple[TaskId, Point]] = Counter()
+        for number, count in numbers.items():
+            step = doing(number)
+            counts[step.task, step.point] += count
         for key, count in counts.items():
             self._count(key, position, count)
+        if position < 0:
+            self._settled |= numbers.keys()
 
     def _count(self, key: tuple[TaskId, Point], position: int, count: int) -> None:
         known = self._counts.get(key)
@@ -115,4 +130,5 @@ class SelectivelyUniform(ConflictSampler):
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         if not state.get("is_piece"):
             self._counts = {}
+            self._settled.clear()
         super().restore(state)
