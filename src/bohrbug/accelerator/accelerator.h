@@ -186,6 +186,11 @@ PyObject *functions_are_watched(PyObject *module, PyObject *nothing);
 PyObject *functions_running(PyObject *module, PyObject *arguments);
 PyObject *functions_in(PyObject *module, PyObject *arguments);
 
+/* -- numbering.c ---------------------------------------------------------------- */
+
+PyObject *numbered(PyObject *module, PyObject *arguments);
+PyObject *neighbours(PyObject *module, PyObject *arguments);
+
 /* -- hashes.c ------------------------------------------------------------------- */
 
 PyObject *chained_states(PyObject *module, PyObject *arguments);

@@ -26,6 +26,8 @@ static PyMethodDef functions[] = {
     {"functions_are_watched", functions_are_watched, METH_NOARGS, "Whether all are known."},
     {"functions_running", functions_running, METH_VARARGS, "See the function in Python."},
     {"functions_in", functions_in, METH_VARARGS, "See the function in Python."},
+    {"numbered", numbered, METH_VARARGS, "See the function in Python."},
+    {"neighbours", neighbours, METH_VARARGS, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},
     {"use_events", use_events, METH_O, "Know the class of events."},
     {"use_reversals", use_reversals, METH_O, "Know the class of reversals."},

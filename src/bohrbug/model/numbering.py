@@ -9,9 +9,11 @@ elsewhere, and no choice, may depend on them.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
+from bohrbug.accelerator import twin
 from bohrbug.model.operation import Kind, Operation, ResourceId, TaskId
 from bohrbug.model.plan import Point, ResourceEvent
 from bohrbug.model.site import point_of, site_of
@@ -88,10 +90,67 @@ def numbers_of(trace: Trace) -> list[int]:
     if known is not trace:
         if len(_doings) > MOST_NUMBERS:
             _begin_anew()
-        operations: list[Operation] = trace.operations
-        numbers = [_number(*step) for step in zip(trace.tasks, operations, strict=True)]
+        numbers = numbered(trace.tasks, trace.operations, _quick_numbers, _number)
         _latest = (trace, numbers)
     return numbers
+
+
+@twin
+def numbered(
+    tasks: list[TaskId],
+    operations: list[Operation],
+    quick_numbers: dict[Any, tuple[int, Any]],  # noqa: ARG001
+    number: Callable[[TaskId, Operation], int],
+) -> list[int]:
+    """The numbers of some steps.
+
+    Parameters:
+        tasks, operations: of the steps.
+        quick_numbers: by identities, for where identities are cheap.
+        number: of one step.
+    """
+    return [number(*step) for step in zip(tasks, operations, strict=True)]
+
+
+@twin
+def neighbours(
+    numbers: list[int], doings: dict[int, Doing], known: set[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Different steps that came one directly after the other on a resource.
+
+    Parameters:
+        numbers: of the steps of an execution.
+        doings: what they stand for.
+        known: pairs that are not wanted; those that are found are added.
+    """
+    found: list[tuple[int, int]] = []
+    last: dict[ResourceId, int] = {}
+    for number in numbers:
+        resource = doings[number].operation.resource
+        before = last.get(resource)
+        last[resource] = number
+        if before is not None and before != number and (before, number) not in known:
+            known.add((before, number))
+            found.append((before, number))
+    return found
+
+
+def new_neighbours(
+    trace: Trace, limit: int, known: set[tuple[int, int]]
+) -> list[tuple[Doing, Doing]]:
+    """What different steps came one directly after the other on a resource, but for known ones.
+
+    Parameters:
+        trace: the execution.
+        limit: look at the first so many steps only.
+        known: the pairs of numbers that are not wanted; those that are found are added.
+    """
+    numbers = numbers_of(trace)
+    if len(numbers) > limit:
+        numbers = numbers[:limit]
+    return [
+        (_doings[before], _doings[after]) for before, after in neighbours(numbers, _doings, known)
+    ]
 
 
 def _begin_anew() -> None:

@@ -46,7 +46,8 @@ PIECE = 64
 """Executions of a member that another process makes at a time."""
 
 LOOK_AGAIN = 8
-"""Executions after which it is looked again, at the latest, which member can come to its end."""
+"""Executions, and this part of those before, after which it is looked again, at the latest, which
+member can come to its end."""
 
 
 class Auto:
@@ -179,7 +180,8 @@ class Auto:
         done = self._executions - self._began
         if self._looked_at is not None and not (reachable is not None and reachable.is_over):
             since = done - self._looked_at
-            if since < min(LOOK_AGAIN, max(self._looked_at, 1)):
+            looked_at = self._looked_at
+            if since < min(LOOK_AGAIN + looked_at // LOOK_AGAIN, max(looked_at, 1)):
                 return reachable
         self._looked_at = done
         for member in self._systematic:

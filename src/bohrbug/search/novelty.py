@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bohrbug.model.happens_before import state_hashes
-from bohrbug.model.numbering import Doing, doing, numbers_of, tell_of_new_numbers
+from bohrbug.model.numbering import Doing, new_neighbours, tell_of_new_numbers
 from bohrbug.model.plan import Point
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT
@@ -70,18 +70,9 @@ class Novelty:
 
     def new_pairs(self, trace: Trace) -> list[Pair]:
         """The conflict pairs of an execution that none before it has shown."""
-        known = self._known
         new: list[Pair] = []
-        last: dict[str, int] = {}
-        for number in numbers_of(trace)[: self._limit]:
-            step = doing(number)
-            resource = step.operation.resource
-            before = last.get(resource)
-            last[resource] = number
-            if before is None or before == number or (before, number) in known:
-                continue
-            known.add((before, number))
-            pair = _conflict_pair(doing(before), step)
+        for before, after in new_neighbours(trace, self._limit, self._known):
+            pair = _conflict_pair(before, after)
             if pair is not None and pair not in self._pairs:
                 self._pairs.add(pair)
                 new.append(pair)

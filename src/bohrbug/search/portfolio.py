@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from bohrbug.search.strategy import Strategy
@@ -69,14 +70,19 @@ class Rotation:
 
     def next(self) -> Member | None:
         """The member whose turn it is, ``None`` if none has anything left."""
-        active = self.in_order(1)
+        active = self._credit(1)
         if not active:
             return None
-        active[0].credit -= 1.0
-        return active[0]
+        # The first of those that are owed the most.
+        member = max(active, key=_credit_of)
+        member.credit -= 1.0
+        return member
 
     def in_order(self, turns: int) -> list[Member]:
         """Credit the members with their shares of some turns; who is owed the most comes first."""
+        return sorted(self._credit(turns), key=_credit_of, reverse=True)
+
+    def _credit(self, turns: int) -> list[Member]:
         active = [member for member in self.members if not member.is_over]
         shares = [
             member.weight * (MINIMAL_SHARE + (1.0 - MINIMAL_SHARE) * member.novelty)
@@ -85,9 +91,12 @@ class Rotation:
         total = sum(shares)
         for member, share in zip(active, shares, strict=True):
             member.credit += turns * share / total
-        return sorted(active, key=lambda member: -member.credit)
+        return active
 
     def reward(self, member: Member, novelty: float) -> None:
         """Note how much new behaviour an execution of a member showed, from 0 to 1."""
         member.executions += 1
         member.novelty = MEMORY * member.novelty + (1.0 - MEMORY) * novelty
+
+
+_credit_of = attrgetter("credit")
