@@ -8,7 +8,8 @@ quick_number(PyObject *task, PyObject *operation, PyObject *quick_numbers)
     if (!PyTuple_Check(operation) || PyTuple_GET_SIZE(operation) != 3)
         return NULL;
     PyObject *place = PyTuple_GET_ITEM(operation, 2);
-    if (!PyTuple_CheckExact(place) || PyTuple_GET_SIZE(place) != 2)
+    /* A Site has four parts; a Place of rewritten code is of a class derived from tuple. */
+    if (!PyTuple_Check(place) || PyTuple_GET_SIZE(place) != 2)
         return NULL;
     PyObject *kind = PyLong_FromVoidPtr(PyTuple_GET_ITEM(operation, 0));
     PyObject *code = PyLong_FromVoidPtr(PyTuple_GET_ITEM(place, 0));

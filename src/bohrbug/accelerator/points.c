@@ -14,7 +14,8 @@ point_of(PyObject *Py_UNUSED(module), PyObject *operation)
     PyObject *place = PyTuple_Check(operation) && PyTuple_GET_SIZE(operation) > PLACE
                           ? PyTuple_GET_ITEM(operation, PLACE)
                           : NULL;
-    if (place != NULL && PyTuple_CheckExact(place) && PyTuple_GET_SIZE(place) == 2) {
+    /* A Site has four parts; a Place of rewritten code is of a class derived from tuple. */
+    if (place != NULL && PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 2) {
         PyObject *address = PyLong_FromVoidPtr(PyTuple_GET_ITEM(place, 0));
         PyObject *key = address == NULL ? NULL : PyTuple_Pack(2, address, PyTuple_GET_ITEM(place, 1));
         PyObject *known = key == NULL ? NULL : PyDict_GetItemWithError(known_points, key);

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 from bohrbug.accelerator import twin
-from bohrbug.model.operation import Kind, Operation, ResourceId, TaskId
+from bohrbug.model.operation import Kind, Operation, ResourceId, Site, TaskId
 from bohrbug.model.plan import Point, ResourceEvent
 from bohrbug.model.site import point_of, site_of
 from bohrbug.model.trace import Trace
@@ -162,7 +162,7 @@ def _begin_anew() -> None:
 
 def _number(task: TaskId, operation: Operation) -> int:
     kind, resource, place = operation
-    if type(place) is not tuple:
+    if not isinstance(place, tuple) or isinstance(place, Site):
         return _number_by_value(task, operation)
     code, offset = place
     key = (task, id(kind), resource, id(code), offset)

@@ -96,6 +96,11 @@ class Auto:
             for member in self._randomised
             if isinstance(member.strategy, Learning)
         ]
+        self._reporting = {
+            number: member.strategy
+            for number, member in enumerate(self._members)
+            if isinstance(member.strategy, Reporting)
+        }
         self._budget = executions
         self._executions = 0
         # In a worker: learns from all executions, whichever member has planned them.
@@ -476,14 +481,13 @@ class Auto:
 
     def report(self, wanted: bool) -> State | None:
         """See :class:`~bohrbug.search.divisible.Reporting`."""
-        strategy = self._member.strategy
-        if self._piece is None or not isinstance(strategy, Reporting):
-            return None
-        news = strategy.report(wanted)
-        if news is None:
+        piece = self._piece
+        strategy = None if piece is None else self._reporting.get(piece.member)
+        news = None if strategy is None else strategy.report(wanted)
+        if piece is None or news is None:
             return None
         head = {"strategy": self.name, "version": VERSION}
-        return {**head, "news_of": self._piece.member, "news": news}
+        return {**head, "news_of": piece.member, "news": news}
 
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
