@@ -30,24 +30,47 @@ def generation_of(turn: int, longest: int | None = None, parts: int = 1) -> tupl
     return begin, begin + length
 
 
+SMALLEST_PIECE = 8
+"""Plans of a piece near the end of a generation, for all but the last."""
+
+
 class Generations:
     """Which plans are left, and which generation has begun.
 
     Parameters:
         executions: the budget, which counts what is handed out as made; ``None`` for none.
         longest, parts: see :func:`generation_of`.
+        smallest_piece: see :data:`SMALLEST_PIECE`; the larger, the fewer messages between
+            processes, and the longer some wait at the end of a generation who have nothing else
+            to do.
 
     Attributes:
         executed: plans of the sequence that were executed since the last restart.
     """
 
-    __slots__ = ("_began", "_first", "_left", "_longest", "_parts", "_remaining", "executed")
+    __slots__ = (
+        "_began",
+        "_first",
+        "_left",
+        "_longest",
+        "_parts",
+        "_remaining",
+        "_smallest_piece",
+        "executed",
+    )
 
-    def __init__(self, executions: int | None, longest: int | None = None, parts: int = 1) -> None:
+    def __init__(
+        self,
+        executions: int | None,
+        longest: int | None = None,
+        parts: int = 1,
+        smallest_piece: int = SMALLEST_PIECE,
+    ) -> None:
         self._left = Indices()
         self._remaining = executions
         self._longest = longest
         self._parts = parts
+        self._smallest_piece = smallest_piece
         self.restart()
 
     def restart(self) -> None:
@@ -117,7 +140,7 @@ class Generations:
         """
         _, end = self.generation
         left = end - self.turn
-        most = min(most, left, max(left // 4, 4))
+        most = min(most, left, max(left // 4, self._smallest_piece))
         if self._remaining is not None:
             most = min(most, self._remaining)
         taken = self._left.take(most)

@@ -12,7 +12,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.divisible import VERSION, State, checked_state
-from bohrbug.search.generations import Generations
+from bohrbug.search.generations import SMALLEST_PIECE, Generations
 from bohrbug.search.plain import EventTable, point_from_json, point_to_json
 from bohrbug.search.reads_from_corpus import Corpus, Seen
 from bohrbug.search.sampling import UNFILTERED_SHARE
@@ -52,6 +52,7 @@ class ReadsFromFuzzing:
     Parameters:
         seed: determines all plans.
         executions: stop after so many, or never if ``None``.
+        smallest_piece: see :class:`~bohrbug.search.generations.Generations`.
     """
 
     name = "rff"
@@ -60,9 +61,14 @@ class ReadsFromFuzzing:
     """Never: another execution may always show another schedule."""
     complete = False
 
-    def __init__(self, seed: int = 0, executions: int | None = None) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        executions: int | None = None,
+        smallest_piece: int = SMALLEST_PIECE,
+    ) -> None:
         self._seeds = Seeds(seed)
-        self._generations = Generations(executions, BATCH, PARTS)
+        self._generations = Generations(executions, BATCH, PARTS, smallest_piece)
         self.restart()
 
     def restart(self) -> None:

@@ -24,6 +24,10 @@ from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling
 
+SMALLEST_OF_MEMBERS = 16
+"""Plans of a piece of a member of ``auto``, for all but the last of a generation: while others
+have work, nobody waits for it."""
+
 DEFAULT = "auto"
 """The name of the strategy for whoever names none."""
 
@@ -73,9 +77,9 @@ def _auto(options: Options) -> Auto:
             DelayBounding(options.bound, steps=options.steps),
         ],
         [
-            (PartialOrderSampling(seed()), 3.0),
-            (ReadsFromFuzzing(seed()), 3.0),
-            (SelectivelyUniform(seed()), 3.0),
+            (PartialOrderSampling(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 3.0),
+            (ReadsFromFuzzing(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 3.0),
+            (SelectivelyUniform(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 3.0),
             (PCT(options.depths, seed()), 0.3),
             (UniformSampling(seed()), 0.3),
             (RandomWalk(seed()), 0.3),

@@ -10,7 +10,7 @@ from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.estimates import rounded_up
-from bohrbug.search.generations import Generations
+from bohrbug.search.generations import SMALLEST_PIECE, Generations
 from bohrbug.search.plain import point_from_json, point_to_json
 from bohrbug.search.seeds import Seeds
 
@@ -53,6 +53,7 @@ class ConflictSampler:
         seed: determines all plans.
         executions: stop after so many, the first one included, or never if ``None``.
         generation: the most executions after which what was learned takes effect, a power of 2.
+        smallest_piece: see :class:`~bohrbug.search.generations.Generations`.
     """
 
     name: str
@@ -64,10 +65,14 @@ class ConflictSampler:
     complete = False
 
     def __init__(
-        self, seed: int = 0, executions: int | None = None, generation: int = GENERATION
+        self,
+        seed: int = 0,
+        executions: int | None = None,
+        generation: int = GENERATION,
+        smallest_piece: int = SMALLEST_PIECE,
     ) -> None:
         self._seeds = Seeds(seed)
-        self._generations = Generations(executions, generation)
+        self._generations = Generations(executions, generation, smallest_piece=smallest_piece)
         self.restart()
 
     def restart(self) -> None:
