@@ -13,8 +13,9 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import Reproduction, read_reproduction
 from bohrbug.exploration.result import Failure
 from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.history import events_of
 from bohrbug.model.operation import SLEEP, WAIT, Site
-from bohrbug.model.ordering import Event, Ordering, events_of
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import Abandoned
 from bohrbug.report.cause import cause_in_words, evidence_in_words
 from bohrbug.report.naming import Names

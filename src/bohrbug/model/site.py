@@ -8,8 +8,7 @@ from types import CodeType
 from typing import Any, Protocol, runtime_checkable
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import Operation, Site
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import Operation, Point, Site
 
 
 @runtime_checkable

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.history import history_of
 from bohrbug.model.operation import BEGIN, END, SLEEP, ResourceId, TaskId
-from bohrbug.model.ordering import Event, Ordering, history_of
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import verb_of
 from bohrbug.report.naming import Names
