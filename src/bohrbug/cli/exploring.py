@@ -24,7 +24,6 @@ from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
-from bohrbug.search.estimates import Estimate
 from bohrbug.settings import (
     BY_NAME,
     OPTIONS,
@@ -43,31 +42,6 @@ Exit codes:
   2  the command can't be carried out as it stands
   3  inconclusive: interrupted, hung, or a replay that differs
 """
-
-
-class ProgressAdapter:
-    """Passes what the explorer tells on to a progress line.
-
-    Parameters:
-        line: what shows it.
-    """
-
-    def __init__(self, line: ProgressLine) -> None:
-        self._line = line
-
-    def update(
-        self,
-        executions: int,
-        budget: int,
-        elapsed: float,
-        failures: int,
-        races: int,
-        words: str,
-        estimate: Estimate | None = None,
-    ) -> None:
-        """See :class:`bohrbug.exploration.progress.Progress`."""
-        rate = executions / elapsed if elapsed > 0 else 0.0
-        self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
 
 
 def usage_error(message: str) -> NoReturn:
@@ -169,7 +143,7 @@ def explore(
             output,
             subject.test,
             subject.options,
-            ProgressAdapter(line),
+            line.update,
             lambda _: _give_up(store),
             keeper=store,
         )
