@@ -59,6 +59,20 @@ def site_of(place: Any) -> Site | None:
     return _site(code, offset)
 
 
+def qualified(name: str, function: str) -> str:
+    """What a name in a function is called outside of it: ``Account.lock`` for ``self.lock``.
+
+    Parameters:
+        name: as the source has it.
+        function: qualified name of the function that it stands in.
+    """
+    first, _, rest = name.partition(".")
+    if first not in ("self", "cls") or not rest:
+        return name
+    owner = function.rpartition("<locals>.")[2].rpartition(".")[0]
+    return f"{owner}.{rest}" if owner else name
+
+
 Span = tuple[int, int, int, int]
 """First line, last line, first column, last column; as in ``ast``, columns in bytes from 0."""
 
