@@ -16,6 +16,7 @@ from rich.console import Console
 
 from bohrbug.api import write_reproduction
 from bohrbug.cli.capture import OutputKeeper
+from bohrbug.cli.help import default_in_words
 from bohrbug.cli.machine import result_to_json
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
@@ -71,12 +72,21 @@ def exploration_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def given_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A flag for one option of an exploration."""
+def given_option(
+    name: str, *, tells_default: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A flag for one option of an exploration.
+
+    Parameters:
+        name: of the option.
+        tells_default: whether what counts where it is not given is the usual default.
+    """
     option = BY_NAME[name]
+    default = default_in_words(name) if tells_default else ""
+    told = f"{option.help} [default: {default}]" if default else option.help
     if option.type is bool:
         return click.option(
-            f"--{option.flag}/--no-{option.flag}", option.name, default=None, help=option.help
+            f"--{option.flag}/--no-{option.flag}", option.name, default=None, help=told
         )
     return click.option(
         *(["-j"] if option.name == "workers" else []),
@@ -85,7 +95,7 @@ def given_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
         metavar=option.metavar,
         multiple=option.type is tuple,
         callback=_value(option),
-        help=option.help,
+        help=told,
     )
 
 
