@@ -228,6 +228,17 @@ def test_one_line_verdicts() -> None:
     assert one_line_verdict(failed) == "failed: AssertionError: assert 1 == 2 (1,000 executions)"
 
 
+def test_what_each_of_a_portfolio_covered_is_told_on_request() -> None:
+    portfolio = Verdict(VerdictKind.NO_FAILURE_FOUND, ("one", "two", "three", "in all"))
+    told = {}
+    for verbose in (False, True):
+        console = Console(file=io.StringIO(), width=200, color_system=None)
+        render_result(result(portfolio), console, verbose=verbose)
+        told[verbose] = [line for line in shown(console).splitlines() if "covered:" in line]
+    assert told[False] == ["  covered: in all", "  covered: by 3 strategies; -v tells what by each"]
+    assert told[True] == [f"  covered: {words}" for words in portfolio.covered]
+
+
 def test_the_block_of_a_verdict_says_why_how_large_and_under_which_conditions() -> None:
     options = ExploreOptions(executions=1000, level="sync")
     verdict = judge(Evidence(options, Sampled(), True, 1000))

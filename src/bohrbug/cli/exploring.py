@@ -134,7 +134,10 @@ def showing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for decorate in (
         click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
         click.option(
-            "-v", "--verbose", is_flag=True, help="Show what executions print, and all races."
+            "-v",
+            "--verbose",
+            is_flag=True,
+            help="Show what executions print, all races, and what each strategy covered.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     ):
