@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 from bohrbug.accelerator import twin
-from bohrbug.model.operation import Kind, Operation, ResourceId, Site, TaskId
-from bohrbug.model.plan import Point, ResourceEvent
+from bohrbug.model.operation import Kind, Operation, Point, ResourceId, Site, TaskId
+from bohrbug.model.plan import ResourceEvent
 from bohrbug.model.site import point_of, site_of
 from bohrbug.model.trace import Trace
 

@@ -7,8 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from bohrbug.model.numbering import doing, numbers_of, tell_of_new_numbers
-from bohrbug.model.operation import BEGIN, END, JOIN, SPAWN, Operation, ResourceId, TaskId
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import BEGIN, END, JOIN, SPAWN, Operation, Point, ResourceId, TaskId
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.plain import point_from_json, point_to_json

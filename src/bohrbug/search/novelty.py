@@ -7,7 +7,7 @@ from typing import Any
 
 from bohrbug.model.happens_before import state_hashes
 from bohrbug.model.numbering import Doing, new_neighbours, tell_of_new_numbers
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import Point
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.estimates import ClassCounts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from bohrbug.model.numbering import doing, numbers_of, tell_of_new_numbers
-from bohrbug.model.operation import TaskId
+from bohrbug.model.operation import Point, TaskId
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.model.plan import Point, Policy, WeightedRandom
+from bohrbug.model.plan import Policy, WeightedRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.divisible import State
 from bohrbug.search.plain import point_from_json, point_to_json
