@@ -21,7 +21,7 @@ from bohrbug.search.seeds import Seeds
 UNCONSTRAINED_SHARE = 0.1
 """The part of the executions without constraints, as POS."""
 
-BATCH = 32
+BATCH = 64
 """The most executions that are planned from the same knowledge, a power of 2."""
 
 PARTS = 8
