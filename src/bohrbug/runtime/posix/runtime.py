@@ -411,8 +411,8 @@ class NativeRuntime:
             if not self._choice.is_settled:
                 self._choice.settle(segment)
             return ended
-        threads = self._choice.threads
-        if not launcher.serves(engine) and not launcher.serve(segment, engine, threads):
+        stacks = self._choice.stacks
+        if not launcher.serves(engine) and not launcher.serve(segment, engine, stacks):
             self._choice.drop(engine, "the program can't wait before its main function")
             return None
         server = launcher.server
