@@ -270,11 +270,14 @@ class Launcher:
         if not server.order():
             self.end_server()
             return None
-        stop = self._until_ended(server.poller, segment)
+        # Mostly it is there at once: the two share a processor.
+        pid, status = server.answer()
+        stop = None if pid else self._until_ended(server.poller, segment)
         if stop is not None:
             self._kill_served(server, segment)
             server.poller.poll()
-        pid, status = server.answer()
+        if not pid:
+            pid, status = server.answer()
         if pid:
             if server.engine is Engine.FORK_SERVER:
                 kill_all(pid, segment)
