@@ -221,20 +221,10 @@ def test_a_reproduction_is_written_and_replayed(
 def test_progress_is_told() -> None:
     told: list[int] = []
 
-    class Progress:
-        def update(
-            self,
-            executions: int,
-            budget: int,
-            elapsed: float,
-            failures: int,
-            races: int,
-            words: str,
-            estimate: object,
-        ) -> None:
-            told.append(executions)
+    def tell(progress: bohrbug.Progress) -> None:
+        told.append(progress.executions)
 
-    bohrbug.explore(locked, strategy="random", executions=2_000, progress=Progress())
+    bohrbug.explore(locked, strategy="random", executions=2_000, progress=tell)
     assert told == sorted(told)
     assert told
 
