@@ -72,6 +72,9 @@ static void *wait_until_given(void *own) {
     spare->thread = (int32_t)syscall(SYS_gettid);
     thread_watch_end();
     touch_stack();
+    /* The C library gives each thread a heap when it first asks for memory. */
+    void *volatile memory = malloc(1);
+    free(memory);
     fiber_wait(&spare->fiber);
     /* From here on in the carrier.  What new threads take over of the locale: */
     uselocale(LC_GLOBAL_LOCALE);
