@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 import bohrbug
 from bohrbug.exploration.options import ExploreOptions
@@ -20,6 +21,7 @@ from bohrbug.model.operation import ACQUIRE, GET, WAKE, Operation, Resource, Sit
 from bohrbug.model.outcome import BlockedTask, Frame, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.trace import Trace
 from bohrbug.report import progress
+from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
 from bohrbug.report.explanation import TaskSteps, stories
 from bohrbug.report.headline import failure_headline
@@ -261,6 +263,21 @@ def test_an_estimate_in_a_progress_line() -> None:
     line = ProgressLine(Console(file=io.StringIO(), width=200))
     text = line.line(Progress(20, 1000, 2.0, 0, 0, "dfs", Sampled.estimate)).plain
     assert "about 40 schedules (10 to 160), 50% seen, 2.0 s left" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("total = 1", ["total = 1"]),
+        ("results.append(account.withdraw(80))", ["results.append(", "account", ".withdraw(80))"]),
+        ("pthread_mutex_unlock(&lock);", ["pthread_mutex_un", "lock(&lock);"]),
+        ("pool->first->next = NULL;", ["pool->first", "->next = NULL;"]),
+        ("if a and b and c: pass", ["if a and b and", "c: pass"]),
+        ("x = 1234567890.123456789", ["x = 1234567890.1", "23456789"]),
+    ],
+)
+def test_source_is_broken_where_code_may_be(source: str, lines: list[str]) -> None:
+    assert [line.plain for line in wrapped_source(Text(source), 16)] == lines
 
 
 def test_wording() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     SPAWN,
@@ -234,6 +235,8 @@ class Names:
             if operation.resource == EXIT:
                 return "test returned, wait for the other threads"
             return f"join {self.resource(operation.resource)}"
+        if kind is CONTINUE:
+            return f"go on past {self.short_resource(operation.resource)}"
         if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
             return kind.name
         return f"{kind.name} {self.short_resource(operation.resource)}"
