@@ -324,7 +324,7 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
         return f"until it waits {what}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"until it {names.does(operation)}"
-    return f"until it waits for {names.short_resource(operation.resource)}{names.at(operation)}"
+    return f"until it waits for {names.awaited(task, operation)}{names.at(operation)}"
 
 
 def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:

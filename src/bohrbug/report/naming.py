@@ -10,7 +10,9 @@ from bohrbug.model.operation import (
     CHOOSE,
     END,
     JOIN,
+    SET,
     SPAWN,
+    WAIT,
     Operation,
     Resource,
     ResourceId,
@@ -64,6 +66,17 @@ _WORDS: dict[str, tuple[str, str]] = {
     "update": ("updates", "update of"),
     "choose": ("chooses a value", "choice of a value"),
 }
+# What `set` is where nothing is an event: connecting, closing, destroying; signals, cancelling, exec.
+_NATIVE = {
+    "mutex",
+    "condition variable",
+    "reader-writer lock",
+    "semaphore",
+    "barrier",
+    "descriptor",
+}
+_CHANGES = ("changes", "change of", "change")
+_ACTS_ON = ("acts on", "acting on", "act on")
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
 _ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)")
 _TASK = re.compile(r"0(\.\d+)*")
@@ -248,24 +261,42 @@ class Names:
             return f"join {self.resource(operation.resource)}"
         if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
             return kind.name
-        return f"{kind.name} {self.short_resource(operation.resource)}"
+        words = self._words(operation)[2]
+        return f"{words} {self.short_resource(operation.resource)}"
+
+    def awaited(self, task: TaskId, operation: Operation) -> str:
+        """What a task waits for, without the place: ``Lock lock``, ``a signal``."""
+        if operation.kind is WAIT and operation.resource == task:
+            return "a signal"
+        return self.short_resource(operation.resource)
+
+    def _words(self, operation: Operation) -> tuple[str, str, str]:
+        """What a task does, the same as a noun, and in a column."""
+        kind, id = operation.kind.name, operation.resource
+        if operation.kind is SET and _TASK.fullmatch(id):
+            return _ACTS_ON
+        known = self._resources.get(id)
+        if operation.kind is SET and known is not None and known.type in _NATIVE:
+            return _CHANGES
+        return (*_WORDS.get(kind, (kind, kind)), kind)
 
     def does(self, operation: Operation) -> str:
         """What a task does: ``writes Account.balance (bank.py:13)``."""
         if operation.kind is JOIN and operation.resource == EXIT:
             return "waits for the other threads to end"
-        verb, _ = _WORDS.get(operation.kind.name, (operation.kind.name, operation.kind.name))
+        verb = self._words(operation)[0]
         return self._with_resource(verb, operation) + self.at(operation)
 
     def noun(self, operation: Operation, *, named: bool = True) -> str:
         """The same as a noun: ``read of Account.balance (bank.py:12)``; short if not ``named``."""
         if operation.kind is JOIN and operation.resource == EXIT:
             return "waiting for the other threads to end"
-        _, noun = _WORDS.get(operation.kind.name, (operation.kind.name, operation.kind.name))
+        noun = self._words(operation)[1]
         if named:
             return self._with_resource(noun, operation) + self.at(operation)
-        bare = noun.removesuffix(" of").removesuffix(" from").removesuffix(" into")
-        return bare.removesuffix(" on") + self.at(operation)
+        for end in (" of", " from", " into", " on"):
+            noun = noun.removesuffix(end)
+        return noun + self.at(operation)
 
     def _with_resource(self, words: str, operation: Operation) -> str:
         if operation.kind.name in _WITHOUT_RESOURCE:

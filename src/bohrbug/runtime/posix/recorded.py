@@ -136,6 +136,15 @@ class Reading(Naming):
             return []
         return sorted({reader.task for reader in record.reader if reader.site})
 
+    def _awaited(self, task: int) -> list[int]:
+        """Indices of the tasks that hold what a task waits for."""
+        record = self.tasks[task]
+        # Whoever sleeps, or waits for a signal, waits for nobody, though its resource is itself.
+        alone = record.resource == layout.TASK_BIT | task
+        if record.condition == layout.ALWAYS or record.kind == _WAKE or alone:
+            return []
+        return self.holders_of(record.resource)
+
     def held_by(self, task: int) -> tuple[Held, ...]:
         """What a task holds."""
         process = self.tasks[task].process
@@ -159,8 +168,7 @@ class Reading(Naming):
             record = self.tasks[index]
             if record.condition == layout.ALWAYS:
                 continue
-            number = record.resource
-            holders = self.holders_of(number) if record.kind != _WAKE else []
+            holders = self._awaited(index)
             found.append(
                 BlockedTask(
                     self.ids[index],
@@ -217,20 +225,16 @@ class Reading(Naming):
 
     def _standing(self, index: int, readiness: Readiness | None) -> Standing:
         record = self.tasks[index]
-        holders: list[int] = []
         if readiness is None:
             yielded = record.condition == layout.ALWAYS
             readiness = Readiness.YIELDED if yielded else Readiness.BLOCKED
-        if record.condition != layout.ALWAYS and record.kind != _WAKE:
-            sleeps = record.resource == layout.TASK_BIT | index
-            holders = [] if sleeps else self.holders_of(record.resource)
         return Standing(
             self.ids[index],
             readiness,
             self.operation(index),
             self.stack(record.stack, record.process, record.site),
             self.held_by(index),
-            tuple(self.ids[holder] for holder in holders),
+            tuple(self.ids[holder] for holder in self._awaited(index)),
         )
 
     def options(self, step: int) -> tuple[TaskId, ...]:

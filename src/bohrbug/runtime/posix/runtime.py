@@ -28,7 +28,7 @@ from bohrbug.runtime.posix.accesses import (
 )
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
-from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of
+from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
@@ -193,7 +193,8 @@ class NativeRuntime:
         self._choice = Choice(settings.engine, may_restore=not is_watched)
         # What the first execution did, which a process that is restored has to repeat.
         self._reference: Done | None = None
-        self.fibers = Fibers(settings.fibers and not is_watched)
+        watched = "registers that watch one kernel thread each" if is_watched else ""
+        self.fibers = Fibers(watched or ("" if settings.fibers else "the settings"))
         self._has_hooks = False
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
@@ -262,8 +263,11 @@ class NativeRuntime:
 
     @property
     def engine_note(self) -> str:
-        """Why it is not a faster one, for people; or ""."""
-        return self._choice.reason
+        """How executions are made, and why not faster, in one sentence."""
+        fibers = self.fibers
+        # Whoever asked for it knows.
+        why = "" if not self.settings.fibers else fibers.forbidden_by
+        return ways_in_words(self._choice, fibers.in_use, why)
 
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
