@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
@@ -97,7 +98,9 @@ class NativeExplainer:
             resource = reading.describe(number)
             # Of a function the message tells the name.
             if resource.type != layout.FUNCTION:
-                message = f"{message} ({resource.label})"
+                place = resource.created
+                at = f"{resource.type} {Path(place.filename).name}:{place.line}" if place else ""
+                message = f"{message} ({at or resource.label})"
         return Outcome(kind, message, self._task(reading), exception, stack)
 
     def _crash(self, reading: Reading, ended: Ended) -> Outcome:

@@ -23,6 +23,7 @@ from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file, source_line
+from bohrbug.runtime.posix.symbols import without_parameters
 
 EXIT = "exit"
 """The resource that the root task waits for after the test has returned."""
@@ -66,15 +67,19 @@ _WORDS: dict[str, tuple[str, str]] = {
     "update": ("updates", "update of"),
     "choose": ("chooses a value", "choice of a value"),
 }
-# What `set` is where nothing is an event: connecting, closing, destroying; signals, cancelling, exec.
 _NATIVE = {
     "mutex",
     "condition variable",
     "reader-writer lock",
     "semaphore",
     "barrier",
+    "spin lock",
+    "once",
+    "futex",
     "descriptor",
 }
+"""Types of the resources of native programs; see ``runtime.posix.layout``."""
+# What `set` is there: connecting, closing, destroying; and of a task signals, cancelling, exec.
 _CHANGES = ("changes", "change of", "change")
 _ACTS_ON = ("acts on", "acting on", "act on")
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
@@ -171,7 +176,8 @@ class Names:
         ):
             return label, ""
         # Made of type and place: the name that the source gives it says more.
-        name = _assigned_name(created)
+        # Where a native one was first used, the result of that call may be assigned.
+        name = "" if resource.type in _NATIVE else _assigned_name(created)
         if name:
             return f"{resource.type} {name}", self.place(created)
         return f"{resource.type} {self.place(created)}", ""
@@ -221,8 +227,11 @@ class Names:
         if site is None:
             return ""
         short = self._short(site.filename)
-        # Without debugging information there is no line, and the file is a module and an offset.
-        return f"{short}:{site.line}" if site.line else short
+        if site.line:
+            return f"{short}:{site.line}"
+        # Without debugging information the file is a module and an offset.
+        module, _, _ = short.rpartition("+")
+        return short if site.function == "?" else f"{module}:{without_parameters(site.function)}"
 
     def at(self, operation: Operation) -> str:
         """The place of an operation in words: `` (bank.py:12)``, or an empty string."""

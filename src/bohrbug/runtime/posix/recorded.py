@@ -14,7 +14,7 @@ from bohrbug.model.trace import Gate
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.naming import Naming
 from bohrbug.runtime.posix.segment import Segment
-from bohrbug.runtime.posix.symbols import Symbols
+from bohrbug.runtime.posix.symbols import Place, Symbols
 
 KERNEL = "kernel"
 """What the kernel keeps: readiness of descriptors, processes, signals.  One resource, as nobody can
@@ -103,6 +103,35 @@ class Reading(Naming):
         rows = list(layout.STEP.iter_unpack(self._steps))
         columns = zip(*rows, strict=True) if rows else [()] * len(_FIELDS)
         return dict(zip(_FIELDS, columns, strict=True))
+
+    @cached_property
+    def _firsts(self) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
+        """By task and by resource the first call with a stack: its process, site and stack."""
+        tasks: dict[int, tuple[int, ...]] = {}
+        resources: dict[int, tuple[int, ...]] = {}
+        names = ("task", "resource", "process", "site", "stack")
+        for task, number, *where in zip(*(self._columns[name] for name in names), strict=True):
+            if where[2] < len(self._stacks):
+                resources.setdefault(number, tuple(where))
+                if where[1]:
+                    tasks.setdefault(task, tuple(where))
+        if self.ending_task < len(self.tasks) and self.ending_stack < len(self._stacks):
+            process = self.tasks[self.ending_task].process
+            last = (process, self.ending_site, self.ending_stack)
+            tasks.setdefault(self.ending_task, last)
+            resources.setdefault(self.ending_resource, last)
+        return tasks, resources
+
+    def first_stack(self, task: int) -> list[Place]:
+        """See :meth:`Naming.first_stack`."""
+        process, _, stack = self._firsts[0].get(task, (0, 0, layout.NONE))
+        frames = self._places_of_stack(stack, process)
+        return [frame for frame in frames if not self._is_ours(frame.module)]
+
+    def first_use(self, resource: int) -> Place | None:
+        """See :meth:`Naming.first_use`."""
+        process, site, stack = self._firsts[1].get(resource, (0, 0, layout.NONE))
+        return self.telling_place(site, stack, process)
 
     # -- tasks -----------------------------------------------------------------------
 

@@ -13,6 +13,7 @@
 #include "real.h"
 #include "schedule.h"
 #include "snapshot.h"
+#include "stack.h"
 
 /* Its destructor is the last code of a thread that we see: the program's own destructors, which may
  * take locks, have run before. */
@@ -56,6 +57,7 @@ static void *begin_thread(void *task) {
 int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
                   void *argument, uint64_t site) {
     struct task *task = task_prepare(current, this_process);
+    modules_record_new();
     alone = false;
     uint32_t number = TASK_BIT | index_of(task);
     task->routine = (uint64_t)(uintptr_t)routine;

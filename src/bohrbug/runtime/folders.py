@@ -1,0 +1,79 @@
+"""Folders for what a process needs while it lives, which are removed even if it is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: who is killed there leaves its folder behind.
+    fcntl = None  # type: ignore[assignment]
+
+_OWNER = ".owner"
+"""A file that the owner keeps locked: the kernel lets go of that when the owner has ended."""
+
+_WITHOUT_OWNER = 24 * 3600.0
+"""Seconds after which a folder that never had an owner is nobody's any more."""
+
+
+class OwnFolder:
+    """A folder of this process; one whose owner was killed is removed by whoever makes the next.
+
+    Parameters:
+        prefix: of its name; what begins with it in the same place is such a folder.
+        parent: where to make it; by default where temporary files go.
+
+    Raises:
+        OSError: it can't be made there.
+    """
+
+    def __init__(self, prefix: str, parent: Path | None = None) -> None:
+        place = Path(tempfile.gettempdir()) if parent is None else parent
+        remove_orphans(place, prefix)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        self._lock = os.open(self.path / _OWNER, os.O_CREAT | os.O_RDWR, 0o600)
+        if fcntl is not None:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def close(self) -> None:
+        """Remove it; safe to call more than once."""
+        if self._lock >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = -1
+
+
+def remove_orphans(place: Path, prefix: str) -> None:
+    """Remove the folders in a place that begin with a prefix and whose owners have ended."""
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError):
+        for folder in place.glob(f"{prefix}*"):
+            if _is_orphan(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_orphan(folder: Path) -> bool:
+    try:
+        if folder.stat().st_uid != os.getuid():
+            return False
+        lock = os.open(folder / _OWNER, os.O_RDWR)
+    except FileNotFoundError:
+        # It is being made, or is of an earlier version.
+        with contextlib.suppress(OSError):
+            return folder.is_dir() and time.time() - folder.stat().st_mtime > _WITHOUT_OWNER
+        return False
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
