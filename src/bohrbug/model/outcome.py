@@ -65,7 +65,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """A resource whose holder has ended without releasing it: who, and where it took it."""
+    """A resource whose holder has ended without releasing it: who, and where it took it.
+
+    No task: the process has a locked copy of it, and the holder was not forked.
+    """
 
     task: TaskId
     acquired: Site | None

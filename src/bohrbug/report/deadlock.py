@@ -129,6 +129,12 @@ def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
 
 
 def _abandoned_in_words(abandoned: Abandoned, names: Names) -> str:
+    if not abandoned.task:
+        place = names.place(abandoned.acquired)
+        return (
+            f"which another task had taken at {place} when this process was forked: here nobody "
+            "can release it"
+        )
     who = names.task(abandoned.task)
     if abandoned.acquired is None:
         return f"which task {who} held when it ended"

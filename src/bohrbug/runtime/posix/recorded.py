@@ -8,7 +8,7 @@ from functools import cached_property
 
 from bohrbug.model.decision import Decision, Readiness, Standing
 from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, TaskId
-from bohrbug.model.outcome import BlockedTask, Divergence, Held
+from bohrbug.model.outcome import Abandoned, BlockedTask, Divergence, Held
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Gate
 from bohrbug.runtime.posix import layout
@@ -174,6 +174,17 @@ class Reading(Naming):
             return []
         return self.holders_of(record.resource)
 
+    def _locked_before_fork(self, number: int) -> Abandoned | None:
+        """Where a lock was taken that a process has a locked copy of, but not its holder."""
+        if number & layout.TASK_BIT:
+            return None
+        record = self.resources[number]
+        owner = record.owner
+        if record.destroyed or owner.task != layout.OUTSIDE or not owner.site:
+            return None
+        place = self.telling_place(owner.site, owner.stack, record.process)
+        return Abandoned("", place.resolve()) if place is not None else None
+
     def held_by(self, task: int) -> tuple[Held, ...]:
         """What a task holds."""
         process = self.tasks[task].process
@@ -207,6 +218,7 @@ class Reading(Naming):
                     self.stack(record.stack, record.process, record.site),
                     False,
                     record.blocked_since,
+                    self._locked_before_fork(record.resource),
                 )
             )
         return found

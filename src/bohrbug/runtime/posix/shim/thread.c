@@ -84,6 +84,15 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     return 0;
 }
 
+/* Whether no other task of this process could tell what this one does. */
+static bool is_last_of_process(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task->process == this_process && task != current) return false;
+    }
+    return true;
+}
+
 int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadline) {
     struct task *task = task_of_handle((uint64_t)thread);
     if (!task || task == current) return REAL(pthread_join)(thread, result);
@@ -95,6 +104,7 @@ int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadlin
     }
     /* It has ended for us, and vanishes by itself now. */
     task->joined = 1;
+    if (!alone) alone = is_last_of_process();
     return REAL(pthread_join)(thread, result);
 }
 
