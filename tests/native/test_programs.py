@@ -49,6 +49,9 @@ CORRECT = (
     "own_malloc.c",
     "cplusplus.cpp",
     "rust.rs",
+    "small_writes.c",
+    "atfork.c",
+    "daemon.c",
 )
 
 

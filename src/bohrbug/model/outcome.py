@@ -162,6 +162,8 @@ class Race:
         is_triangular: whether an earlier store of its reader may still wait in a buffer of an x86
             processor (Owens, ECOOP 2010); ``None`` where that is not known.
         allocated: where memory of the heap was allocated, if that was seen.
+        may_be_atomic: both accesses are instructions as which compilers translate plain ones and
+            atomic loads and stores alike, and nothing else is known of them.
     """
 
     resource: ResourceId
@@ -172,6 +174,7 @@ class Race:
     pattern: RacePattern = RacePattern.UNCLASSIFIED
     is_triangular: bool | None = None
     allocated: Site | None = None
+    may_be_atomic: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,6 +286,7 @@ def _race(
         _side(first, resource, raw.process, reading, known[0]),
         _side(second, resource, raw.process, reading, known[1]),
         raw.count,
+        may_be_atomic=all(each is not None and not each.is_update for each in known),
     )
     return SeenRace(race, first, second)
 
