@@ -27,9 +27,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs locks of files")
 def test_the_folder_of_a_process_that_was_killed_is_removed(tmp_path: Path) -> None:
     words = [sys.executable, "-c", _MAKES_ONE, str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, text=True, env=environment
-    ) as other:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as other:
         assert other.stdout is not None
         theirs = Path(other.stdout.readline().strip())
         try:

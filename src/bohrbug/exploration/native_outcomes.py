@@ -33,6 +33,7 @@ class Expectation:
     check: Sequence[str] = ()
     stdout: bytes | None = None
     learned: bool = field(default=False)
+    code_is_learned: bool = field(default=False)
 
     def learn(self, ended: Ended, printed: Printed) -> None:
         """Take over what the first execution did, where nothing else was asked for."""
@@ -41,6 +42,7 @@ class Expectation:
         self.learned = True
         if self.code is None:
             self.code = ended.code
+            self.code_is_learned = True
         if self.stdout is None:
             self.stdout = printed.stdout
 
@@ -125,9 +127,12 @@ class NativeExplainer:
     def _ended_by_itself(self, ended: Ended, printed: Printed) -> Outcome:
         expected = self.expectation
         if ended.code != expected.code:
+            # That a program which should end with 0 does not do so by itself is easily overlooked.
+            learned = expected.code and expected.code_is_learned
+            source = ", that of the first execution" if learned else ""
             return Outcome(
                 OutcomeKind.EXCEPTION,
-                f"exit code {ended.code} instead of {expected.code}",
+                f"exit code {ended.code} instead of {expected.code}{source}",
                 exception=f"exit code {ended.code}",
             )
         if expected.same_output and printed.stdout != expected.stdout:

@@ -8,11 +8,14 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
+locks: Any
+"""Locks of files; on Windows there are none, and who is killed leaves its folder behind."""
 try:
-    import fcntl
-except ImportError:  # Windows: who is killed there leaves its folder behind.
-    fcntl = None  # type: ignore[assignment]
+    import fcntl as locks
+except ImportError:
+    locks = None
 
 _OWNER = ".owner"
 """A file that the owner keeps locked: the kernel lets go of that when the owner has ended."""
@@ -37,8 +40,8 @@ class OwnFolder:
         remove_orphans(place, prefix)
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         self._lock = os.open(self.path / _OWNER, os.O_CREAT | os.O_RDWR, 0o600)
-        if fcntl is not None:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if locks is not None:
+            locks.flock(self._lock, locks.LOCK_EX | locks.LOCK_NB)
 
     def close(self) -> None:
         """Remove it; safe to call more than once."""
@@ -50,7 +53,7 @@ class OwnFolder:
 
 def remove_orphans(place: Path, prefix: str) -> None:
     """Remove the folders in a place that begin with a prefix and whose owners have ended."""
-    if fcntl is None:
+    if locks is None:
         return
     with contextlib.suppress(OSError):
         for folder in place.glob(f"{prefix}*"):
@@ -71,7 +74,7 @@ def _is_orphan(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locks.flock(lock, locks.LOCK_EX | locks.LOCK_NB)
     except OSError:
         return False
     finally:

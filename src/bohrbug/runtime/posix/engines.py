@@ -92,8 +92,9 @@ class Choice:
         self.threads = header.tasks - 1
         self._left = list(self._allowed)
         if not is_same_at_main:
-            began = "the program synchronises before its main function"
-            why = began if header.reached_main else "it has no main function that could be waited in"
+            why = "the program has no main function that could be waited in"
+            if header.reached_main:
+                why = "the program synchronises before its main function"
             for engine in _FASTEST_FIRST:
                 self.drop(engine, why)
         if header.processes > 1:

@@ -235,7 +235,7 @@ class Naming:
 
     def infos(self) -> dict[TaskId, TaskInfo]:
         """All tasks, for people."""
-        found = {}
+        found: dict[TaskId, TaskInfo] = {}
         for record, id in zip(self.tasks, self.ids, strict=True):
             name = record.name.decode("utf-8", "replace")
             target = ""
@@ -248,7 +248,6 @@ class Naming:
             spawned = self.site(record.spawned_at, record.process)
             found[id] = TaskInfo(id, name, target, False, spawned)
         return found
-
 
     def _program(self, process: int) -> str:
         """What the main thread of a process is called: by its program, if that is another one."""

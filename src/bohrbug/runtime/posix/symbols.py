@@ -176,7 +176,7 @@ def _telling(lines: Sequence[str]) -> Site | None:
 
 
 def _may_have(filename: str, line: int) -> bool:
-    """Whether a file may have such a line: addr2line takes a header's for one of who includes it."""
+    """Whether a file may have such a line: addr2line takes a header for whoever includes it."""
     length = _length_of(filename)
     return line > 0 and (length is None or line <= length)
 
