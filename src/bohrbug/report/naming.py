@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     SET,
@@ -22,7 +23,8 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file, source_line
+from bohrbug.report.assigned import assigned_name
+from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
 from bohrbug.runtime.posix.symbols import without_parameters
 
 EXIT = "exit"
@@ -83,21 +85,8 @@ _NATIVE = {
 _CHANGES = ("changes", "change of", "change")
 _ACTS_ON = ("acts on", "acting on", "act on")
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
-_ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)")
 _TASK = re.compile(r"0(\.\d+)*")
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
-
-
-def _assigned_name(site: Site) -> str:
-    """What the source calls what it makes there: ``Account.lock`` for ``self.lock = Lock()``."""
-    match = _ASSIGNED.match(source_line(site))
-    if not match:
-        return ""
-    name = match[1]
-    if name.startswith(("self.", "cls.")):
-        owner = site.function.rpartition("<locals>.")[2].rpartition(".")[0]
-        return f"{owner}.{name.partition('.')[2]}" if owner else name
-    return name
 
 
 def _is_hidden(site: Site) -> bool:
@@ -177,7 +166,7 @@ class Names:
             return label, ""
         # Made of type and place: the name that the source gives it says more.
         # Where a native one was first used, the result of that call may be assigned.
-        name = "" if resource.type in _NATIVE else _assigned_name(created)
+        name = "" if resource.type in _NATIVE else assigned_name(created)
         if name:
             return f"{resource.type} {name}", self.place(created)
         return f"{resource.type} {self.place(created)}", ""
@@ -268,6 +257,8 @@ class Names:
             if operation.resource == EXIT:
                 return "test returned, wait for the other threads"
             return f"join {self.resource(operation.resource)}"
+        if kind is CONTINUE:
+            return f"go on past {self.short_resource(operation.resource)}"
         if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
             return kind.name
         words = self._words(operation)[2]
