@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -15,6 +16,10 @@ from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.launching import Ended
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.runtime import Printed
+
+
+_SUMMARY = re.compile(rb"^SUMMARY: (\w+Sanitizer: .*)$", re.MULTILINE)
+"""What sanitizers print last, before they end a program."""
 
 
 @dataclass(slots=True)
@@ -130,9 +135,13 @@ class NativeExplainer:
             # That a program which should end with 0 does not do so by itself is easily overlooked.
             learned = expected.code and expected.code_is_learned
             source = ", that of the first execution" if learned else ""
+            message = f"exit code {ended.code} instead of {expected.code}{source}"
+            said = _SUMMARY.search(printed.stderr)
+            if said is not None:
+                message = f"{said[1].decode('utf-8', 'replace')} ({message})"
             return Outcome(
                 OutcomeKind.EXCEPTION,
-                f"exit code {ended.code} instead of {expected.code}{source}",
+                message,
                 exception=f"exit code {ended.code}",
             )
         if expected.same_output and printed.stdout != expected.stdout:

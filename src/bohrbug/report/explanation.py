@@ -348,9 +348,10 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
             shown.append(who)
         else:
             shown.append(f"{who} {_stretch_end(trace, last, steps, names)}")
-    if len(stretches) > limit:
-        shown.append(f"and so on ({len(stretches) - limit} more switches)")
     text += ", then ".join(shown)
+    if len(stretches) > limit:
+        more = len(stretches) - limit
+        text += f", and so on ({more:,} more switch{'' if more == 1 else 'es'})"
     matters = _free_choices(trace, stretches, names)
     if matters:
         text += f"; what matters is that {' and that '.join(matters[:2])}"
