@@ -125,6 +125,9 @@ def test_a_correct_program_passes(native_build: Build, name: str, strategy: str)
     assert not result.failures, result.failures[0].outcome
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
     assert not result.diverged, result.verdict
+    # Locks that no call tells of are a caveat, where there are any.
+    told = any("futexes" in caveat for caveat in result.verdict.caveats)
+    assert told is (name in ("rust.rs", "cplusplus.cpp")), result.verdict
 
 
 def test_a_loop_that_nobody_sees_is_made_to_yield(native_build: Build) -> None:

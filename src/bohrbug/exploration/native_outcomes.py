@@ -17,7 +17,6 @@ from bohrbug.runtime.posix.launching import Ended
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.runtime import Printed
 
-
 _SUMMARY = re.compile(rb"^SUMMARY: (\w+Sanitizer: .*)$", re.MULTILINE)
 """What sanitizers print last, before they end a program."""
 

@@ -185,6 +185,11 @@ class Reading(Naming):
         place = self.telling_place(owner.site, owner.stack, record.process)
         return Abandoned("", place.resolve()) if place is not None else None
 
+    @property
+    def has_futexes(self) -> bool:
+        """Whether the program has waited by a futex of its own, or woken others."""
+        return any(record.type == layout.FUTEX for record in self.resources)
+
     def held_by(self, task: int) -> tuple[Held, ...]:
         """What a task holds."""
         process = self.tasks[task].process
