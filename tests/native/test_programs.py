@@ -93,7 +93,7 @@ def test_address_sanitizer_works(native_build: Build, compiler: str) -> None:
     (failure,) = result.failures
     assert failure.outcome.kind is OutcomeKind.EXCEPTION
     assert "exit code 1 instead of 0" in failure.outcome.message
-    assert "AddressSanitizer: heap-use-after-free" in failure.outcome.message
+    assert "AddressSanitizer: " in failure.outcome.message
     fixed = explored(native_build("use_after_free.c", "-DFIXED", *flags), executions=20)
     assert not fixed.failures, fixed.failures[0].outcome
     # Not those of a loop that waits for the thread that looks for leaks.

@@ -121,7 +121,7 @@ class NativeExplainer:
         running = reading.running
         who = "the program"
         if running < len(reading.ids):
-            who = f"task {reading.ids[running]}"
+            who = _known_as(reading, running)
         return Outcome(
             OutcomeKind.HANG,
             f"{who} has run for {ended.seconds:g} s without reaching a scheduling point: it spins "
@@ -152,6 +152,19 @@ class NativeExplainer:
         if expected.check:
             return _checked(expected.check)
         return PASSED
+
+
+def _known_as(reading: Reading, task: int) -> str:
+    """A task for people: its name, and where its last scheduling point was."""
+    number = reading.ids[task]
+    info = reading.infos()[number]
+    names = ", ".join(filter(None, (info.name, info.target)))
+    text = f"task {number} ({names})" if names else f"task {number}"
+    site = reading.site(reading.tasks[task].site, reading.tasks[task].process)
+    if site is None:
+        return text
+    where = f"{Path(site.filename).name}:{site.line}" if site.line else site.function
+    return f"{text}, last seen at {where}," if where != "?" else text
 
 
 def _checked(command: Sequence[str]) -> Outcome:
