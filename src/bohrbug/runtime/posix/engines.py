@@ -63,8 +63,9 @@ class Choice:
         self._allowed = allowed
         self._losses = 0
         self._reasons: dict[Engine, str] = {}
-        self.threads = 0
-        """How many threads the first execution started."""
+        self.stacks: tuple[int, ...] = ()
+        """How large the stacks were of the threads that the first execution started, in bytes; 0 if
+        there is more to say of a thread."""
 
     @property
     def is_settled(self) -> bool:
@@ -89,7 +90,7 @@ class Choice:
             and not header.steps_before_main
             and not header.resources_before_main
         )
-        self.threads = header.tasks - 1
+        self.stacks = tuple(task.stack_size for task in segment.tasks if not task.main)
         self._left = list(self._allowed)
         if not is_same_at_main:
             why = "the program has no main function that could be waited in"
