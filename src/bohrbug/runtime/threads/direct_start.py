@@ -51,9 +51,8 @@ def stop_thread(thread: Any) -> None:
 def can_start_directly(thread: Any) -> bool:
     """Whether nothing is overridden or replaced that the hand-shake would call."""
     cls = type(thread)
-    return (
-        getattr(threading, START_NAME).__module__ == "_thread"
-        and (cls is _Thread or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS)
+    return getattr(threading, START_NAME).__module__ == "_thread" and (
+        cls is _Thread or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS
     )
 
 

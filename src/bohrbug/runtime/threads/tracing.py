@@ -34,7 +34,7 @@ def traced(execution: Execution, function: Callable[[], object]) -> Callable[[],
     if not isinstance(exchange, _Exchange):
         execution._swap = exchange = _Exchange(exchange)
     trace: Any = threading._trace_hook  # type: ignore[attr-defined]
-    profile: Any = threading._profile_hook  # type: ignore[attr-defined]
+    profile: Any = threading._profile_hook  # type: ignore[attr-defined,unused-ignore]
 
     def run() -> None:
         if profile:

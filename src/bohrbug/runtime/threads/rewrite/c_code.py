@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway, hooks
+from bohrbug.runtime.threads.rewrite import files, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import (
     SKIP,
     look_up,
@@ -377,6 +377,10 @@ def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> No
     binary_in_place(owner, arguments[0] if arguments else None, place)
 
 
+def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.item(vars(sys), "stdout", False, place)
+
+
 _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.NOTHING: _nothing,
     table.READ: _read,
@@ -395,6 +399,8 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.DELETE_ITEM: _delete_item,
     table.BINARY: _binary,
     table.BINARY_IN_PLACE: _binary_in_place,
+    table.PRINT: _print,
+    **files.ACTIONS,
 }
 
 
