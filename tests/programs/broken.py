@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 import types
+import unittest.mock
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -2563,3 +2564,17 @@ def output_redirected_by_two() -> None:
         together(lambda: work("ada"), lambda: work("bob"))
     finally:
         sys.stdout = before
+
+
+def lines_printed_in_any_order() -> None:
+    """Two threads print; the test expects one line first."""
+    output = io.StringIO()
+    together(lambda: print("ada", file=output), lambda: print("bob", file=output))
+    assert output.getvalue() == "ada\nbob\n"
+
+
+def mock_called_in_any_order() -> None:
+    """Two threads call a mock; the test expects one call first."""
+    mock = unittest.mock.Mock()
+    together(lambda: mock("ada"), lambda: mock("bob"))
+    mock.assert_has_calls([unittest.mock.call("ada"), unittest.mock.call("bob")])

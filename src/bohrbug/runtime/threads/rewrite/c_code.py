@@ -189,6 +189,12 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
         _call(callable_, (first, second, third), place)
 
 
+def call_with_file(callable_: Any, file: Any, place: Place) -> None:
+    """``callable_`` is about to be called with a keyword argument ``file``."""
+    if callable_ is print and file is not None and hooks.active:
+        _print_to(file, place)
+
+
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     """``callable_(*arguments)`` is about to be called."""
     if hooks.active:
@@ -379,6 +385,13 @@ def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> No
 
 def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     hooks.item(vars(sys), "stdout", False, place)
+    _print_to(sys.stdout, place)
+
+
+def _print_to(stream: Any, place: Place) -> None:
+    # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
+    if hasattr(type(stream), "getvalue"):
+        hooks.whole(stream, True, place)
 
 
 _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {

@@ -314,8 +314,12 @@ class _Rewriting:
         if positional == 1 and "mode" in keywords:
             # Of functions with a keyword "mode", such as "open", that is the second argument.
             numbers.append(1 + keywords.index("mode"))
+        hook = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)[len(numbers)]
+        if "file" in keywords:
+            # Of "print".
+            numbers = [positional + keywords.index("file")]
+            hook = c_code.call_with_file
         depths = tuple(top - (bottom + 2 + number) for number in numbers)
-        hook = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)[len(depths)]
         before = self.call(hook, (callable_depth, *depths), self.place(instruction))
         self.put(first, before=before)
 

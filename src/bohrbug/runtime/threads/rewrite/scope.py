@@ -42,6 +42,8 @@ SHARED_STATE = frozenset(
         ("contextlib", "_RedirectStream.__exit__"),
         ("contextlib", "chdir.__enter__"),
         ("contextlib", "chdir.__exit__"),
+        # In which order mocks are called.
+        ("unittest.mock", "CallableMixin._increment_mock_call"),
     }
 )
 """Functions of trusted modules that are rewritten: tasks meet in what they change.
