@@ -314,7 +314,8 @@ class _Rewriting:
         if positional == 1 and "mode" in keywords:
             # Of functions with a keyword "mode", such as "open", that is the second argument.
             numbers.append(1 + keywords.index("mode"))
-        hook = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)[len(numbers)]
+        by_count = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)
+        hook: Callable[..., None] = by_count[len(numbers)]
         if "file" in keywords:
             # Of "print".
             numbers = [positional + keywords.index("file")]
