@@ -2,9 +2,9 @@
 
 Promised (README): "Thread safe"; (docstring of ``CacheManager.configure``): "If no cache has been
 configured for `name`, then it will be created."
-Race: ``CacheManager.configure`` looks for the cache (manager.py:100) and, if there is none, makes and
-registers one (103), without the lock that the class has. A thread that finds none before another one
-registers its own replaces that, with all that is in it.
+Race: ``CacheManager.configure`` looks for the cache (manager.py:100) and, if there is none, makes
+and registers one (103), without the lock that the class has. A thread that finds none before
+another one registers its own replaces that, with all that is in it.
 Reported: found by reading the source.
 """
 
