@@ -12,14 +12,7 @@ import pytest
 
 import bohrbug
 from bohrbug.model.outcome import OutcomeKind
-
-
-def _two_threads(work: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+from tests.programs.together import together
 
 
 @pytest.mark.parametrize(
@@ -39,11 +32,11 @@ def test_only_the_threads_of_the_test_are_traced(hook: Callable[[Any], None]) ->
 
         hook(trace)
         try:
-            _two_threads(work)
+            together(work, work)
         finally:
             hook(None)
         assert names.count(("call", "work")) == 2
-        assert "_two_threads" not in {name for _, name in names}
+        assert "together" not in {name for _, name in names}
 
     before = sys.gettrace(), sys.getprofile()
     result = bohrbug.explore(traced, executions=20)
@@ -62,7 +55,7 @@ def test_a_traced_thread_can_lose_control_between_its_lines() -> None:
 
         threading.settrace(lambda frame, event, argument: None)
         try:
-            _two_threads(work)
+            together(work, work)
         finally:
             threading.settrace(None)  # type: ignore[arg-type]
         assert counts["n"] == 2
@@ -87,9 +80,7 @@ def test_a_finalizer_that_blocks_is_a_deadlock_and_no_more_than_that(
             with lock:
                 resources.clear()
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
+        together(work)
 
     hook = sys.unraisablehook
     (failure,) = bohrbug.explore(takes_its_lock_again, executions=20).failures
