@@ -150,7 +150,6 @@ static PyObject *text_initialized, *text_started, *text_flag, *text_target, *tex
 static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
 static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn;
 static PyObject *text_trace_hook, *text_profile_hook, *text_starter;
-static PyObject *text_has_ended;
 
 /* Whether an attribute is this very object; -1: an exception is set. */
 static int
@@ -306,7 +305,7 @@ static int
 name_next(PyObject *self, PyObject *parent, PyObject **id, PyObject **state)
 {
     Py_ssize_t children = slot_int(parent, thread_slots[CHILDREN]);
-    *id = PyUnicode_FromFormat("%U.%zd", TASK(parent, ID), children + 1);
+    *id = shared_child(TASK(parent, ID), children + 1);
     *state = *id == NULL ? NULL : thread_resource(EXECUTION(RESOURCES), *id);
     return *state == NULL ? -1 : 0;
 }
@@ -376,6 +375,12 @@ task_of(PyObject *self, PyObject *thread)
     return OF_TASK(STARTED_DIRECTLY) == Py_True ? task : NULL;
 }
 
+static int
+task_has_ended(PyObject *task)
+{
+    return TASK(task, ENDED) == Py_True;
+}
+
 static Progress
 join(PyObject *thread, PyFrameObject *caller)
 {
@@ -384,7 +389,7 @@ join(PyObject *thread, PyFrameObject *caller)
     if (joined == NULL || joined == EXECUTION(CURRENT))
         return RARE;
     PyObject *place = place_in(caller);
-    PyObject *ready = place == NULL ? NULL : PyObject_GetAttr(joined, text_has_ended);
+    PyObject *ready = place == NULL ? NULL : new_readiness(task_has_ended, joined);
     Progress progress = FAILED;
     Py_INCREF(joined);
     if (ready != NULL)
@@ -550,7 +555,6 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_acquire, "acquire"}, {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
         {&text_trace_hook, "_trace_hook"},
         {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},
-        {&text_has_ended, "has_ended"},
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
