@@ -188,6 +188,11 @@ PyObject *use_queues(PyObject *module, PyObject *arguments);
 
 /* ``RaceDetector.synchronise``, or the same of whatever stands for a detector. */
 int synchronise(PyObject *detector, Py_ssize_t task_index, PyObject *state, bool is_write);
+/* Whether it is a ``RaceDetector``, and no subclass. */
+bool is_usual_detector(PyObject *detector);
+/* ``RaceDetector.read`` or ``write``: the conflict, or None. */
+PyObject *detect(PyObject *detector, PyObject *shadow, Py_ssize_t index, PyObject *place,
+                 bool is_write);
 PyObject *use_detector(PyObject *module, PyObject *arguments);
 
 /* -- accesses.c ----------------------------------------------------------------- */
