@@ -148,7 +148,7 @@ static bool has_native_ids, has_handles;
 
 static PyObject *text_initialized, *text_started, *text_flag, *text_target, *text_name;
 static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
-static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn;
+static PyObject *text_qualname, *text_enabled, *text_spawn;
 static PyObject *text_trace_hook, *text_profile_hook, *text_starter;
 
 /* Whether an attribute is this very object; -1: an exception is set. */
@@ -214,13 +214,12 @@ prepare_end(PyObject *task, PyObject *thread)
         return result == NULL ? -1 : 0;
     }
     PyObject *sentinel = PyObject_CallNoArgs(allocate_lock);
-    PyObject *taken = sentinel == NULL ? NULL : PyObject_CallMethodNoArgs(sentinel, text_acquire);
-    PyObject *stop = taken == NULL ? NULL : PyMethod_New(stop_thread, thread);
+    bool is_taken = sentinel != NULL && take_real(sentinel) >= 0;
+    PyObject *stop = is_taken ? PyMethod_New(stop_thread, thread) : NULL;
     int result = stop == NULL || PyObject_SetAttr(thread, text_sentinel, sentinel) < 0
                      ? -1
                      : PyList_Append(OF_TASK(ON_END), stop);
     Py_XDECREF(sentinel);
-    Py_XDECREF(taken);
     Py_XDECREF(stop);
     return result;
 }
@@ -552,7 +551,7 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_target, "_target"}, {&text_name, "_name"}, {&text_daemonic, "_daemonic"},
         {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
         {&text_sentinel, "_tstate_lock"}, {&text_qualname, "__qualname__"},
-        {&text_acquire, "acquire"}, {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
+        {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
         {&text_trace_hook, "_trace_hook"},
         {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},
     };
