@@ -131,15 +131,13 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
 def _can_put(queue: Any) -> Callable[[], bool]:
     mutex_is_free = _mutex_of(queue)
     return lambda: (
-        queue._qsize() < queue.maxsize or getattr(queue, "is_shutdown", False)
-    ) and mutex_is_free()
+        (queue._qsize() < queue.maxsize or getattr(queue, "is_shutdown", False)) and mutex_is_free()
+    )
 
 
 def _can_get(queue: Any) -> Callable[[], bool]:
     mutex_is_free = _mutex_of(queue)
-    return lambda: (
-        queue._qsize() > 0 or getattr(queue, "is_shutdown", False)
-    ) and mutex_is_free()
+    return lambda: (queue._qsize() > 0 or getattr(queue, "is_shutdown", False)) and mutex_is_free()
 
 
 _NO_ITEM: Any = object()
