@@ -180,6 +180,7 @@ class TaskRecord(ctypes.Structure):
         ("routine", c_uint64),
         ("argument", c_uint64),
         ("spawned_at", c_uint64),
+        ("stack_size", c_uint64),
         ("kind", c_uint32),
         ("resource", c_uint32),
         ("site", c_uint64),

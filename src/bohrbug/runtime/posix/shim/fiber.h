@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "fiber_switch.h"
 #include "segment.h"
 
 /* Whether tasks of this process are fibers. */
@@ -29,6 +30,15 @@ void fibers_keep_masks(void);
 void fiber_park(struct task *task);
 /* The carrier goes on with another task; returns when it comes back to this one. */
 void fiber_switch(struct task *from, struct task *to);
+/* In a thread that is kept for later: parks it; returns in the carrier, when the task is chosen that it was
+ * given. */
+void fiber_wait(struct fiber *own);
+/* Returns when a thread is parked like that. */
+void fiber_await(struct fiber *fiber);
+/* A new task gets such a thread, whose kernel thread will never go on. */
+void fiber_give(struct task *task, const struct fiber *waiting);
+/* The first thing that such a task does. */
+void fiber_begins(const struct task *task);
 /* The task has ended, and its real thread returns from here; the carrier goes on with another one. */
 void fiber_end(struct task *from, struct task *to);
 

@@ -115,6 +115,7 @@ struct task {
     uint64_t handle;           /* its pthread_t */
     uint64_t routine, argument;
     uint64_t spawned_at;
+    uint64_t stack_size;       /* see stack_size_of in spare.h */
     /* What it is about to do. */
     uint32_t kind, resource;
     uint64_t site;
