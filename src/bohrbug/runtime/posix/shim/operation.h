@@ -57,7 +57,29 @@ static inline uint8_t gate_of(const struct resource *resource, enum kind kind) {
     }
 }
 
+/* What a task is about to do with the state that the kernel keeps, where that is a longer story: how
+ * tasks and processes come and go, and descriptors. */
+uint32_t kernel_of_life(const struct task *task);
+uint32_t kernel_of_resource(const struct resource *resource);
+
+/* ... in general. */
+static inline uint32_t kernel_of(const struct task *task) {
+    if (task->resource & TASK_BIT) return kernel_of_life(task);
+    const struct resource *resource = &RESOURCES[task->resource];
+    enum type type = (enum type)resource->type;
+    if (type == CHILDREN || type == DESCRIPTOR) return kernel_of_resource(resource);
+    return ends_waits((enum kind)task->kind, type) || task->cancellable ? READS_KERNEL : 0;
+}
+
 /* The flags of the step in which a task does what it is about to do. */
-uint8_t step_flags(const struct task *task, bool yielded);
+static inline uint8_t step_flags(const struct task *task, bool yielded) {
+    uint32_t flags = kernel_of(task);
+    if (!(task->resource & TASK_BIT))
+        flags |= gate_of(&RESOURCES[task->resource], (enum kind)task->kind);
+    if (yielded) flags |= YIELDED;
+    if (task->condition != ALWAYS && task->condition != DONE) flags |= WAITS;
+    if (task->deadline != NO_DEADLINE && !segment->late_timeouts) flags |= COULD_FIRE;
+    return (uint8_t)flags;
+}
 
 #endif

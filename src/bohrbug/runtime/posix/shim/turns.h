@@ -1,0 +1,17 @@
+/* Who has the turn: all others sleep, each on the futex `turn` of its task, or are fibers. */
+#ifndef BOHRBUG_TURNS_H
+#define BOHRBUG_TURNS_H
+
+#include "segment.h"
+
+/* What the futex `turn` of a task says. */
+enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
+
+/* Wakes a task for something. */
+void tell(struct task *task, enum turn turn);
+/* The running task passes the turn on, and returns when it is its turn again. */
+void hand_over(struct task *task, struct task *next);
+/* A new thread waits until it is chosen. */
+void wait_for_turn(struct task *task);
+
+#endif
