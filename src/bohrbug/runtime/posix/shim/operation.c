@@ -3,11 +3,6 @@
 #include "descriptors.h"
 #include "task.h"
 
-bool is_write(enum kind kind) {
-    return kind != JOIN && kind != SLEEP && kind != YIELD && kind != INSPECT && kind != CONTINUE &&
-           kind != READ && kind != LOAD && kind != CHOOSE;
-}
-
 uint32_t kernel_of_life(const struct task *task) {
     enum kind kind = (enum kind)task->kind;
     const struct task *other = &TASKS[task->resource & ~TASK_BIT];
@@ -17,16 +12,9 @@ uint32_t kernel_of_life(const struct task *task) {
     return kind == INSPECT || kind == END || kind == JOIN ? READS_KERNEL : 0;
 }
 
-/* Readiness of descriptors, processes and signals are one resource, as nobody can tell apart what a
- * poll, a wait for any child or an interrupted call depend on. */
 uint32_t kernel_of_resource(const struct resource *resource) {
     if (resource->type == CHILDREN) return WRITES_KERNEL;
     return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
-}
-
-struct touched touched_by_task(const struct task *task) {
-    return (struct touched){task->resource, task->also, kernel_of(task),
-                            is_write((enum kind)task->kind)};
 }
 
 struct touched touched_by_step(uint32_t step) {

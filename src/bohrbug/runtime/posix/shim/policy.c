@@ -23,11 +23,6 @@ uint32_t earliest(const struct options *options) {
     return best;
 }
 
-uint32_t option(const struct options *options, uint32_t i) {
-    return i < options->enabled_count ? options->enabled[i]
-                                      : options->timed[i - options->enabled_count];
-}
-
 uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded) {
     if (!options->enabled_count) return earliest(options);
     if (!yielded && option_is_enabled(options, running)) return running;

@@ -13,7 +13,10 @@ struct options {
 };
 
 /* The option with a number; the enabled ones come first. */
-uint32_t option(const struct options *options, uint32_t i);
+static inline uint32_t option(const struct options *options, uint32_t i) {
+    return i < options->enabled_count ? options->enabled[i]
+                                      : options->timed[i - options->enabled_count];
+}
 bool option_is_enabled(const struct options *options, uint32_t task);
 /* The task whose timeout fires first; among equals the oldest. */
 uint32_t earliest(const struct options *options);

@@ -17,6 +17,7 @@
 #include "fiber.h"
 #include "real.h"
 #include "schedule.h"
+#include "short_way.h"
 #include "signals.h"
 #include "stack.h"
 #include "thread.h"
@@ -37,6 +38,7 @@ static uint32_t append(uint32_t parent) {
     uint32_t index = segment->processes++;
     PROCESSES[index].parent = parent;
     PROCESSES[index].state = PREPARED;
+    look_again();
     return index;
 }
 
@@ -167,6 +169,7 @@ pid_t process_fork(uint64_t site) {
     }
     this_process = index;
     alone = true;
+    look_again();
     become(child);
     resources_adopt(copies);
     accesses_forked();

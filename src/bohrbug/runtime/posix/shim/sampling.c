@@ -34,10 +34,13 @@ static void draw_priority(struct task *task) {
 
 static uint32_t highest(const struct options *options) {
     uint32_t best = NONE;
-    for (uint32_t i = 0; i < count_of(options); i++) {
+    int64_t priority = 0;
+    for (uint32_t i = 0, count = count_of(options); i < count; i++) {
         struct task *task = &TASKS[option(options, i)];
         if (!task->has_priority) draw_priority(task);
-        if (best == NONE || task->priority > TASKS[best].priority) best = option(options, i);
+        if (best != NONE && task->priority <= priority) continue;
+        best = option(options, i);
+        priority = task->priority;
     }
     return best;
 }
@@ -46,6 +49,7 @@ static uint32_t highest(const struct options *options) {
  * lose against the next, too. */
 static void executed(struct task *chosen) {
     chosen->has_priority = 0;
+    if (segment->alive_count == 1) return;
     struct touched done = touched_by_task(chosen);
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];

@@ -142,9 +142,6 @@ struct task {
     char name[NAME_LENGTH];
 };
 
-/* Every scheduling point asks for the index of a task. */
-_Static_assert(sizeof(struct task) == 256, "a power of two");
-
 struct holder {
     uint32_t task, stack;
     uint64_t site;

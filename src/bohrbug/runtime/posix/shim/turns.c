@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "descriptors.h"
-#include "fiber.h"
 #include "killing.h"
 #include "order.h"
 #include "process.h"
@@ -60,11 +59,7 @@ void wait_for_turn(struct task *task) {
     else sleep_until_turn(task);
 }
 
-void hand_over(struct task *task, struct task *next) {
-    if (on_fibers) {
-        fiber_switch(task, next);
-        return;
-    }
+void hand_over_to_thread(struct task *task, struct task *next) {
     /* What other processes do, this one does not see. */
     if (next->process != this_process) look_again();
     tell(next, TO_RUN);

@@ -2,7 +2,7 @@
 #ifndef BOHRBUG_TURNS_H
 #define BOHRBUG_TURNS_H
 
-#include "segment.h"
+#include "fiber.h"
 
 /* What the futex `turn` of a task says. */
 enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
@@ -10,8 +10,15 @@ enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
 /* Wakes a task for something. */
 void tell(struct task *task, enum turn turn);
 /* The running task passes the turn on, and returns when it is its turn again. */
-void hand_over(struct task *task, struct task *next);
+static inline void hand_over(struct task *task, struct task *next);
+/* ... to another thread of the kernel. */
+void hand_over_to_thread(struct task *task, struct task *next);
 /* A new thread waits until it is chosen. */
 void wait_for_turn(struct task *task);
+
+static inline void hand_over(struct task *task, struct task *next) {
+    if (on_fibers) fiber_switch(task, next);
+    else hand_over_to_thread(task, next);
+}
 
 #endif
