@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bohrbug.api import BohrbugFailure, choose, explore, explored
+    from bohrbug.exploration.progress import Progress
     from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
     from bohrbug.runtime.channels.desynchronisation import DesynchronisationError
     from bohrbug.runtime.channels.programs import record, replay_messages
@@ -17,6 +18,7 @@ __all__ = [
     "BohrbugFailure",
     "DesynchronisationError",
     "Failure",
+    "Progress",
     "Result",
     "Verdict",
     "VerdictKind",
@@ -36,6 +38,7 @@ _HOMES = {
     "record": "bohrbug.runtime.channels.programs",
     "replay_messages": "bohrbug.runtime.channels.programs",
     "Failure": "bohrbug.exploration.result",
+    "Progress": "bohrbug.exploration.progress",
     "Result": "bohrbug.exploration.result",
     "Verdict": "bohrbug.exploration.result",
     "VerdictKind": "bohrbug.exploration.result",

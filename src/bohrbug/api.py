@@ -12,7 +12,7 @@ from typing import Any, ParamSpec
 
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.progress import Progress
+from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.runtime.threads.control import controlled
@@ -37,7 +37,7 @@ def explore(
     function: Callable[[], object],
     *,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: TellProgress | None = None,
     write: bool = False,
     **options: Any,
 ) -> Result:
@@ -47,7 +47,7 @@ def explore(
         function: the test; called without arguments, once for each execution, each
             time from the same initial state.
         name: how reports call it; by default the function's qualified name.
-        progress: told how it goes.
+        progress: called several times a second with how far it has come.
         write: write a reproduction file for each failure.
         options: see :class:`bohrbug.exploration.options.ExploreOptions`.
 

@@ -258,8 +258,12 @@ def test_help_and_version(folder: Folder) -> None:
 
 SIGNALS = """
 import pathlib
-def signal(name):
-    pathlib.Path(name).touch()
+calls = 0
+def signal(name, after=0):
+    global calls
+    calls += 1
+    if calls > after:
+        pathlib.Path(name).touch()
 """
 
 
@@ -289,7 +293,9 @@ ENDLESS = ("--strategy", "random", "--executions", "100000000", "--seconds", "no
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a child process")
 def test_an_interrupt_keeps_what_was_found(folder: Folder) -> None:
     folder.write("signals.py", SIGNALS)
-    told = "if counter.value != 2:\n        import signals; signals.signal('failed')\n    assert"
+    # A failure is found when replays have confirmed it: after some more executions that fail.
+    told = "import signals; signals.signal('failed', after=20)"
+    told = f"if counter.value != 2:\n        {told}\n    assert"
     folder.write("counter.py", SCRIPT.replace("assert", told))
     command = folder.command("run", "--keep-going", *ENDLESS, "counter.py")
     done = interrupt(folder, command, "failed")

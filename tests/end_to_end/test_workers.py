@@ -16,6 +16,7 @@ import pytest
 from bohrbug.api import explore
 from bohrbug.exploration.result import Result, VerdictKind
 from tests.end_to_end.conftest import Folder
+from tests.programs.together import together
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
 
@@ -35,18 +36,10 @@ class Counter:
         self.value = seen + 1
 
 
-def in_threads(*functions: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def loses_all() -> None:
     """Fails in two ways, in a few of its schedules each."""
     counter = Counter()
-    in_threads(*[counter.add] * 3)
+    together(*[counter.add] * 3)
     if counter.value == 1:
         raise KeyError("two lost")
     assert counter.value == 3 or counter.value == 2
@@ -54,19 +47,19 @@ def loses_all() -> None:
 
 def loses_some() -> None:
     counter = Counter()
-    in_threads(*[counter.add] * 3)
+    together(*[counter.add] * 3)
     assert counter.value > 1
 
 
 def four_add() -> None:
     counter = Counter()
-    in_threads(*[counter.add] * 4)
+    together(*[counter.add] * 4)
     assert counter.value > 1
 
 
 def keeps() -> None:
     counter = Counter()
-    in_threads(*[counter.add] * 2)
+    together(*[counter.add] * 2)
 
 
 def signatures(result: Result) -> list[str]:
@@ -105,7 +98,7 @@ def test_the_same_plans_are_executed_whatever_the_number(strategy: str) -> None:
 
 def loses_in_four_ways() -> None:
     counter = Counter()
-    in_threads(*[counter.add] * 5)
+    together(*[counter.add] * 5)
     if counter.value < 5:
         raise (KeyError, ValueError, IndexError, AttributeError)[counter.value - 1]()
 
@@ -158,7 +151,7 @@ def test_a_part_in_which_workers_die_is_given_up() -> None:
 
     def dies() -> None:
         counter = Counter()
-        in_threads(*[counter.add] * 2)
+        together(*[counter.add] * 2)
         if counter.value == 1 and os.getpid() != parent:
             os._exit(3)
 

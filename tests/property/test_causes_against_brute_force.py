@@ -13,7 +13,7 @@ from bohrbug.exploration.minimisation.normal_form import longest_stretches, norm
 from bohrbug.exploration.minimisation.preemptions import cost, minimise
 from bohrbug.model.cause import Cause, Strength
 from bohrbug.model.happens_before import canonical_hash
-from bohrbug.model.ordering import history_of
+from bohrbug.model.history import history_of
 from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
@@ -229,7 +229,7 @@ def test_orderings_of_an_execution_can_be_imposed_on_others(
 ) -> None:
     assume(count_schedules(program) <= MOST_SCHEDULES)
     from bohrbug.exploration.minimisation.candidates import Candidates
-    from bohrbug.model.ordering import Places
+    from bohrbug.model.history import Places
 
     traces = list(Test(program, ("done", frozenset(), ())).all())
     trace = traces[number % len(traces)]

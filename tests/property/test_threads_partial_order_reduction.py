@@ -20,6 +20,7 @@ from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.strategy import Strategy
+from tests.programs.together import together
 from tests.property.test_threads_against_brute_force import (
     Program,
     brute_force,
@@ -57,15 +58,6 @@ class Counter:
         self.value = seen + 1
 
 
-def run_all(*functions: Callable[[], object]) -> None:
-    """In threads, at the same time."""
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def outcomes_of(test: Callable[[], object], level: Level) -> tuple[int, set[OutcomeKind]]:
     """Executions to exhaustion once the scheduling points are known, and their outcomes."""
     strategy = OptimalReduction()
@@ -98,7 +90,7 @@ def test_the_lost_update_takes_as_many_executions_as_it_has_graphs(
 ) -> None:
     def test() -> None:
         counter = Counter()
-        run_all(*[counter.add] * threads)
+        together(*[counter.add] * threads)
         assert counter.value == threads
 
     count, kinds = outcomes_of(test, level)
@@ -121,7 +113,7 @@ def test_each_order_of_critical_sections_takes_one_execution(
                 with lock:
                     order.append(me)
 
-        run_all(*[lambda me=me: run(me) for me in range(threads)])
+        together(*[lambda me=me: run(me) for me in range(threads)])
         seen.add(tuple(order))
 
     count, _ = outcomes_of(test, Level.RACY)
@@ -131,7 +123,7 @@ def test_each_order_of_critical_sections_takes_one_execution(
 def test_a_lost_update_of_nested_threads_is_found() -> None:
     def test() -> None:
         counter = Counter()
-        run_all(lambda: run_all(counter.add, counter.add))
+        together(lambda: together(counter.add, counter.add))
         assert counter.value == 2
 
     assert outcomes_of(test, Level.RACY) == (4, {OutcomeKind.PASSED, OutcomeKind.ASSERTION})
@@ -172,7 +164,7 @@ def test_conditions() -> None:
                 items.append(1)
                 condition.notify()
 
-        run_all(take, take, give, give)
+        together(take, take, give, give)
 
     assert outcomes_of(test, Level.RACY)[1] == {OutcomeKind.PASSED}
 
@@ -192,7 +184,7 @@ def test_timeouts_of_conditions() -> None:
             with condition:
                 condition.notify()
 
-        run_all(lambda: wait(0), lambda: wait(1), wake)
+        together(lambda: wait(0), lambda: wait(1), wake)
         results.add((got[0], got[1]))
 
     outcomes_of(test, Level.RACY)
@@ -218,7 +210,7 @@ def test_a_timeout_while_the_lock_is_held_is_not_one_while_it_is_free() -> None:
                 condition.notify()
             wait()
 
-        run_all(look, wait, wake_and_wait)
+        together(look, wait, wake_and_wait)
 
     assert outcomes_of(test, Level.ALL)[1] == {OutcomeKind.PASSED}
 
@@ -249,7 +241,7 @@ def results_of_waits(
                 with condition:
                     order.append((me, name, bool(WAITS[name](condition, given))))
 
-        run_all(*[lambda me=me: run(me) for me in range(len(program))])
+        together(*[lambda me=me: run(me) for me in range(len(program))])
         seen.append(repr(order))
 
     results: set[str] = set()
@@ -294,7 +286,7 @@ def test_what_follows_a_sleep_is_reduced_again() -> None:
             time.sleep(0.1)
             counter.add()
 
-        run_all(sleep_and_add, sleep_and_add)
+        together(sleep_and_add, sleep_and_add)
         values.add(counter.value)
 
     executions, _ = outcomes_of(test, Level.RACY)

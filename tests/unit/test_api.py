@@ -14,14 +14,7 @@ from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
-
-
-def in_threads(*functions: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+from tests.programs.together import together
 
 
 class Counter:
@@ -40,13 +33,13 @@ class Counter:
 
 def lost_update() -> None:
     counter = Counter()
-    in_threads(counter.add, counter.add)
+    together(counter.add, counter.add)
     assert counter.value == 2
 
 
 def locked() -> None:
     counter = Counter()
-    in_threads(counter.add_locked, counter.add_locked)
+    together(counter.add_locked, counter.add_locked)
     assert counter.value == 2
 
 
@@ -137,7 +130,7 @@ def test_explored_raises_with_the_report() -> None:
     def add(times: int) -> None:
         """Adds."""
         counter = Counter()
-        in_threads(*[counter.add] * times)
+        together(*[counter.add] * times)
         assert counter.value == times
 
     assert add.__doc__ == "Adds."
@@ -152,7 +145,7 @@ def test_choose_tries_all_values() -> None:
 
     def choosing() -> None:
         seen.add((bohrbug.choose(2), bohrbug.choose(3)))
-        in_threads(lambda: None)
+        together(lambda: None)
 
     bohrbug.explore(choosing, strategy="dfs")
     assert seen == {(a, b) for a in range(2) for b in range(3)}
@@ -167,7 +160,7 @@ def test_choose_outside_an_exploration() -> None:
 def test_races_are_reported_or_fail_or_are_ignored() -> None:
     def racing() -> None:
         counter = Counter()
-        in_threads(counter.add, counter.add)
+        together(counter.add, counter.add)
 
     reported = bohrbug.explore(racing)
     assert not reported.failures
@@ -180,7 +173,7 @@ def test_races_are_reported_or_fail_or_are_ignored() -> None:
 def test_keep_going_finds_more_than_one_failure() -> None:
     def two_ways() -> None:
         order: list[str] = []
-        in_threads(lambda: order.append("a"), lambda: order.append("b"))
+        together(lambda: order.append("a"), lambda: order.append("b"))
         if order == ["b", "a"]:
             raise KeyError("backwards")
         raise ValueError("forwards")
@@ -195,7 +188,7 @@ def test_an_invariant_of_the_user() -> None:
 
     def test() -> None:
         counter.value = 0
-        in_threads(counter.add, counter.add)
+        together(counter.add, counter.add)
 
     result = bohrbug.explore(test, invariant=lambda: counter.value < 2)
     assert result.failures[0].outcome.kind is OutcomeKind.INVARIANT
@@ -221,20 +214,10 @@ def test_a_reproduction_is_written_and_replayed(
 def test_progress_is_told() -> None:
     told: list[int] = []
 
-    class Progress:
-        def update(
-            self,
-            executions: int,
-            budget: int,
-            elapsed: float,
-            failures: int,
-            races: int,
-            words: str,
-            estimate: object,
-        ) -> None:
-            told.append(executions)
+    def tell(progress: bohrbug.Progress) -> None:
+        told.append(progress.executions)
 
-    bohrbug.explore(locked, strategy="random", executions=2_000, progress=Progress())
+    bohrbug.explore(locked, strategy="random", executions=2_000, progress=tell)
     assert told == sorted(told)
     assert told
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,34 @@ def dotted_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+NAMES = {dotted_name(path) for path in MODULES}
+
+
+class _NeededToRun(ast.NodeVisitor):
+    """Collects which of our modules one imports, now or in a function; not those only for types."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+
+    def visit_If(self, node: ast.If) -> None:
+        if ast.unparse(node.test) != "TYPE_CHECKING":
+            self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.modules |= NAMES & {name.name for name in node.names}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for name in node.names:
+            module = f"{node.module}.{name.name}"
+            self.modules |= NAMES & {module if module in NAMES else node.module}
+
+
+def needed_to_run(path: Path) -> set[str]:
+    visitor = _NeededToRun()
+    visitor.visit(ast.parse(path.read_text(encoding="utf-8")))
+    return visitor.modules
+
+
 @pytest.mark.parametrize("path", MODULES, ids=dotted_name)
 def test_imports_go_downwards(path: Path) -> None:
     part = part_of(dotted_name(path))
@@ -93,3 +122,8 @@ def test_only_one_module_knows_the_insides_of_pytest() -> None:
             continue
         for line, imported in imports_of(path):
             assert not imported.startswith("_pytest"), f"{path}:{line}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {dotted_name(path): needed_to_run(path) for path in MODULES}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle

@@ -20,6 +20,7 @@ from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
+from tests.programs.together import together
 
 PLANS = (
     Plan(),
@@ -46,15 +47,6 @@ def assert_passes(function: Callable[[], object], plans: tuple[Plan, ...] = PLAN
         outcome = trace.outcome
         assert outcome.kind is OutcomeKind.PASSED, f"{outcome.message}\n{outcome.traceback}"
     return traces
-
-
-def together(*functions: Callable[[], object]) -> None:
-    """Run functions in threads and wait for them."""
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def test_who_sends_first_depends_on_the_schedule() -> None:

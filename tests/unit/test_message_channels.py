@@ -18,6 +18,7 @@ import pytest
 import bohrbug
 from bohrbug.runtime.channels.events import Kind, MessageId, Status
 from bohrbug.runtime.channels.reading import read_log
+from tests.programs.together import together
 from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
 
 SENDERS, MESSAGES = 4, 25
@@ -25,14 +26,6 @@ SENDERS, MESSAGES = 4, 25
 
 def jitter() -> None:
     pause(0.0005)
-
-
-def together(*bodies: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=body) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 # -- queues ----------------------------------------------------------------------------------

@@ -14,16 +14,9 @@ from bohrbug.model.cause_json import (
     orderings_from_json,
     orderings_to_json,
 )
+from bohrbug.model.history import data_choices, events_of, history_of, in_order, pending_events
 from bohrbug.model.operation import ACQUIRE, READ, WAIT, WRITE, Operation, Site
-from bohrbug.model.ordering import (
-    Event,
-    Ordering,
-    data_choices,
-    events_of,
-    history_of,
-    in_order,
-    pending_events,
-)
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.serialise import FileFormatError, plan_from_json, plan_to_json
 from bohrbug.model.trace import Trace

@@ -17,6 +17,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of
 from bohrbug.monitors.weak_order import PossibleRace
 from bohrbug.report.prediction import prediction_in_words
+from tests.programs.together import together
 from tests.simulated import Instruction, Program, execute
 
 Task = list[tuple[str, str]]
@@ -109,14 +110,6 @@ def test_the_search_for_cycles_is_bounded() -> None:
 # -- whole explorations --------------------------------------------------------------
 
 
-def in_threads(*functions: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def explore(test: Callable[[], object], **options: object) -> Result:
     return bohrbug.explore(test, **{"executions": 40, **options})  # type: ignore[arg-type]
 
@@ -144,7 +137,7 @@ def opposite_orders() -> None:
             with other:
                 pass
 
-    in_threads(one, two, noise)
+    together(one, two, noise)
 
 
 def test_a_predicted_deadlock_is_confirmed_at_once() -> None:
@@ -176,7 +169,7 @@ def ordered_by_an_event() -> None:
         with second, first:
             pass
 
-    in_threads(one, two)
+    together(one, two)
 
 
 def test_what_can_not_be_confirmed_is_no_failure() -> None:
@@ -227,7 +220,7 @@ def hidden_by_a_lock() -> None:
             pass
         box.x = 2
 
-    in_threads(one, two)
+    together(one, two)
 
 
 def test_a_race_that_a_lock_hides_is_predicted_and_then_seen() -> None:
@@ -251,7 +244,7 @@ def handed_over() -> None:
         if ready:
             box.x = 2
 
-    in_threads(one, two)
+    together(one, two)
 
 
 def test_a_race_that_the_lock_keeps_from_happening_is_not_confirmed() -> None:

@@ -22,6 +22,7 @@ from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
+from tests.programs.together import together
 
 MODULE_LOCK = threading.Lock()
 MODULE_CONDITION = threading.Condition()
@@ -61,15 +62,6 @@ def values(
     return set(seen)
 
 
-def in_threads(*functions: Callable[[], object]) -> None:
-    """Run functions in one thread each and wait for all."""
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 # -- locks ---------------------------------------------------------------------------------
 
 
@@ -85,7 +77,7 @@ def test_lost_update_between_two_critical_sections() -> None:
             with lock:
                 value = seen + 1
 
-        in_threads(add, add)
+        together(add, add)
         return value
 
     assert values(program) == {1, 2}
@@ -105,7 +97,7 @@ def test_try_lock_succeeds_or_not() -> None:
             if got[0]:
                 lock.release()
 
-        in_threads(hold, attempt)
+        together(hold, attempt)
         return got[0]
 
     assert values(program) == {True, False}
@@ -120,7 +112,7 @@ def test_locked_is_seen_both_ways() -> None:
             with lock:
                 pass
 
-        in_threads(hold, lambda: seen.append(lock.locked()))
+        together(hold, lambda: seen.append(lock.locked()))
         return seen[0]
 
     assert values(program) == {True, False}
@@ -140,7 +132,7 @@ def test_timed_lock_times_out_although_its_holder_could_run() -> None:
             if got[0]:
                 lock.release()
 
-        in_threads(hold, attempt)
+        together(hold, attempt)
         return got[0]
 
     assert values(program) == {True, False}
@@ -159,7 +151,7 @@ def test_locks_in_opposite_order_deadlock_with_a_cycle() -> None:
             with b, a:
                 pass
 
-        in_threads(one, other)
+        together(one, other)
 
     found = outcomes(program)
     assert {outcome.kind.value for outcome in found} == {PASSED, DEADLOCK}
@@ -179,7 +171,7 @@ def test_locks_made_at_import_time_are_controlled() -> None:
             if got[0]:
                 MODULE_LOCK.release()
 
-        in_threads(hold, attempt)
+        together(hold, attempt)
         return got[0]
 
     assert values(program) == {True, False}
@@ -191,7 +183,7 @@ def test_a_lock_left_held_by_one_execution_is_free_in_the_next() -> None:
             MODULE_LOCK.acquire()
             MODULE_LOCK.acquire()
 
-        in_threads(hold)
+        together(hold)
 
     assert kinds(program, 5) == {DEADLOCK}
     assert not MODULE_LOCK.locked()
@@ -202,7 +194,7 @@ def test_rlock_is_entered_again_only_by_its_owner() -> None:
         lock = threading.RLock()
         got = []
         with lock, lock:
-            in_threads(lambda: got.append(lock.acquire(blocking=False)))
+            together(lambda: got.append(lock.acquire(blocking=False)))
         return got[0]
 
     assert values(program, 20) == {False}
@@ -223,7 +215,7 @@ def test_lost_notify() -> None:
             with condition:
                 condition.notify()
 
-        in_threads(wait, notify)
+        together(wait, notify)
 
     assert kinds(program) == {PASSED, DEADLOCK}
 
@@ -242,7 +234,7 @@ def test_wait_for_with_a_predicate_does_not_lose_the_notify() -> None:
                 ready = True
                 MODULE_CONDITION.notify_all()
 
-        in_threads(wait, notify)
+        together(wait, notify)
 
     assert kinds(program) == {PASSED}
 
@@ -263,7 +255,7 @@ def test_wait_for_with_a_timeout_may_give_up() -> None:
                 ready = True
                 condition.notify()
 
-        in_threads(wait, notify)
+        together(wait, notify)
         return seen[0]
 
     assert values(program) == {True, False}
@@ -291,7 +283,7 @@ def test_bounded_buffer_with_if_for_while(loop: bool, expected: set[str]) -> Non
                     items.append(item)
                     condition.notify_all()
 
-        in_threads(get, get, put)
+        together(get, get, put)
 
     assert kinds(program, 400) == expected
 
@@ -304,7 +296,7 @@ def test_event_cleared_between_set_and_wait() -> None:
             event.set()
             event.clear()
 
-        in_threads(event.wait, pulse)
+        together(event.wait, pulse)
 
     assert kinds(program) == {PASSED, DEADLOCK}
 
@@ -313,7 +305,7 @@ def test_event_wait_with_a_timeout() -> None:
     def program() -> bool:
         event = threading.Event()
         seen = []
-        in_threads(lambda: seen.append(event.wait(1)), event.set)
+        together(lambda: seen.append(event.wait(1)), event.set)
         return seen[0]
 
     assert values(program) == {True, False}
@@ -332,7 +324,7 @@ def test_try_semaphore() -> None:
             else:
                 got.append(False)
 
-        in_threads(attempt, attempt)
+        together(attempt, attempt)
         return tuple(sorted(got))
 
     assert values(program) == {(True, True), (False, True)}
@@ -341,7 +333,7 @@ def test_try_semaphore() -> None:
 def test_semaphore_released_several_times_at_once() -> None:
     def program() -> None:
         semaphore = threading.Semaphore(0)
-        in_threads(semaphore.acquire, semaphore.acquire, lambda: semaphore.release(2))
+        together(semaphore.acquire, semaphore.acquire, lambda: semaphore.release(2))
         with pytest.raises(ValueError, match="Semaphore released too many times"):
             threading.BoundedSemaphore(1).release()
 
@@ -352,7 +344,7 @@ def test_barrier_with_all_parties_and_its_action() -> None:
     def program() -> tuple[int, ...]:
         done: list[int] = []
         barrier = threading.Barrier(2, action=lambda: done.append(-1))
-        in_threads(*[lambda: done.append(barrier.wait())] * 2)
+        together(*[lambda: done.append(barrier.wait())] * 2)
         assert not barrier.broken
         return tuple(done)
 
@@ -372,7 +364,7 @@ def test_barrier_is_broken_by_abort_or_timeout() -> None:
             except threading.BrokenBarrierError:
                 seen[name] = "broken"
 
-        in_threads(lambda: wait("a", 1), lambda: wait("b", None))
+        together(lambda: wait("a", 1), lambda: wait("b", None))
         return seen["a"], seen["b"]
 
     assert values(program) == {("passed", "passed"), ("broken", "broken")}
@@ -382,7 +374,7 @@ def test_barrier_is_broken_by_abort_or_timeout() -> None:
 def test_barrier_without_enough_parties_is_named_after_itself() -> None:
     def program() -> None:
         barrier = threading.Barrier(3)
-        in_threads(barrier.wait, barrier.wait)
+        together(barrier.wait, barrier.wait)
 
     with threads_subject(program, Settings(), Level.SYNC, Scope()) as runtime:
         trace = runtime.execute(Plan((), UniformRandom(1))).trace
@@ -399,7 +391,7 @@ def test_who_waits_within_the_standard_library_is_shown_where_the_program_called
             with condition:
                 condition.wait_for(lambda: False)
 
-        in_threads(wait)
+        together(wait)
 
     (outcome,) = outcomes(program, 1)
     (site,) = [site_of(b.operation.place) for b in outcome.blocked if b.task == "0.1"]
@@ -420,7 +412,7 @@ def test_empty_then_get_nowait(make: Callable[[], Any]) -> None:
             if not shared.empty():
                 shared.get_nowait()
 
-        in_threads(take, take)
+        together(take, take)
 
     assert kinds(program) == {PASSED, EXCEPTION}
 
@@ -439,7 +431,7 @@ def test_queue_of_one_place_passes_items_in_order() -> None:
                 got.append(shared.get())
                 shared.task_done()
 
-        in_threads(put, take)
+        together(put, take)
         shared.join()
         return tuple(got)
 
@@ -457,7 +449,7 @@ def test_queue_get_with_a_timeout() -> None:
             except queue.Empty:
                 seen.append("empty")
 
-        in_threads(take, lambda: shared.put("item"))
+        together(take, lambda: shared.put("item"))
         return seen[0]
 
     assert values(program) == {"item", "empty"}
@@ -467,7 +459,7 @@ def test_queue_get_with_a_timeout() -> None:
 def test_simple_queue_orders_two_producers_both_ways() -> None:
     def program() -> tuple[int, ...]:
         shared: queue.SimpleQueue[int] = queue.SimpleQueue()
-        in_threads(lambda: shared.put(1), lambda: shared.put(2))
+        together(lambda: shared.put(1), lambda: shared.put(2))
         return shared.get(), shared.get()
 
     assert values(program) == {(1, 2), (2, 1)}
@@ -482,7 +474,7 @@ def test_queue_shutdown_wakes_who_waits() -> None:
             with pytest.raises(queue.ShutDown):  # type: ignore[attr-defined]
                 shared.get()
 
-        in_threads(take, shared.shutdown)
+        together(take, shared.shutdown)
 
     assert kinds(program) == {PASSED}
 
@@ -508,10 +500,10 @@ def test_threads_started_by_threads() -> None:
         order: list[int] = []
 
         def outer() -> None:
-            in_threads(lambda: order.append(1), lambda: order.append(2))
+            together(lambda: order.append(1), lambda: order.append(2))
             order.append(3)
 
-        in_threads(outer)
+        together(outer)
         return tuple(order)
 
     assert values(program) == {(1, 2, 3), (2, 1, 3)}
@@ -550,7 +542,7 @@ def test_identity_inside_tasks() -> None:
             assert thread is not threading.main_thread()
             seen[threading.get_ident()] = thread.name
 
-        in_threads(note, note)
+        together(note, note)
         assert sorted(seen.values())[0].endswith("(note)")
         assert len(seen) == 2
         assert threading.active_count() == 1
@@ -581,7 +573,7 @@ def test_sys_exit_ends_only_its_thread() -> None:
             done.append(1)
             sys.exit(3)
 
-        in_threads(leave)
+        together(leave)
         return len(done)
 
     assert values(program, 10) == {1}
@@ -589,7 +581,7 @@ def test_sys_exit_ends_only_its_thread() -> None:
 
 def test_an_exception_in_a_thread_is_a_failure() -> None:
     def program() -> None:
-        in_threads(lambda: [].pop())
+        together(lambda: [].pop())
 
     assert kinds(program, 10) == {EXCEPTION}
 
@@ -600,7 +592,7 @@ def test_an_exception_hook_of_the_program_takes_it() -> None:
         before = threading.excepthook
         threading.excepthook = lambda args: caught.append(args.exc_type)
         try:
-            in_threads(lambda: [].pop())
+            together(lambda: [].pop())
         finally:
             threading.excepthook = before
         assert caught == [IndexError]
@@ -617,7 +609,7 @@ def test_recursion_error_in_a_task() -> None:
             with pytest.raises(RecursionError):
                 endless()
 
-        in_threads(recurse, recurse)
+        together(recurse, recurse)
 
     assert kinds(program, 5) == {PASSED}
 
@@ -632,7 +624,7 @@ def test_fifty_threads() -> None:
             with lock:
                 total += 1
 
-        in_threads(*[add] * 50)
+        together(*[add] * 50)
         return total
 
     assert values(program, 5) == {50}
@@ -654,7 +646,7 @@ def test_thread_locals_are_per_task() -> None:
             mine.value += 1
             seen.append(mine.value)
 
-        in_threads(change, change)
+        together(change, change)
         assert mine.value == 5
         return tuple(seen)
 
@@ -673,7 +665,7 @@ def test_context_variables_are_per_thread() -> None:
             time.sleep(0)
             assert variable.get() == name
 
-        in_threads(lambda: change("a"), lambda: change("b"))
+        together(lambda: change("a"), lambda: change("b"))
         assert seen == ["none", "none"]
         assert variable.get() == "none"
 
@@ -683,7 +675,7 @@ def test_context_variables_are_per_thread() -> None:
 def test_logging_in_threads(caplog: pytest.LogCaptureFixture) -> None:
     def program() -> None:
         caplog.clear()
-        in_threads(*[lambda: LOGGER.warning("message")] * 3)
+        together(*[lambda: LOGGER.warning("message")] * 3)
         assert [record.message for record in caplog.records] == ["message"] * 3
 
     assert kinds(program, 30) == {PASSED}
@@ -709,7 +701,7 @@ def test_sleeps_do_not_order_tasks() -> None:
             time.sleep(seconds)
             order.append(seconds)
 
-        in_threads(lambda: after(1), lambda: after(2))
+        together(lambda: after(1), lambda: after(2))
         return tuple(order)
 
     assert values(program) == {(1, 2), (2, 1)}
@@ -722,7 +714,7 @@ def test_scheduler_of_the_standard_library() -> None:
         scheduler = sched.scheduler()
         scheduler.enter(20, 1, order.append, ("later",))
         scheduler.enter(10, 1, order.append, ("sooner",))
-        in_threads(scheduler.run)
+        together(scheduler.run)
         return tuple(order)
 
     assert values(program, 20, late_timeouts=True) == {("sooner", "later")}
@@ -775,7 +767,7 @@ def test_future_result_with_a_timeout() -> None:
             except TimeoutError:
                 seen.append("late")
 
-        in_threads(wait, lambda: future.set_result("done"))
+        together(wait, lambda: future.set_result("done"))
         return seen[0]
 
     assert values(program) == {"done", "late"}

@@ -13,8 +13,9 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import Reproduction, read_reproduction
 from bohrbug.exploration.result import Failure
 from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.history import events_of
 from bohrbug.model.operation import SLEEP, WAIT, Site
-from bohrbug.model.ordering import Event, Ordering, events_of
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import Abandoned
 from bohrbug.report.cause import cause_in_words, evidence_in_words
 from bohrbug.report.naming import Names
@@ -137,7 +138,15 @@ def test_the_sentence_heads_the_report_and_the_schedule_is_an_example() -> None:
     failure = lost_update()
     failure.cause = cause_of_lost_update(failure)
     text = failure_text(failure, width=1000)
-    cause = text.index("It fails if and only if the read of Account.balance")
+    cause = text.index(
+        """
+  It fails if and only if
+    the read of Account.balance (bank.py:12) in task 0.1 (Thread-1, Account.deposit)
+      comes before the write (bank.py:13) in task 0.2 (Thread-2, Account.deposit), and
+    the read (bank.py:12) in task 0.2
+      before the write (bank.py:13) in task 0.1.
+"""
+    )
     checked = text.index("Checked on different schedules")
     example = text.index("In the schedule below task 0.1")
     assert cause < checked < example < text.index("Schedule\n")

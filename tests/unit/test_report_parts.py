@@ -10,15 +10,18 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 import bohrbug
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.result import Interpreter, Result
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, judge
 from bohrbug.model.operation import ACQUIRE, GET, WAKE, Operation, Resource, Site
 from bohrbug.model.outcome import BlockedTask, Frame, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.trace import Trace
 from bohrbug.report import progress
+from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
 from bohrbug.report.explanation import TaskSteps, stories
 from bohrbug.report.headline import failure_headline
@@ -227,6 +230,17 @@ def test_one_line_verdicts() -> None:
     assert one_line_verdict(failed) == "failed: AssertionError: assert 1 == 2 (1,000 executions)"
 
 
+def test_what_each_of_a_portfolio_covered_is_told_on_request() -> None:
+    portfolio = Verdict(VerdictKind.NO_FAILURE_FOUND, ("one", "two", "three", "in all"))
+    told = {}
+    for verbose in (False, True):
+        console = Console(file=io.StringIO(), width=200, color_system=None)
+        render_result(result(portfolio), console, verbose=verbose)
+        told[verbose] = [line for line in shown(console).splitlines() if "covered:" in line]
+    assert told[False] == ["  covered: in all", "  covered: by 3 strategies; -v tells what by each"]
+    assert told[True] == [f"  covered: {words}" for words in portfolio.covered]
+
+
 def test_the_block_of_a_verdict_says_why_how_large_and_under_which_conditions() -> None:
     options = ExploreOptions(executions=1000, level="sync")
     verdict = judge(Evidence(options, Sampled(), True, 1000))
@@ -247,8 +261,23 @@ class Sampled(RandomWalk):
 
 def test_an_estimate_in_a_progress_line() -> None:
     line = ProgressLine(Console(file=io.StringIO(), width=200))
-    text = line.line(20, 10.0, 1000, 0, 0, "dfs", 2.0, Sampled.estimate).plain
+    text = line.line(Progress(20, 1000, 2.0, 0, 0, "dfs", Sampled.estimate)).plain
     assert "about 40 schedules (10 to 160), 50% seen, 2.0 s left" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("total = 1", ["total = 1"]),
+        ("results.append(account.withdraw(80))", ["results.append(", "account", ".withdraw(80))"]),
+        ("pthread_mutex_unlock(&lock);", ["pthread_mutex_un", "lock(&lock);"]),
+        ("pool->first->next = NULL;", ["pool->first", "->next = NULL;"]),
+        ("if a and b and c: pass", ["if a and b and", "c: pass"]),
+        ("x = 1234567890.123456789", ["x = 1234567890.1", "23456789"]),
+    ],
+)
+def test_source_is_broken_where_code_may_be(source: str, lines: list[str]) -> None:
+    assert [line.plain for line in wrapped_source(Text(source), 16)] == lines
 
 
 def test_wording() -> None:
@@ -357,10 +386,10 @@ def test_progress_off_a_terminal_is_a_line_every_ten_seconds(clock: Clock) -> No
     with ProgressLine(console) as line:
         for number in range(25):
             clock.now += 1
-            line.update(number, 812.3, 5000, 1, 0, "bound 1, 40 waiting", number)
+            line.update(Progress(20 * number, 500, number, 1, 0, "bound 1"))
     assert shown(console).splitlines() == [
-        f"{'─' * 16} 9 of 5,000 executions · 812/s · 1 failure · bound 1, 40 waiting · 9.0 s",
-        f"{'─' * 16} 19 of 5,000 executions · 812/s · 1 failure · bound 1, 40 waiting · 19.0 s",
+        f"{'━' * 5}{'─' * 11} 180 of 500 executions · 20/s · 1 failure · bound 1 · 9.0 s",
+        f"{'━' * 12}{'─' * 4} 380 of 500 executions · 20/s · 1 failure · bound 1 · 19.0 s",
     ]
 
 
@@ -368,11 +397,11 @@ def test_progress_on_a_terminal_goes_away(clock: Clock) -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True)
     with ProgressLine(console) as line:
         before = threading.active_count()
-        line.update(1, 10, None, 0, 2, "random", 0.5)
+        line.update(Progress(1, 10, 0.5, 0, 2, "random"))
         clock.now += 1
-        line.update(2, 10, None, 0, 2, "random", 0.5)
+        line.update(Progress(2, 10, 0.5, 0, 2, "random"))
         assert threading.active_count() == before
-    assert "2 executions" in shown(console)
+    assert "2 of 10 executions" in shown(console)
     assert "2 races" in shown(console)
     # The line was erased, and the cursor is shown again.
     assert shown(console).rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
@@ -382,5 +411,5 @@ def test_silent_progress(clock: Clock) -> None:
     console = Console(file=io.StringIO(), force_terminal=True)
     with ProgressLine(console, silent=True) as line:
         clock.now += 100
-        line.update(1, 10, None, 0, 2, "random", 0.5)
+        line.update(Progress(1, 10, 0.5, 0, 2, "random"))
     assert shown(console) == ""

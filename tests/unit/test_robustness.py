@@ -38,6 +38,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
+from tests.programs.together import together
 
 PLANS = (
     Plan(),
@@ -81,15 +82,6 @@ def assert_passes(
         outcome = trace.outcome
         assert outcome.kind is OutcomeKind.PASSED, f"{outcome.message}\n{outcome.traceback}"
     return traces
-
-
-def together(*functions: Callable[[], object]) -> None:
-    """Run functions in threads and wait for them."""
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 # -- programs that pass ------------------------------------------------------------------

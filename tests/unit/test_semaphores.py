@@ -11,19 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs.together import together
 from tests.unit.test_primitives import DEADLOCK, EXCEPTION, PASSED, kinds, values
 
 CONTEXT = multiprocessing.get_context("fork")
 OLDER = CONTEXT.Lock()
 """Made before anything is explored."""
-
-
-def in_threads(*functions: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=each) for each in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def order_of_three(make: Callable[[], object]) -> str:
@@ -36,7 +29,7 @@ def order_of_three(make: Callable[[], object]) -> str:
             order.append(name)
             order.append(name)
 
-    in_threads(lambda: hold("a"), lambda: hold("b"), lambda: hold("c"))
+    together(lambda: hold("a"), lambda: hold("b"), lambda: hold("c"))
     assert order[::2] == order[1::2]
     return "".join(order[::2])
 
@@ -72,9 +65,9 @@ def test_a_recursive_lock_belongs_to_a_task() -> None:
                 lock.release()
             seen.append(True)
 
-        in_threads(hold, look)
+        together(hold, look)
         with lock:
-            in_threads(release)
+            together(release)
         return seen[0], seen[1]
 
     assert values(attempt) == {(True, True), (False, True)}
@@ -88,7 +81,7 @@ def test_two_locks_in_two_orders_are_a_deadlock() -> None:
             with first, second:  # type: ignore[attr-defined]
                 pass
 
-        in_threads(lambda: hold(one, other), lambda: hold(other, one))
+        together(lambda: hold(one, other), lambda: hold(other, one))
 
     assert kinds(attempt) == {PASSED, DEADLOCK}
 
@@ -99,7 +92,7 @@ def test_an_older_lock_is_free_after_a_deadlock() -> None:
             OLDER.acquire()
             threading.Event().wait()
 
-        in_threads(hold_for_ever)
+        together(hold_for_ever)
 
     assert kinds(attempt, 3) == {DEADLOCK}
     assert OLDER.acquire(False)
@@ -120,7 +113,7 @@ def test_a_timed_acquire_may_time_out() -> None:
             if taken[0]:
                 lock.release()
 
-        in_threads(hold, attempt_to_hold)
+        together(hold, attempt_to_hold)
         return taken[0]
 
     assert values(attempt) == {True, False}
@@ -139,7 +132,7 @@ def test_a_bounded_semaphore_counts() -> None:
                 threading.Event().is_set()
                 inside.pop()
 
-        in_threads(enter, enter, enter)
+        together(enter, enter, enter)
         return max(most)
 
     assert values(attempt) == {1, 2}

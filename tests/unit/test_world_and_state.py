@@ -17,14 +17,7 @@ import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
-
-
-def together(*functions: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=function) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+from tests.programs.together import together
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -33,6 +33,7 @@ from bohrbug.cli.exploring import (
     showing_options,
     usage_error,
 )
+from bohrbug.cli.help import SectionedCommand
 from bohrbug.cli.native import (
     NativeFlags,
     debug_native,
@@ -80,7 +81,7 @@ def main() -> None:
     """
 
 
-class RawCommand(click.Command):
+class RawCommand(SectionedCommand):
     """Keeps the command line as it was given: whether there is a ``--`` in it matters."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -163,8 +164,8 @@ def _mention_misplaced_options(arguments: Sequence[str]) -> None:
 
 @main.command(epilog=EXIT_CODES)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@given_option("seconds")
-@given_option("workers")
+@given_option("seconds", tells_default=False)
+@given_option("workers", tells_default=False)
 @showing_options
 def resume(file: Path | None, as_json: bool, verbose: bool, quiet: bool, **given: Any) -> None:
     """Go on with the exploration in FILE, where it was interrupted.

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from bohrbug.api import write_reproduction
 from bohrbug.cli.capture import OutputKeeper
+from bohrbug.cli.help import default_in_words
 from bohrbug.cli.machine import result_to_json
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
@@ -24,7 +25,6 @@ from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
-from bohrbug.search.estimates import Estimate
 from bohrbug.settings import (
     BY_NAME,
     OPTIONS,
@@ -43,31 +43,6 @@ Exit codes:
   2  the command can't be carried out as it stands
   3  inconclusive: interrupted, hung, or a replay that differs
 """
-
-
-class ProgressAdapter:
-    """Passes what the explorer tells on to a progress line.
-
-    Parameters:
-        line: what shows it.
-    """
-
-    def __init__(self, line: ProgressLine) -> None:
-        self._line = line
-
-    def update(
-        self,
-        executions: int,
-        budget: int,
-        elapsed: float,
-        failures: int,
-        races: int,
-        words: str,
-        estimate: Estimate | None = None,
-    ) -> None:
-        """See :class:`bohrbug.exploration.progress.Progress`."""
-        rate = executions / elapsed if elapsed > 0 else 0.0
-        self._line.update(executions, rate, budget, failures, races, words, elapsed, estimate)
 
 
 def usage_error(message: str) -> NoReturn:
@@ -97,12 +72,21 @@ def exploration_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def given_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A flag for one option of an exploration."""
+def given_option(
+    name: str, *, tells_default: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A flag for one option of an exploration.
+
+    Parameters:
+        name: of the option.
+        tells_default: whether what counts where it is not given is the usual default.
+    """
     option = BY_NAME[name]
+    default = default_in_words(name) if tells_default else ""
+    told = f"{option.help} [default: {default}]" if default else option.help
     if option.type is bool:
         return click.option(
-            f"--{option.flag}/--no-{option.flag}", option.name, default=None, help=option.help
+            f"--{option.flag}/--no-{option.flag}", option.name, default=None, help=told
         )
     return click.option(
         *(["-j"] if option.name == "workers" else []),
@@ -111,7 +95,7 @@ def given_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
         metavar=option.metavar,
         multiple=option.type is tuple,
         callback=_value(option),
-        help=option.help,
+        help=told,
     )
 
 
@@ -150,7 +134,10 @@ def showing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for decorate in (
         click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
         click.option(
-            "-v", "--verbose", is_flag=True, help="Show what executions print, and all races."
+            "-v",
+            "--verbose",
+            is_flag=True,
+            help="Show what executions print, all races, and what each strategy covered.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     ):
@@ -169,7 +156,7 @@ def explore(
             output,
             subject.test,
             subject.options,
-            ProgressAdapter(line),
+            line.update,
             lambda _: _give_up(store),
             keeper=store,
         )

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from bohrbug.api import write_reproduction
-from bohrbug.cli.exploring import ProgressAdapter, Showing, tell, usage_error
+from bohrbug.cli.exploring import Showing, tell, usage_error
 from bohrbug.exploration.native import (
     FAULTS,
     KIND,
@@ -246,7 +246,7 @@ def explore_native(
     silent = showing.quiet or showing.as_json
     try:
         with ProgressLine(Console(file=sys.stderr), silent=silent) as line:
-            explorer, runtime = native_explorer(test, options, ProgressAdapter(line), show, store)
+            explorer, runtime = native_explorer(test, options, line.update, show, store)
             try:
                 result = explorer.explore()
             except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from bohrbug.exploration.figures import Figures, Signature, divergence_words, st
 from bohrbug.exploration.findings import LONG, Findings
 from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.progress import Progress
+from bohrbug.exploration.progress import Progress, TellProgress
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
@@ -80,7 +80,7 @@ class Explorer:
         function: Callable[[], object],
         name: str,
         options: ExploreOptions,
-        progress: Progress | None = None,
+        progress: TellProgress | None = None,
         on_stuck: Callable[[str], object] | None = None,
         *,
         keeper: Keeper | None = None,
@@ -421,14 +421,16 @@ class Explorer:
         now = _now()
         if self._progress is not None and now - self._shown > 0.1:
             self._shown = now
-            self._progress.update(
-                self.result.executions + more,
-                self.options.executions,
-                now - self._started,
-                len(self.result.failures),
-                len(self.findings.races),
-                self.strategy.progress(),
-                estimate_of(self.strategy),
+            self._progress(
+                Progress(
+                    self.result.executions + more,
+                    self.options.executions,
+                    now - self._started,
+                    len(self.result.failures),
+                    len(self.findings.races),
+                    self.strategy.progress(),
+                    estimate_of(self.strategy),
+                )
             )
 
     def _learn_step_limit(self, length: int) -> None:

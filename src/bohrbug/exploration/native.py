@@ -13,7 +13,7 @@ from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.native_strategies import native_strategy, strategy_for_samples
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.progress import Progress
+from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.replaying import Replay, difference_between, executed
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
@@ -147,7 +147,7 @@ def settings_of(options: ExploreOptions) -> NativeSettings:
 def native_explorer(
     command: Command,
     options: ExploreOptions,
-    progress: Progress | None = None,
+    progress: TellProgress | None = None,
     on_printed: OnPrinted | None = None,
     keeper: Keeper | None = None,
 ) -> tuple[Explorer, NativeRuntime]:
@@ -157,7 +157,7 @@ def native_explorer(
         command: the program and what is expected of it.
         options: of the exploration; ``scope``, ``interpreter`` and ``invariant``
             mean nothing here.
-        progress: told how it goes.
+        progress: called several times a second with how far it has come.
         on_printed: given what each execution printed.
         keeper: keeps the exploration in a file, so that it can be resumed.
 

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bohrbug.model.history import Places
 from bohrbug.model.operation import ACQUIRE
-from bohrbug.model.ordering import Places
 from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.site import site_of

@@ -145,6 +145,10 @@ class Site(NamedTuple):
         return f"{self.filename}:{self.line} in {self.function}"
 
 
+Point = Site | ResourceId
+"""What an operation is recognised by in another execution: its site, else its resource."""
+
+
 class Operation(NamedTuple):
     """What a task does, or is about to do.
 

@@ -8,13 +8,9 @@ runtime stays small.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from bohrbug.model.operation import ResourceId, Site, TaskId
-
-if TYPE_CHECKING:
-    # Orderings are looked for in traces, and a trace has its plan.
-    from bohrbug.model.ordering import Ordering
+from bohrbug.model.operation import Point, ResourceId, Site, TaskId
+from bohrbug.model.ordering import Ordering
 
 Choice = TaskId | int
 """One element of the choice sequence: a task to run, or the value of a data choice."""
@@ -99,10 +95,6 @@ class Ordered:
     orderings: tuple[Ordering, ...]
     seed: int = 0
     values: TaskValues = ()
-
-
-Point = Site | ResourceId
-"""What an operation is recognised by in another execution: its site, else its resource."""
 
 
 @dataclass(frozen=True, slots=True)

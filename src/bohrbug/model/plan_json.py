@@ -26,7 +26,7 @@ from bohrbug.model.json_checks import (
     run_lengths,
     strings,
 )
-from bohrbug.model.operation import Site
+from bohrbug.model.operation import Point, Site
 from bohrbug.model.plan import (
     Aligned,
     Ask,
@@ -36,7 +36,6 @@ from bohrbug.model.plan import (
     Ordered,
     PartialOrder,
     Plan,
-    Point,
     Policy,
     Priorities,
     ReadsFrom,

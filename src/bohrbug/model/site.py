@@ -8,8 +8,7 @@ from types import CodeType
 from typing import Any, Protocol, runtime_checkable
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import Operation, Site
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import Operation, Point, Site
 
 
 @runtime_checkable
@@ -58,6 +57,20 @@ def site_of(place: Any) -> Site | None:
         return place.resolve()
     code, offset = place
     return _site(code, offset)
+
+
+def qualified(name: str, function: str) -> str:
+    """What a name in a function is called outside of it: ``Account.lock`` for ``self.lock``.
+
+    Parameters:
+        name: as the source has it.
+        function: qualified name of the function that it stands in.
+    """
+    first, _, rest = name.partition(".")
+    if first not in ("self", "cls") or not rest:
+        return name
+    owner = function.rpartition("<locals>.")[2].rpartition(".")[0]
+    return f"{owner}.{rest}" if owner else name
 
 
 Span = tuple[int, int, int, int]

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bohrbug.model.history import Places, events_of
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
@@ -31,7 +32,7 @@ from bohrbug.model.operation import (
     ResourceId,
     TaskId,
 )
-from bohrbug.model.ordering import Event, Ordering, Places, events_of
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 from bohrbug.model.vector_clock import VectorClock
 

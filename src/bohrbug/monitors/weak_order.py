@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bohrbug.model.history import Places, events_of
 from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId, Site, TaskId
-from bohrbug.model.ordering import Event, Ordering, Places, events_of
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import LOCKS

@@ -100,7 +100,7 @@ class ItemProtocol:
             execution,
             item.nodeid,
             plugin.options_for(item),
-            progress,
+            progress.update,
             lambda text: internals.end_process(item.config, item.nodeid, text),
             remembered=remembered,
             settle=lambda number: internals.settle_in_worker(item.config, number),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bohrbug.exploration.progress import Progress
 from bohrbug.report.wording import estimate_in_words, plural
-from bohrbug.search.estimates import Estimate
 
 _SAVE, _RESTORE_AND_CLEAR = "\x1b7", "\x1b8\x1b[K"
 _LEAST = 24
@@ -27,34 +27,25 @@ class SessionProgress:
                 self._writer = writer
         self._shown = False
 
-    def update(
-        self,
-        executions: int,
-        budget: int,
-        elapsed: float,
-        failures: int,
-        races: int,
-        words: str,
-        estimate: Estimate | None = None,
-    ) -> None:
-        """See :class:`bohrbug.exploration.progress.Progress`."""
+    def update(self, progress: Progress) -> None:
+        """Show new figures."""
         writer = self._writer
         if writer is None:
             return
         space = writer.fullwidth - writer.width_of_current_line - 2
         if space < _LEAST:
             return
-        parts = [f"{executions:,}/{budget:,}"]
-        if elapsed > 0:
-            parts.append(f"{executions / elapsed:,.0f}/s")
-        if failures:
-            parts.append(plural(failures, "failure"))
-        if races:
-            parts.append(plural(races, "race"))
-        if words:
-            parts.append(words)
-        if estimate is not None:
-            parts.append(estimate_in_words(estimate, elapsed))
+        parts = [f"{progress.executions:,}/{progress.budget:,}"]
+        if progress.elapsed > 0:
+            parts.append(f"{progress.rate:,.0f}/s")
+        if progress.failures:
+            parts.append(plural(progress.failures, "failure"))
+        if progress.races:
+            parts.append(plural(progress.races, "race"))
+        if progress.words:
+            parts.append(progress.words)
+        if progress.estimate is not None:
+            parts.append(estimate_in_words(progress.estimate, progress.elapsed))
         self._put((_RESTORE_AND_CLEAR if self._shown else "") + _SAVE)
         self._shown = True
         self._put(f" \x1b[2m{', '.join(parts)[: space - 1]}\x1b[0m")

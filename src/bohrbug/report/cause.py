@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.history import history_of
 from bohrbug.model.operation import BEGIN, END, SLEEP, ResourceId, TaskId
-from bohrbug.model.ordering import Event, Ordering, history_of
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import verb_of
 from bohrbug.report.naming import Names
@@ -72,6 +75,19 @@ def _chained(orderings: tuple[Ordering, ...]) -> list[list[Event]]:
     return chains
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A part of the sentence that stands on a line of its own where there is room.
+
+    Parameters:
+        words: of the part.
+        depth: how far it is indented below the beginning of the sentence.
+    """
+
+    words: str
+    depth: int = 0
+
+
 def cause_in_words(cause: Cause, trace: Trace, names: Names) -> str:
     """The cause of a failure as a sentence.
 
@@ -85,24 +101,42 @@ def cause_in_words(cause: Cause, trace: Trace, names: Names) -> str:
         (Thread-1, deposit) comes before the write of Account.balance (bank.py:13) in task 0.2
         (Thread-2, deposit), and the read of ... in task 0.2 before the write of ... in task 0.1."
     """
+    return " ".join(line.words for line in cause_in_lines(cause, trace, names))
+
+
+def cause_in_lines(cause: Cause, trace: Trace, names: Names) -> list[Line]:
+    """The same sentence in lines; see :func:`cause_in_words`.
+
+    Of several orderings each event has a line, so that one sees at a glance what comes before what.
+    """
     verb = verb_of(trace.outcome.kind)
     if cause.strength is Strength.ALWAYS:
-        return f"{verb} under every schedule tried ({_different(cause.met)})."
+        return [Line(f"{verb} under every schedule tried ({_different(cause.met)}).")]
     events = [event for o in cause.orderings for event in (o.first, o.second)]
     speaker = _Speaker(names, _repeated(trace, events))
-    clauses = []
-    for number, chain in enumerate(_chained(cause.orderings)):
-        comes = "comes " if not number else ""
-        text = f"{speaker.event(chain[0])} {comes}before {speaker.event(chain[1])}"
-        for event in chain[2:]:
-            text += f", and that before {speaker.event(event)}"
-        clauses.append(text)
-    told = ", and ".join(clauses)
+    lines = [Line(f"{verb} {_WORDS[cause.strength]}")]
+    for number, (first, second, *later) in enumerate(_chained(cause.orderings)):
+        if number:
+            lines[-1] = _followed(lines[-1], ", and")
+        lines.append(Line(speaker.event(first), 1))
+        comes = "" if number else "comes "
+        lines.append(Line(f"{comes}before {speaker.event(second)}", 2))
+        for event in later:
+            lines[-1] = _followed(lines[-1], ",")
+            lines.append(Line(f"and that before {speaker.event(event)}", 2))
     if len(trace.arities) and any(arity > 1 for arity in trace.arities.values()):
-        told += " (with the same data choices)"
+        lines[-1] = _followed(lines[-1], " (with the same data choices)")
     if cause.alike:
-        told += f"; or the same {' and '.join(map(_exchanged, cause.alike))}"
-    return f"{verb} {_WORDS[cause.strength]} {told}."
+        lines[-1] = _followed(lines[-1], ";")
+        lines.append(Line(f"or the same {' and '.join(map(_exchanged, cause.alike))}"))
+    lines[-1] = _followed(lines[-1], ".")
+    if len(cause.orderings) == 1:
+        return [Line(" ".join(line.words for line in lines))]
+    return lines
+
+
+def _followed(line: Line, by: str) -> Line:
+    return Line(line.words + by, line.depth)
 
 
 def _exchanged(tasks: tuple[TaskId, ...]) -> str:

@@ -38,6 +38,35 @@ def draw_schedule(paper: Paper, schedule: Schedule, names: Names) -> None:
         layout.draw_gutter()
 
 
+def wrapped_source(source: Text, width: int) -> list[Text]:
+    """A source line in lines of at most ``width`` characters, broken where code may be broken.
+
+    That is at a space, behind an opening bracket or a comma, or before a member's name; within a
+    name only if there is no such place in the last two thirds of a line.
+    """
+    lines: list[Text] = []
+    while len(source) > width:
+        head = source.plain[: width + 2]
+        cut = max(
+            (at for at in range(width // 3, width + 1) if _may_break(head, at)), default=width
+        )
+        line, source = source[:cut], source[cut:]
+        line.rstrip()
+        lines.append(line)
+        if source.plain.startswith(" "):
+            source = source[len(source) - len(source.plain.lstrip()) :]
+    return [*lines, source] if source.plain or not lines else lines
+
+
+def _may_break(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    is_member = (text[at] == "." and text[at + 1 : at + 2].isidentifier()) or text[at:].startswith(
+        "->"
+    )
+    return text[at - 1] in " ([{," or text[at] == " " or is_member
+
+
 def _place(row: Row) -> str:
     return "" if isinstance(row, Folded | Preempted) else row.place
 
@@ -272,7 +301,9 @@ class _Layout:
         """A source line in at most three lines, those after the first indented."""
         if source.cell_len <= width:
             return [source]
-        lines = list(self.paper.wrap(source, width - _INDENT))
+        is_wide = source.cell_len != len(source)
+        wrap = self.paper.wrap if is_wide else wrapped_source
+        lines = list(wrap(source, width - _INDENT))
         if len(lines) > 3:
             ellipsis = Text(self.paper.glyphs.ellipsis, style=QUIET)
             lines = [*lines[:2], lines[2][: width - _INDENT - len(ellipsis)] + ellipsis]

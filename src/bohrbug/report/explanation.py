@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     SLEEP,
@@ -228,7 +229,9 @@ def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Men
     text = f"{mentioned(story.task)} is preempted" + (f" at {where}" if where else "")
     before = None if story.before is None else operations[story.before]
     after = pending if story.after is None else operations[story.after]
-    if story.same and before is not None and after is not None:
+    if story.same and before is not None and after is not None and after.kind is CONTINUE:
+        text += f", right after its {names.noun(before)}"
+    elif story.same and before is not None and after is not None:
         text += f", between its {names.noun(before)} and its {names.noun(after, named=False)}"
     elif story.between is not None and before is not None and pending is not None:
         other = operations[story.between]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     SPAWN,
@@ -20,7 +21,8 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file, source_line
+from bohrbug.report.assigned import assigned_name
+from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
 
 EXIT = "exit"
 """The resource that the root task waits for after the test has returned."""
@@ -65,21 +67,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "choose": ("chooses a value", "choice of a value"),
 }
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
-_ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)")
 _TASK = re.compile(r"0(\.\d+)*")
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
-
-
-def _assigned_name(site: Site) -> str:
-    """What the source calls what it makes there: ``Account.lock`` for ``self.lock = Lock()``."""
-    match = _ASSIGNED.match(source_line(site))
-    if not match:
-        return ""
-    name = match[1]
-    if name.startswith(("self.", "cls.")):
-        owner = site.function.rpartition("<locals>.")[2].rpartition(".")[0]
-        return f"{owner}.{name.partition('.')[2]}" if owner else name
-    return name
 
 
 def _is_hidden(site: Site) -> bool:
@@ -158,7 +147,7 @@ class Names:
         ):
             return label, ""
         # Made of type and place: the name that the source gives it says more.
-        name = _assigned_name(created)
+        name = assigned_name(created)
         if name:
             return f"{resource.type} {name}", self.place(created)
         return f"{resource.type} {self.place(created)}", ""
@@ -246,6 +235,8 @@ class Names:
             if operation.resource == EXIT:
                 return "test returned, wait for the other threads"
             return f"join {self.resource(operation.resource)}"
+        if kind is CONTINUE:
+            return f"go on past {self.short_resource(operation.resource)}"
         if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
             return kind.name
         return f"{kind.name} {self.short_resource(operation.resource)}"

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from bohrbug.exploration.progress import Progress
 from bohrbug.report.glyphs import glyphs_for
 from bohrbug.report.style import FAILED, QUIET, WARNED
 from bohrbug.report.wording import estimate_in_words, plural, seconds_in_words
-from bohrbug.search.estimates import Estimate
 
 # Kept from before any execution, in which the clock is virtual.
 _now = time.monotonic
@@ -54,29 +54,8 @@ class ProgressLine:
     ) -> None:
         self.close()
 
-    def update(
-        self,
-        executions: int,
-        rate: float,
-        budget: int | None,
-        failures: int,
-        races: int,
-        strategy_words: str,
-        elapsed: float,
-        estimate: Estimate | None = None,
-    ) -> None:
-        """Show new figures, if the last ones have stood long enough.
-
-        Parameters:
-            executions: made so far.
-            rate: executions per second.
-            budget: executions to make at most, ``None`` if there is no such limit.
-            failures: distinct failures found so far.
-            races: distinct data races seen so far.
-            strategy_words: what the strategy says of its progress.
-            elapsed: wall time since the beginning, in seconds.
-            estimate: of the size of the space, if there is one.
-        """
+    def update(self, progress: Progress) -> None:
+        """Show new figures, if the last ones have stood long enough."""
         if self._silent:
             return
         now = _now()
@@ -86,9 +65,7 @@ class ProgressLine:
             return
         self._shown = now
         self._first = False
-        line = self.line(
-            executions, rate, budget, failures, races, strategy_words, elapsed, estimate
-        )
+        line = self.line(progress)
         if not terminal:
             self._console.print(line, soft_wrap=True, highlight=False)
             return
@@ -105,42 +82,28 @@ class ProgressLine:
             self._live.start()
         self._live.update(line, refresh=True)
 
-    def line(
-        self,
-        executions: int,
-        rate: float,
-        budget: int | None,
-        failures: int,
-        races: int,
-        strategy_words: str,
-        elapsed: float,
-        estimate: Estimate | None = None,
-    ) -> Text:
-        """The line for these figures; see :meth:`update`."""
+    def line(self, progress: Progress) -> Text:
+        """The line for these figures."""
         between = f" {self._glyphs.dash} "
         text = Text(no_wrap=True)
-        if budget:
-            share = min(executions / budget, 1.0)
-            done = int(share * _BAR)
-            text.append(self._glyphs.rule * done, style="green")
-            text.append(self._glyphs.light_rule * (_BAR - done), style=QUIET)
-            text.append(f" {executions:,} of {budget:,} executions")
-        else:
-            text.append(plural(executions, "execution"))
-        text.append(f"{between}{rate:,.0f}/s")
-        if failures:
+        done = int(min(progress.executions / progress.budget, 1.0) * _BAR)
+        text.append(self._glyphs.rule * done, style="green")
+        text.append(self._glyphs.light_rule * (_BAR - done), style=QUIET)
+        text.append(f" {progress.executions:,} of {progress.budget:,} executions")
+        text.append(f"{between}{progress.rate:,.0f}/s")
+        if progress.failures:
             text.append(between)
-            text.append(plural(failures, "failure"), style=FAILED)
-        if races:
+            text.append(plural(progress.failures, "failure"), style=FAILED)
+        if progress.races:
             text.append(between)
-            text.append(plural(races, "race"), style=WARNED)
-        if strategy_words:
+            text.append(plural(progress.races, "race"), style=WARNED)
+        if progress.words:
             text.append(between)
-            text.append(self._glyphs.clean(strategy_words))
-        if estimate is not None:
-            words = estimate_in_words(estimate, elapsed)
+            text.append(self._glyphs.clean(progress.words))
+        if progress.estimate is not None:
+            words = estimate_in_words(progress.estimate, progress.elapsed)
             text.append(f"{between}{words}")
-        text.append(f"{between}{seconds_in_words(elapsed)}", style=QUIET)
+        text.append(f"{between}{seconds_in_words(progress.elapsed)}", style=QUIET)
         return text
 
     def close(self) -> None:

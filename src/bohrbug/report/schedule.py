@@ -10,6 +10,7 @@ from itertools import islice
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     Operation,
@@ -318,12 +319,12 @@ class _Writer:
         last = self.rows[-1] if self.rows else None
         conflicting = index in self.conflicting
         if (
-            operation.kind is END
+            operation.kind in (CONTINUE, END)
             and isinstance(last, Line)
             and last.task == task
             and previous == index - 1
         ):
-            # That a task ends is worth a row only where it was preempted before.
+            # That a task goes on or ends is worth a row only where it was preempted before.
             last.steps.append(index)
             return
         if (

@@ -17,7 +17,7 @@ from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import OutcomeKind, Race, RacePattern
 from bohrbug.model.trace import Trace
-from bohrbug.report.cause import cause_in_words, evidence_in_words
+from bohrbug.report.cause import cause_in_lines, evidence_in_words
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
 from bohrbug.report.explanation import TaskSteps, explain
@@ -205,7 +205,8 @@ def render_failure(
     if len(trace):
         paper.gap()
         if failure.cause is not None:
-            paper.paragraph(paper.prose(cause_in_words(failure.cause, trace, names)))
+            for line in cause_in_lines(failure.cause, trace, names):
+                paper.paragraph(paper.prose(line.words), 2 + 2 * line.depth, 8 if line.depth else 2)
             evidence = evidence_in_words(failure.cause)
             if evidence:
                 paper.paragraph(paper.text(evidence, QUIET))

@@ -109,7 +109,8 @@ def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None
     Parameters:
         paper: where to print to.
         result: of the exploration.
-        verbose: say what was covered also where a failure was found, which ends the search.
+        verbose: say what was covered also where a failure was found, which ends the search,
+            and by each member of a portfolio.
     """
     verdict = result.verdict
     failed = verdict.kind is VerdictKind.FAILED
@@ -125,8 +126,8 @@ def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None
         title.append(" (interrupted)", style=WARNED)
     title.append_text(paper.text(f"  {result.test}" if result.test else ""))
     paper.put(title)
-    for sentence in () if failed and not verbose else verdict.covered:
-        paper.paragraph(paper.text(f"covered: {sentence}"), 2, 4)
+    if verbose or not failed:
+        _draw_covered(paper, verdict.covered, verbose)
     if verdict.reason and not failed:
         paper.paragraph(paper.text(f"reason: {verdict.reason}"), 2, 4)
     if verdict.estimate is not None and not failed:
@@ -142,3 +143,12 @@ def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None
         paper.paragraph(paper.text("caveat: ", WARNED) + paper.text(caveat), 2, 4)
     for notice in result.notices:
         paper.paragraph(paper.text(f"note: {notice}", QUIET), 2, 4)
+
+
+def _draw_covered(paper: Paper, sentences: tuple[str, ...], verbose: bool) -> None:
+    members = len(sentences) - 1
+    if members > MOST_SENTENCES and not verbose:
+        # The last one is on all members; what they promise together stands in the reason.
+        sentences = (sentences[-1], f"by {members} strategies; -v tells what by each")
+    for sentence in sentences:
+        paper.paragraph(paper.text(f"covered: {sentence}"), 2, 4)

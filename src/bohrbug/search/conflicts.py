@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from bohrbug.model.operation import BEGIN, END, JOIN, SPAWN, Operation, ResourceId, TaskId
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import BEGIN, END, JOIN, SPAWN, Operation, Point, ResourceId, TaskId
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.plain import point_from_json, point_to_json

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bohrbug.model.happens_before import state_hashes
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import Point
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT

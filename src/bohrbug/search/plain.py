@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from bohrbug.model.operation import Site
-from bohrbug.model.plan import Constraint, Point, ResourceEvent
+from bohrbug.model.operation import Point, Site
+from bohrbug.model.plan import Constraint, ResourceEvent
 
 
 def point_to_json(point: Point | None) -> Any:

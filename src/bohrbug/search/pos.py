@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bohrbug.model.plan import PartialOrder, Point, Policy
+from bohrbug.model.operation import Point
+from bohrbug.model.plan import PartialOrder, Policy
 from bohrbug.search.sampling import ConflictSampler
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
-from bohrbug.model.operation import ResourceId
-from bohrbug.model.plan import Constraint, Plan, Point, ReadsFrom
+from bohrbug.model.operation import Point, ResourceId
+from bohrbug.model.plan import Constraint, Plan, ReadsFrom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts

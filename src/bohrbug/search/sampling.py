@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from bohrbug.model.plan import Plan, Point, Policy
+from bohrbug.model.operation import Point
+from bohrbug.model.plan import Plan, Policy
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bohrbug.model.operation import TaskId
+from bohrbug.model.operation import Point, TaskId
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.model.plan import Point, Policy, WeightedRandom
+from bohrbug.model.plan import Policy, WeightedRandom
 from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.search.divisible import State

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from bohrbug.model.history import History, Places, events_of, history_of, pending_events
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
@@ -17,15 +18,7 @@ from bohrbug.model.operation import (
     ResourceId,
     TaskId,
 )
-from bohrbug.model.ordering import (
-    Event,
-    History,
-    Ordering,
-    Places,
-    events_of,
-    history_of,
-    pending_events,
-)
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.trace import Trace
 
 NEIGHBOURS = 3

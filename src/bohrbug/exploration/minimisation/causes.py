@@ -30,8 +30,9 @@ from bohrbug.exploration.minimisation.examples import (
 )
 from bohrbug.exploration.minimisation.preemptions import Execute, segments_of
 from bohrbug.model.cause import Cause, Strength
+from bohrbug.model.history import history_of, in_order
 from bohrbug.model.operation import TaskId
-from bohrbug.model.ordering import Ordering, history_of, in_order
+from bohrbug.model.ordering import Ordering
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Ordered, Plan, Segments
 from bohrbug.model.trace import Trace

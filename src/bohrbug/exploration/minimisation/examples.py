@@ -8,8 +8,9 @@ from itertools import permutations, product
 from math import factorial, prod
 
 from bohrbug.exploration.minimisation.candidates import Candidates
+from bohrbug.model.history import History, Places, data_choices, history_of
 from bohrbug.model.operation import TaskId
-from bohrbug.model.ordering import Event, History, Ordering, Places, data_choices, history_of
+from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
 

@@ -16,8 +16,8 @@ from bohrbug.runtime.channels.aio_turns import SeenLoop
 from bohrbug.runtime.channels.descriptors import CONNECTION, wait_ready
 from bohrbug.runtime.channels.ends import channel_named
 from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, Status
-from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.streams import Channel
+from bohrbug.runtime.channels.unpatched import real_poll
 
 DESCRIPTOR = "asyncio.descriptor"
 """A channel that only the loop knows: of a pipe, a socket of another kind."""

@@ -27,10 +27,10 @@ from bohrbug.runtime.channels.events import (
     Kind,
     TaskId,
 )
-from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.session import Session, active
 from bohrbug.runtime.channels.streams import Stream, local, real_lock
+from bohrbug.runtime.channels.unpatched import real_poll
 
 Message = tuple[TaskId | None, int]
 

@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bohrbug.runtime.channels.ends import Ends
 from bohrbug.runtime.channels.events import ChannelId
-from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel
+from bohrbug.runtime.channels.unpatched import READ, WRITE, real_poll
 
 CONNECTION = "socket"
 """Flavour of both directions of a connection."""
@@ -68,3 +68,10 @@ def wait_ready(stream: ReplayingStream, descriptor: int, events: int, expected: 
         waited += _SLICE
         stream.replay.check(stream, waited, f"a socket: {expected}")
     return True
+
+
+def wait_for(stream: ReplayingStream, descriptor: int, events: int) -> None:
+    """Wait until a descriptor is ready for all of the events: ``READ``, ``WRITE`` or both."""
+    for event in (READ, WRITE):
+        if events & event and not (event == READ and has_more(descriptor)):
+            wait_ready(stream, descriptor, event, "readiness")

@@ -16,8 +16,8 @@ import struct
 import threading
 
 from bohrbug.runtime.channels.events import TaskId
-from bohrbug.runtime.channels.polling import real_poll
 from bohrbug.runtime.channels.streams import Channel
+from bohrbug.runtime.channels.unpatched import real_poll
 
 Posted = tuple[str, int, str, TaskId | None, int, bytes]
 """The channel (creator, number, flavour), the message (sender, number), and what was sent."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import select
-import selectors
 from typing import Any, Self
 
+from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import active, current
+from bohrbug.runtime.channels.unpatched import READ, WRITE, real_epoll, real_poll, real_select
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
 
 FLAVOUR = "select.select"
-real_select = select.select
 
 
 def _descriptor(thing: Any) -> int:
@@ -25,9 +25,6 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
     stream = current()
     if stream is None:
         return real_select(rlist, wlist, xlist, timeout)
-    from bohrbug.runtime.channels.descriptors import is_channel
-    from bohrbug.runtime.channels.readiness import wait_for
-
     lists = [list(rlist), list(wlist), list(xlist)]
     things = [thing for one in lists for thing in one]
     if not things or not all(is_channel(_descriptor(thing)) for thing in things):
@@ -39,7 +36,7 @@ def _select_ready(rlist: Any, wlist: Any, xlist: Any, timeout: float | None = No
             which, index = number % 3, number // 3
             if index < len(lists[which]):
                 thing = lists[which][index]
-                events = (selectors.EVENT_READ, selectors.EVENT_WRITE, 0)[which]
+                events = (READ, WRITE, 0)[which]
                 wait_for(stream, _descriptor(thing), events)
                 chosen[which].append(thing)
         return chosen
@@ -61,9 +58,6 @@ EXCHANGED: dict[Any, Any] = {real_select: _select_ready}
 
 # -- poll and epoll ------------------------------------------------------------------------
 
-_READ, _WRITE = 1, 4
-"""``POLLIN`` and ``POLLOUT``; ``EPOLLIN`` and ``EPOLLOUT`` are the same."""
-
 _ONLY_CHANGES = getattr(select, "EPOLLET", 0) | getattr(select, "EPOLLONESHOT", 0)
 
 
@@ -84,7 +78,7 @@ class _Poller:
         """As of the real one."""
         if eventmask < 0:
             self._real.register(fd)
-            eventmask = _READ | _WRITE
+            eventmask = READ | WRITE
         else:
             self._real.register(fd, eventmask)
         self._registered[_descriptor(fd)] = eventmask
@@ -107,21 +101,17 @@ class _Poller:
         registered = list(self._registered)
         if stream is None or not registered or not self._all_channels():
             return list(real())
-        from bohrbug.runtime.channels.descriptors import has_more
-        from bohrbug.runtime.channels.readiness import wait_for
-
         fruitless = None if timeout is None or timeout < 0 else in_vain(timeout)
         outcome = stream.expect(Kind.SELECT, None, self._flavour, fruitless=fruitless)
         if outcome is not None and isinstance(stream, ReplayingStream):
             pairs = list(zip(outcome.values[::2], outcome.values[1::2], strict=True))
             if all(index < len(registered) for index, _ in pairs):
                 for index, mask in pairs:
-                    writes = selectors.EVENT_WRITE if mask & _WRITE else 0
                     # An error or the end shows as something to read.
-                    reads = selectors.EVENT_READ if mask & ~_WRITE else 0
-                    wait_for(stream, registered[index], reads | writes)
+                    reads = READ if mask & ~WRITE else 0
+                    wait_for(stream, registered[index], reads | (mask & WRITE))
                 return [(registered[index], mask) for index, mask in pairs]
-        early = [(descriptor, _READ) for descriptor in registered if has_more(descriptor)]
+        early = [(descriptor, READ) for descriptor in registered if has_more(descriptor)]
         result = early or list(real())
         places = {descriptor: index for index, descriptor in enumerate(registered)}
         values = tuple(n for fd, mask in result for n in (places[fd], mask))
@@ -130,8 +120,6 @@ class _Poller:
         return result
 
     def _all_channels(self) -> bool:
-        from bohrbug.runtime.channels.descriptors import is_channel
-
         return all(
             is_channel(descriptor) and not mask & _ONLY_CHANGES
             for descriptor, mask in self._registered.items()
@@ -160,9 +148,6 @@ class _Epoll(_Poller):
     def __exit__(self, *error: object) -> None:
         self._real.__exit__(*error)
 
-
-real_poll: Any = getattr(select, "poll", None)
-real_epoll: Any = getattr(select, "epoll", None)
 
 if real_poll is not None:
 

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import select
 import selectors
 import sys
 from typing import Any
 
-from bohrbug.runtime.channels import polling
-from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_ready
+from bohrbug.runtime.channels import unpatched
+from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current
+from bohrbug.runtime.channels.unpatched import READ, WRITE
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
 
 FLAVOUR = "selectors.select"
-_POLL = {selectors.EVENT_READ: select.POLLIN, selectors.EVENT_WRITE: select.POLLOUT}
-
-
-def wait_for(stream: ReplayingStream, descriptor: int, events: int) -> None:
-    """Wait until a socket is ready for all of the events."""
-    for event, poll in _POLL.items():
-        if events & event and not (event == selectors.EVENT_READ and has_more(descriptor)):
-            wait_ready(stream, descriptor, poll, "readiness")
+_POLL_MASKS = (0, READ, WRITE, READ | WRITE)
+"""By ``EVENT_READ`` and ``EVENT_WRITE`` or both."""
 
 
 def _patch_select(cls: Any) -> None:
@@ -42,7 +36,7 @@ def _patch_select(cls: Any) -> None:
             pairs = list(zip(outcome.values[::2], outcome.values[1::2], strict=True))
             if all(index < len(keys) for index, _ in pairs):
                 for index, events in pairs:
-                    wait_for(stream, keys[index].fd, events)
+                    wait_for(stream, keys[index].fd, _POLL_MASKS[events])
                 return [(keys[index], events) for index, events in pairs]
         early = [(key, selectors.EVENT_READ) for key in keys if has_more(key.fd)]
         result = early or real(self, timeout)
@@ -55,10 +49,10 @@ def _patch_select(cls: Any) -> None:
 
 # What a selector uses itself stays the real thing.
 if sys.platform != "win32":
-    patches.add(selectors.SelectSelector, "_select", staticmethod(polling.real_select))
+    patches.add(selectors.SelectSelector, "_select", staticmethod(unpatched.real_select))
 for _name, _real in (("PollSelector", "real_poll"), ("EpollSelector", "real_epoll")):
     if hasattr(selectors, _name):
-        _function = getattr(polling, _real)
+        _function = getattr(unpatched, _real)
         patches.add(getattr(selectors, _name), "_selector_cls", _function)
 
 # PollSelector and DevpollSelector have theirs from _PollLikeSelector.

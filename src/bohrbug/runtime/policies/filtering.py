@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import Point
 from bohrbug.model.site import point_of
 from bohrbug.runtime.policies.decider import Tasks, TaskView
 

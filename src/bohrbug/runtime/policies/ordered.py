@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from bohrbug.model.history import Places
 from bohrbug.model.operation import TaskId
-from bohrbug.model.ordering import Event, Ordering, Places, What
+from bohrbug.model.ordering import Event, Ordering, What
 from bohrbug.model.plan import Ordered
 from bohrbug.runtime.policies.decider import Tasks, TaskView
 

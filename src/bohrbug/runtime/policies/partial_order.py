@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from bohrbug.model.operation import Operation
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import Operation, Point
 from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView
 from bohrbug.runtime.policies.filtering import runs_at_once
 

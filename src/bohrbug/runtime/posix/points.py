@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from bohrbug.model.operation import ResourceId
-from bohrbug.model.plan import Point
+from bohrbug.model.operation import Point, ResourceId
 
 _OF_TASK, _OF_STATIC, _OF_DYNAMIC = 1, 2, 3
 _MASK = (1 << 64) - 1

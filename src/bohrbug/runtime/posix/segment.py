@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from bohrbug.model.operation import TaskId
+from bohrbug.model.operation import Point, TaskId
 from bohrbug.model.plan import (
     Ask,
     NonPreemptive,
     PartialOrder,
     Plan,
-    Point,
     Policy,
     Priorities,
     Segments,

@@ -6,15 +6,15 @@ import os
 import sys
 import threading
 import traceback
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-import bohrbug
 from bohrbug.model.outcome import Frame
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.task import Task
 
-_OWN = os.path.dirname(os.path.abspath(bohrbug.__file__)) + os.sep
+_OWN = str(Path(__file__).absolute().parents[2]) + os.sep
 _PRIMITIVES = (threading.__file__,)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.site import site_of
+from bohrbug.runtime.threads.data.expressions import accessed_name
 from bohrbug.runtime.threads.data.kinds import GLOBALS, Kind, name_of
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import IdentityKey, Shadow, shown
@@ -79,6 +80,10 @@ class Owner:
         return f"{self.kind.name if target is None else name_of(target)}.{key}"
 
     def _located(self) -> str:
+        if self.kind.is_container and self.place is not None:
+            name = accessed_name(self.place)
+            if name:
+                return f"{self.kind.name} {name}"
         site = site_of(self.place)
         if site is None:
             return self.kind.name

@@ -1,0 +1,64 @@
+"""Help texts: options stand in sections, and tell their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+import click
+
+from bohrbug.exploration.options import ExploreOptions
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Search": (
+        *("strategy", "executions", "seconds", "bound", "depth", "seed", "predict", "workers"),
+        "go_on",
+    ),
+    "Executions": (*("level", "scope", "timeouts", "interpreter", "max_steps", "hang_seconds"),),
+    "Failures": ("races", "keep_going", "minimise", "causes", "causes_seconds"),
+    "Native programs": (
+        *("check", "same_output", "exit_code", "fault", "most_faults"),
+        *("watch", "sample_accesses", "engine", "no_fibers"),
+    ),
+}
+"""Which options, by the names of their parameters, stand together under which heading."""
+
+OTHERS = "Other options"
+
+
+class SectionedCommand(click.Command):
+    """A command of so many options that its help has them in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See :class:`click.Command`."""
+        options = (each for each in self.get_params(ctx) if isinstance(each, click.Option))
+        left = {option.name: option for option in options}
+        for heading, names in SECTIONS.items():
+            chosen = [left.pop(name) for name in names if name in left]
+            _write_section(ctx, formatter, heading, chosen)
+        _write_section(ctx, formatter, OTHERS, list(left.values()))
+
+
+def _write_section(
+    ctx: click.Context, formatter: click.HelpFormatter, heading: str, options: list[click.Option]
+) -> None:
+    records = [record for each in options if (record := each.get_help_record(ctx)) is not None]
+    if records:
+        with formatter.section(heading):
+            formatter.write_dl(records)
+
+
+_DEFAULTS = {field.name: field.default for field in fields(ExploreOptions)}
+
+
+def default_in_words(name: str) -> str:
+    """The default of an option of explorations, as one would give it; empty for flags and lists."""
+    match _DEFAULTS[name]:
+        case bool() | ():
+            return ""
+        case None:
+            return "none"
+        case float(number):
+            return f"{number:g}"
+        case default:
+            return str(default)

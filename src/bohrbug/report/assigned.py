@@ -1,0 +1,60 @@
+"""What the source calls a thing, read off the line that makes it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator
+
+from bohrbug.model.operation import Site
+from bohrbug.model.site import qualified
+from bohrbug.report.sources import source_line
+
+_ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)")
+"""Serves where a line is no statement by itself, and languages other than Python."""
+
+
+def assigned_name(site: Site) -> str:
+    """The name of what is made at a place: ``Account.lock`` for ``self.lock = Lock()``.
+
+    Parameters:
+        site: where it is made.
+
+    Returns:
+        the name, or an empty string if it is given none there.
+    """
+    line = source_line(site)
+    try:
+        statements = ast.parse(line).body
+    except (SyntaxError, ValueError):
+        match = _ASSIGNED.match(line)
+        return qualified(match[1], site.function) if match else ""
+    pairs = [pair for statement in statements for pair in _assignments(statement)]
+    if site.column:
+        column = site.column - 1 - _indentation(site)
+        pairs = [(target, value) for target, value in pairs if _covers(value, column)]
+    return qualified(ast.unparse(pairs[0][0]), site.function) if pairs else ""
+
+
+def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets and their values; ``a, b = Lock(), Lock()`` are two."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple() as names, *_], value=ast.Tuple() as values) if len(
+            names.elts
+        ) == len(values.elts):
+            yield from zip(names.elts, values.elts, strict=True)
+        case ast.Assign(targets=[target, *_], value=value):
+            yield target, value
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield target, value
+
+
+def _indentation(site: Site) -> int:
+    line = linecache.getline(site.filename, site.line)
+    return len(line) - len(line.lstrip())
+
+
+def _covers(expression: ast.expr, column: int) -> bool:
+    end = expression.end_col_offset
+    return end is not None and expression.col_offset <= column < end

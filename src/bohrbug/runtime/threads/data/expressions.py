@@ -1,0 +1,102 @@
+"""What the source calls a container, read off the expression that accesses it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+
+from bohrbug.model.site import qualified, span_of
+from bohrbug.runtime.threads.data.places import Place
+
+_LONGEST = 60
+
+_OF_THE_FIRST = ("heap", "bisect", "insort")
+"""How functions begin that work on the container that is their first argument."""
+
+_OF_TWO = frozenset(
+    {
+        *(
+            "extend",
+            "extendleft",
+            "update",
+            "union",
+            "join",
+            "isdisjoint",
+            "issubset",
+            "issuperset",
+        ),
+        *("difference", "difference_update", "intersection", "intersection_update"),
+        *("symmetric_difference", "symmetric_difference_update"),
+    }
+)
+"""Methods whose argument may be the container that is meant, too."""
+
+
+def accessed_name(place: Place) -> str:
+    """The name that the source has for the container that is accessed at a place.
+
+    Parameters:
+        place: where a subscript, a call of a method, a loop or the like is.
+
+    Returns:
+        ``results``, ``Bank.accounts`` for ``self.accounts`` in a method of ``Bank``; empty where
+        the expression has no such name for it or might mean another one, and where there is no
+        source.
+    """
+    code = _code_at(place)
+    accessed = None if code is None else _accessed_by(code)
+    if accessed is None or not _is_name(accessed):
+        return ""
+    name = qualified(ast.unparse(accessed), place[0].co_qualname)
+    return name if len(name) <= _LONGEST else ""
+
+
+def _code_at(place: Place) -> ast.AST | None:
+    """The expression, or the loop, that an instruction belongs to."""
+    span = span_of(place)
+    if span is None:
+        return None
+    first, last, start, end = span
+    filename = place[0].co_filename
+    lines = [linecache.getline(filename, line).encode() for line in range(first, last + 1)]
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][start:]
+    try:
+        text = b"".join(lines).decode()
+        if text.startswith("for "):
+            return ast.parse(text).body[0]
+        # Within brackets lines may be broken anywhere.
+        return ast.parse(f"({text}\n)", mode="eval").body
+    except (SyntaxError, UnicodeDecodeError):
+        return None
+
+
+def _accessed_by(code: ast.AST) -> ast.expr | None:
+    match code:
+        case ast.For(iter=accessed) | ast.Subscript(value=accessed):
+            return accessed
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return code.generators[0].iter
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[accessed]):
+            return accessed
+        case ast.Call(func=ast.Attribute(attr=function) | ast.Name(id=function)) if (
+            function.startswith(_OF_THE_FIRST)
+        ):
+            return code.args[0] if code.args else None
+        case ast.Call(func=ast.Attribute(value=accessed, attr=method)):
+            return None if method in _OF_TWO else accessed
+        case ast.Call(args=[accessed], keywords=[]):  # len(container)
+            return accessed
+        case ast.Name() | ast.Attribute():  # if container
+            return code
+    return None
+
+
+def _is_name(expression: ast.expr) -> bool:
+    """Whether it is ``name``, ``name.attribute``, ``name['key']`` and so on."""
+    match expression:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
+            return _is_name(inner)
+    return False

@@ -1,0 +1,51 @@
+"""Help texts and the reference of options say what is so."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from bohrbug.cli import main
+from bohrbug.cli.help import OTHERS, SECTIONS, default_in_words
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.settings import OPTIONS
+
+REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference" / "options.md"
+
+
+def test_each_option_of_run_stands_in_one_section() -> None:
+    told = CliRunner().invoke(main, ["run", "--help"]).output
+    for option in main.commands["run"].params:
+        if isinstance(option, click.Option):
+            assert len(re.findall(rf"^  (?:\S+, )?{option.opts[-1]}\s", told, re.MULTILINE)) == 1, (
+                option.opts
+            )
+    others = told.partition(f"{OTHERS}:")[2]
+    assert re.findall(r"--([a-z-]+)", others) == ["json", "verbose", "quiet", "help"]
+
+
+def test_sections_name_options_that_exist() -> None:
+    there = {option.name for option in main.commands["run"].params}
+    assert {name for names in SECTIONS.values() for name in names} <= there
+
+
+def test_defaults_are_told() -> None:
+    told = CliRunner().invoke(main, ["run", "--help"]).output
+    assert re.search(r"--executions N .*\[default: 1000\]", told)
+    assert re.search(r"--seed N .*\[default:\s+0\]", told)
+    # What an exploration had that is resumed is not known here.
+    assert "default" not in CliRunner().invoke(main, ["resume", "--help"]).output
+
+
+def test_the_reference_has_all_options_and_their_defaults() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*?\| ([^|]+) \|[^|]*\|$", REFERENCE.read_text("utf-8"), re.M)
+    told = {name: default.replace("`", "").partition(";")[0] for name, default in rows}
+    for option in OPTIONS:
+        default = default_in_words(option.name)
+        if default:
+            assert told[option.name] == default
+    assert {field.name for field in fields(ExploreOptions)} - set(told) == {"epoch"}

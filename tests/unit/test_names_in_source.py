@@ -1,0 +1,92 @@
+"""What the source calls containers that are accessed, and things that are made."""
+
+from __future__ import annotations
+
+import dis
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+from bohrbug.model.operation import Site
+from bohrbug.report.assigned import assigned_name
+from bohrbug.runtime.threads.data.expressions import accessed_name
+
+ACCESSING = {"CALL", "BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "CONTAINS_OP", "GET_ITER"}
+
+
+def names_in(folder: Path, statement: str) -> list[str]:
+    """The names at each accessing instruction of a statement in a method of ``Bank``."""
+    path = folder / "bank.py"
+    path.write_text(f"class Bank:\n    def work(self):\n        {statement}\n", encoding="utf-8")
+    module = compile(path.read_text(encoding="utf-8"), str(path), "exec")
+    code = module
+    for name in ("Bank", "work"):
+        code = next(
+            constant
+            for constant in code.co_consts
+            if isinstance(constant, CodeType) and constant.co_name == name
+        )
+    return [
+        accessed_name((code, instruction.offset))
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ACCESSING
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        ("results.append(1)", ["results"]),
+        ("self.accounts['a'] = 1", ["Bank.accounts"]),
+        ("return 'a' in self.accounts", ["Bank.accounts"]),
+        ("del pool.idle[0]", ["pool.idle"]),
+        ("return rows['x'][0]", ["rows", "rows['x']"]),
+        ("return len(rows)", ["rows"]),
+        ("heapq.heappush(self.heap, 1)", ["Bank.heap"]),
+        ("for row in self.rows: print(row, row)", ["Bank.rows"]),
+        ("rows.get('ü', 'ß')", ["rows"]),
+        ("rows.append(\n    1,\n)", ["rows"]),
+    ],
+)
+def test_a_container_is_named_by_the_expression(
+    tmp_path: Path, statement: str, names: list[str]
+) -> None:
+    assert set(names) <= set(names_in(tmp_path, statement))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["rows.extend(more)", "zip(rows, more)", "make()[0]", "rows[key][0]", "make().append(1)"],
+)
+def test_what_may_be_another_has_no_name(tmp_path: Path, statement: str) -> None:
+    assert names_in(tmp_path, statement)[-1] == ""
+
+
+def test_without_source_there_is_no_name() -> None:
+    code = compile("rows[0]", "<nowhere>", "exec")
+    assert {accessed_name((code, i.offset)) for i in dis.get_instructions(code)} == {""}
+
+
+@pytest.mark.parametrize(
+    ("line", "made", "name"),
+    [
+        ("self.lock = Lock()", "Lock()", "Bank.lock"),
+        ("a = Lock(); b = Lock()", "Lock()", "a"),
+        ("a = None; b = Lock()", "Lock()", "b"),
+        ("self.a, b = None, Lock()", "Lock()", "b"),
+        ("lock: Any = Lock()", "Lock()", "lock"),
+        ("locks = [Lock() for _ in range(2)]", "Lock()", "locks"),
+        ("pools[key] = Pool(", "Pool(", "pools[key]"),
+        ("run(Lock())", "Lock()", ""),
+        ("if lock == Lock():", "Lock()", ""),
+        ("pthread_mutex_t *m = make();", "make", ""),
+    ],
+)
+def test_a_thing_is_named_by_what_it_is_assigned_to(
+    tmp_path: Path, line: str, made: str, name: str
+) -> None:
+    path = tmp_path / "bank.py"
+    path.write_text(f"    {line}\n", encoding="utf-8")
+    site = Site(str(path), 1, "Bank.__init__", 5 + line.index(made))
+    assert assigned_name(site) == name
