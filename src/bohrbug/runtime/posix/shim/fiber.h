@@ -29,8 +29,6 @@ void fibers_keep_masks(void);
 
 /* In the real thread of a new task: parks it; returns in the carrier, when the task is chosen. */
 void fiber_park(struct task *task);
-/* The carrier goes on with another task; returns when it comes back to this one. */
-static inline void fiber_switch(struct task *from, struct task *to);
 /* The task has ended, and its real thread returns from here; the carrier goes on with another one. */
 void fiber_end(struct task *from, struct task *to);
 
@@ -55,6 +53,7 @@ static inline const struct fiber *fiber_parked(const struct task *task) {
     return fiber;
 }
 
+/* The carrier goes on with another task; returns when it comes back to this one. */
 static inline void fiber_switch(struct task *from, struct task *to) {
     struct fiber *own = &fibers[index_of(from)];
     const struct fiber *next = fiber_parked(to);

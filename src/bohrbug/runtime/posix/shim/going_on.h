@@ -48,7 +48,8 @@ static inline bool is_plain(enum kind kind, const struct resource *resource) {
 }
 
 /* As step_flags gives them. */
-static inline uint8_t flags_of(const struct resource *resource, enum kind kind, enum condition condition) {
+static inline uint8_t flags_of(const struct resource *resource, enum kind kind,
+                               enum condition condition) {
     uint8_t flags = gate_of(resource, kind);
     if (ends_waits(kind, (enum type)resource->type)) flags |= READS_KERNEL;
     if (condition != ALWAYS) flags |= WAITS;
@@ -86,8 +87,8 @@ static inline bool looks_in_vain(const struct task *task, uint64_t changes) {
     return task->seen_changes == changes && task->looks >= FRUITLESS;
 }
 
-static inline void add_to_streak(struct task *task, uint64_t changes, enum kind kind, uint32_t number,
-                              uint64_t site, enum condition condition) {
+static inline void add_to_streak(struct task *task, uint64_t changes, enum kind kind,
+                                 uint32_t number, uint64_t site, enum condition condition) {
     segment->changes = changes;
     if (task->seen_changes != changes) {
         task->seen_changes = changes;
@@ -106,7 +107,8 @@ static inline void add_to_streak(struct task *task, uint64_t changes, enum kind 
  *
  * True if it is its turn again, and everything is done that a scheduling point does.  Else nothing
  * is done yet: something is not as in the step before, or would take a longer look. */
-static inline bool goes_on(enum kind kind, uint32_t number, uint64_t site, enum condition condition) {
+static inline bool goes_on(enum kind kind, uint32_t number, uint64_t site,
+                           enum condition condition) {
     struct task *task = current;
     if (!is_in_streak(task, segment->steps) || number & TASK_BIT) return false;
     const struct resource *resource = &RESOURCES[number];

@@ -1,7 +1,5 @@
 #include "schedule.h"
 
-#include <string.h>
-
 #include "ask.h"
 #include "clock.h"
 #include "debugging.h"

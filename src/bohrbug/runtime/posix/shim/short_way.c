@@ -101,10 +101,9 @@ static inline void write_down(struct step *record, const struct task *chosen,
 }
 
 /* The current task is about to do an operation: true if it is its turn again.  Else nothing is done. */
-static inline __attribute__((always_inline)) bool take_short_way(enum kind kind, uint32_t resource,
-                                                                 uint64_t site,
-                                                                 enum condition condition,
-                                                                 uint64_t target, bool cancellable) {
+static inline __attribute__((always_inline)) bool
+take_short_way(enum kind kind, uint32_t resource, uint64_t site, enum condition condition,
+               uint64_t target, bool cancellable) {
     struct task *task = current;
     uint32_t step = segment->steps, running = index_of(task);
     if (step >= usual_until && !is_usual(step)) return false;

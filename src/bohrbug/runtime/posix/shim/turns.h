@@ -9,13 +9,13 @@ enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
 
 /* Wakes a task for something. */
 void tell(struct task *task, enum turn turn);
-/* The running task passes the turn on, and returns when it is its turn again. */
-static inline void hand_over(struct task *task, struct task *next);
-/* ... to another thread of the kernel. */
-void hand_over_to_thread(struct task *task, struct task *next);
 /* A new thread waits until it is chosen. */
 void wait_for_turn(struct task *task);
+/* The running task passes the turn on to another thread of the kernel, and returns when it is its turn
+ * again. */
+void hand_over_to_thread(struct task *task, struct task *next);
 
+/* ... or to another fiber. */
 static inline void hand_over(struct task *task, struct task *next) {
     if (on_fibers) fiber_switch(task, next);
     else hand_over_to_thread(task, next);
