@@ -89,4 +89,5 @@ def _plugin_is_installed() -> bool:
 
 @pytest.fixture
 def folder(tmp_path: Path, environment: dict[str, str]) -> Folder:
-    return Folder(tmp_path, environment)
+    # No test here is of hypothesis, whose plugin takes longer to load than most of them run.
+    return Folder(tmp_path, environment | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"})

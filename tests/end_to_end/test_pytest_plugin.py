@@ -563,7 +563,7 @@ def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
             assert _thread.LockType.__module__ == "_thread"
         """,
     )
-    done = folder.pytest("-p", "no:hypothesispytest", "-p", "no:xdist")
+    done = folder.pytest("-p", "no:xdist")
     assert done.code == 0, done.out
 
 
