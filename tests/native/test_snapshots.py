@@ -75,6 +75,35 @@ def test_random_plans_give_the_traces_of_the_fork_server(
             assert shape(first) == shape(second)
 
 
+def threads_of(process: int) -> set[str]:
+    return set(os.listdir(f"/proc/{process}/task"))
+
+
+def test_threads_are_as_new_though_they_are_used_again(native_build: Build) -> None:
+    program = native_build("attributes.c")
+    with runtime_for(program) as restored, runtime_for(program, engine="fork-server") as forked:
+        for seed in range(12):
+            plan = Plan((), UniformRandom(seed)) if seed else Plan()
+            first, second = restored.execute(plan).trace, forked.execute(plan).trace
+            assert first.outcome.kind is OutcomeKind.PASSED, first.outcome
+            assert shape(first) == shape(second)
+            if seed == 1:
+                threads = threads_of(server_of(restored))
+        assert restored.engine is Engine.SNAPSHOT, restored.engine_note
+        # Those with a stack of their own are made anew.
+        assert len(threads_of(server_of(restored)) & threads) == 1 + 4
+
+
+def test_what_the_kernel_does_at_the_end_of_a_thread_is_left_to_it(native_build: Build) -> None:
+    with runtime_for(native_build("left_locked.c", "-DROBUST")) as runtime:
+        kinds = [
+            runtime.execute(Plan((), UniformRandom(seed)) if seed else Plan()).trace.outcome.kind
+            for seed in range(4)
+        ]
+        assert kinds == [OutcomeKind.PASSED] * 4
+        assert runtime.fibers.forbidden_by == "a mutex left locked"
+
+
 def test_a_process_that_fails_is_started_again(native_build: Build) -> None:
     with runtime_for(native_build("lost_update.c")) as runtime:
         kinds = Counter(

@@ -15,13 +15,16 @@ import heapq
 import io
 import itertools
 import logging
+import os
 import queue
 import sched
 import socket
+import tempfile
 import threading
 import time
 import types
 from collections.abc import Iterator
+from pathlib import Path
 
 from .together import together
 
@@ -621,6 +624,38 @@ def exception_caught_in_the_thread() -> None:
 
     together(work, work)
     assert caught == ["expected", "expected"]
+
+
+def file_made_by_one() -> None:
+    """One of two makes a file that must not be there, and both read it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "new")
+        made: list[bool] = []
+
+        def make() -> None:
+            try:
+                open(path, "x").close()
+            except FileExistsError:
+                assert path.read_text() == ""
+            else:
+                made.append(True)
+
+        together(make, make)
+        assert made == [True]
+
+
+def file_replaced_at_once() -> None:
+    """Who writes a file beside and renames it never shows half of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "settings")
+        path.write_text("color=red")
+
+        def save() -> None:
+            beside = path.with_suffix(".new")
+            beside.write_text("color=blue")
+            os.replace(beside, path)
+
+        together(save, lambda: path.read_text().index("="))
 
 
 # -- primitives ------------------------------------------------------------------------------------

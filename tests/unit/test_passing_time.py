@@ -12,6 +12,7 @@ import pytest
 import bohrbug
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.runtime.threads.clock import LONGEST_ADVANCE, VirtualClock
 
 TIMEOUTS = ("early", "late")
 
@@ -175,3 +176,10 @@ def test_a_sleep_that_ends_before_a_shorter_one_is_put_aside() -> None:
     assert not result.failures
     assert result.untimely
     assert bohrbug.explore(polls_often_enough, timeouts="early").failures
+
+
+def test_the_clock_can_be_read_any_number_of_times() -> None:
+    clock = VirtualClock(0.0)
+    readings = [clock.read() for _ in range(10_000)]
+    assert readings == sorted(set(readings))
+    assert readings[-1] - readings[-2] == LONGEST_ADVANCE

@@ -5,7 +5,10 @@ from __future__ import annotations
 import bdb
 import collections.abc
 import gc
+import importlib
 import inspect
+import logging
+import operator
 import sys
 import textwrap
 import traceback
@@ -18,6 +21,7 @@ import pytest
 
 from bohrbug.runtime.threads.rewrite import TRUSTED_MODULES, Discovery, Rewriter, Scope, set_sink
 from bohrbug.runtime.threads.rewrite.attributes import read_kinds
+from bohrbug.runtime.threads.rewrite.scope import SHARED_STATE
 
 
 class Counting:
@@ -392,6 +396,17 @@ def test_scope_changes() -> None:
     assert not scope.includes_module("requests.sessions")
     assert scope.includes_module("requests2")
     assert scope.includes_module("queue")
+
+
+def test_some_functions_of_trusted_modules_are_in_the_scope() -> None:
+    add_handler: Any = logging.Logger.addHandler
+    assert Scope().includes(add_handler)
+    assert not Scope().includes(logging.Logger.setLevel)  # type: ignore[arg-type]
+    assert Scope(["-requests"]).includes(add_handler)
+    assert not Scope(["-logging"]).includes(add_handler)
+    assert not Scope(["-", "+mine"]).includes(add_handler)
+    for module, name in SHARED_STATE:
+        assert operator.attrgetter(name)(importlib.import_module(module)).__qualname__ == name
 
 
 def test_scope_of_named_modules_only() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bohrbug.exploration.reproduction import stem_of
 from bohrbug.model.operation import (
     ACQUIRE,
     CHOOSE,
@@ -299,3 +300,17 @@ def test_damage_anywhere_is_a_clear_error_or_harmless(data: st.DataObject) -> No
     except FileFormatError:
         return
     trace_to_json(trace)
+
+
+@pytest.mark.parametrize(
+    ("test", "stem"),
+    [
+        ("test_x.py::test_a", "test_x.py-test_a"),
+        ("module:Class.method", "module-Class.method"),
+        ("???", "test"),
+        ("a" * 90, "a" * 80),
+        ("package/tests/" + "b" * 75 + "::c", "b" * 75 + "-c"),
+    ],
+)
+def test_files_are_called_by_whole_words(test: str, stem: str) -> None:
+    assert stem_of(test) == stem

@@ -181,3 +181,15 @@ def test_a_connection_that_lives_on_waits_as_it_did(tmp_path: Path) -> None:
     assert type(connection).__name__ == "Connection"
     connection.close()
     assert installation._depth == 0
+
+
+def test_the_timeout_of_a_connection_is_what_it_asked_for(tmp_path: Path) -> None:
+    def body() -> object:
+        connection = sqlite3.connect(tmp_path / "base", timeout=3)
+        asked = connection.execute("PRAGMA busy_timeout").fetchone()
+        connection.execute("CREATE TABLE IF NOT EXISTS t(x)")
+        again = connection.cursor().execute("pragma busy_timeout;").fetchone()
+        connection.close()
+        return asked, again
+
+    assert values(body) == {((3000,), (3000,))}

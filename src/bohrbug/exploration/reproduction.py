@@ -34,6 +34,18 @@ class ReproductionError(ValueError):
     """A file is no reproduction that this version can read; the message says what to do."""
 
 
+_LONGEST_STEM = 80
+
+
+def stem_of(test: str) -> str:
+    """What files of a test are called: its name, of a long one the last words."""
+    words = re.sub(r"[^\w.-]+", "-", test).strip("-.")
+    if len(words) > _LONGEST_STEM:
+        end = words[-_LONGEST_STEM - 1 :]
+        words = re.sub(r"^[^-]*-", "", end) if "-" in end else end[1:]
+    return words.strip("-.") or "test"
+
+
 @dataclass(slots=True)
 class Reproduction:
     """What a reproduction file holds.
@@ -82,8 +94,7 @@ class Reproduction:
         digest = hashlib.sha256(
             json.dumps(plan_to_json(self.failure.plan), sort_keys=True).encode()
         ).hexdigest()[:8]
-        stem = re.sub(r"[^\w.-]+", "-", self.test).strip("-.")[-80:] or "test"
-        return self.write_to(directory / f"{stem}-{digest}.json")
+        return self.write_to(directory / f"{stem_of(self.test)}-{digest}.json")
 
     def write_to(self, path: Path) -> Path:
         """Write the file, in place of the one there may be, and return its path."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import re
 import sqlite3
 import time
 import zlib
@@ -23,6 +22,7 @@ from bohrbug.exploration.reproduction import (
     failure_from_json,
     failure_to_json,
     options_from_json,
+    stem_of,
 )
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.saving import Loaded, ResumeError, Saved
@@ -84,8 +84,7 @@ class Subject:
         target = {name: value for name, value in self.target.items() if name not in VOLATILE}
         content = json.dumps([target, options], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:8]
-        stem = re.sub(r"[^\w.-]+", "-", self.test).strip("-.")[-80:] or "test"
-        return directory / f"{stem}-{digest}{SUFFIX}"
+        return directory / f"{stem_of(self.test)}-{digest}{SUFFIX}"
 
 
 def _options_to_json(options: ExploreOptions) -> dict[str, Any]:

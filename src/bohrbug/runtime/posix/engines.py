@@ -63,8 +63,9 @@ class Choice:
         self._allowed = allowed
         self._losses = 0
         self.reason = ""
-        self.threads = 0
-        """How many threads the first execution started."""
+        self.stacks: tuple[int, ...] = ()
+        """How large the stacks were of the threads that the first execution started, in bytes; 0 if
+        there is more to say of a thread."""
 
     @property
     def is_settled(self) -> bool:
@@ -84,7 +85,7 @@ class Choice:
             and not header.steps_before_main
             and not header.resources_before_main
         )
-        self.threads = header.tasks - 1
+        self.stacks = tuple(task.stack_size for task in segment.tasks if not task.main)
         left = list(self._allowed) if is_same_at_main else []
         if header.processes > 1 and Engine.SNAPSHOT in left:
             left.remove(Engine.SNAPSHOT)

@@ -230,13 +230,14 @@ class Launcher:
 
     # -- programs that wait before main ----------------------------------------------------
 
-    def serve(self, segment: Segment, engine: Engine, threads: int = 0) -> bool:
+    def serve(self, segment: Segment, engine: Engine, stacks: Sequence[int] = ()) -> bool:
         """Start the program once and let it wait before its main function; whether it can.
 
         Parameters:
             segment: what it takes part in.
             engine: what it does for each execution.
-            threads: how many it is expected to start in each.
+            stacks: of the threads that it is expected to start in each, see
+                :attr:`~bohrbug.runtime.posix.engines.Choice.stacks`.
         """
 
         def spawn(more: dict[str, str], descriptors: list[tuple[int, int]]) -> int:
@@ -244,7 +245,7 @@ class Launcher:
 
         self.end_server()
         early = "LD_BIND_NOW" in self._environment
-        self.server = Server(engine, spawn, self._input.path, early, threads)
+        self.server = Server(engine, spawn, self._input.path, early, stacks)
         if not self.server.is_ready:
             self.end_server()
         elif engine is Engine.SNAPSHOT and self.server.pid is not None:
@@ -269,11 +270,14 @@ class Launcher:
         if not server.order():
             self.end_server()
             return None
-        stop = self._until_ended(server.poller, segment)
+        # Mostly it is there at once: the two share a processor.
+        pid, status = server.answer()
+        stop = None if pid else self._until_ended(server.poller, segment)
         if stop is not None:
             self._kill_served(server, segment)
             server.poller.poll()
-        pid, status = server.answer()
+        if not pid:
+            pid, status = server.answer()
         if pid:
             if server.engine is Engine.FORK_SERVER:
                 kill_all(pid, segment)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import ctypes
+import struct
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
 
 from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
 from bohrbug.model.outcome import Frame, TaskInfo
@@ -21,6 +24,18 @@ MOST_MAPPINGS = 100
 """Different mappings that are kept."""
 
 
+_PARENT_AT = layout.TaskRecord.parent.offset
+
+
+@lru_cache(maxsize=100)
+def _ids_of(spawn_tree: bytes) -> Sequence[TaskId]:
+    """The ids of all tasks; few programs have more than one spawn tree."""
+    ids: list[TaskId] = []
+    for parent, number in struct.iter_unpack("=II", spawn_tree):
+        ids.append("0" if parent == layout.NONE else f"{ids[parent]}.{number}")
+    return ids
+
+
 class Naming:
     """Names for what a segment holds after an execution.
 
@@ -37,19 +52,15 @@ class Naming:
         self.tasks = segment.tasks
         self.resources = segment.resources
         self._stacks = segment.read_stacks()
-        self.ids = self._task_ids()
+        self.ids = _ids_of(self._spawn_tree())
         self._mappings = self._make_mappings(segment, symbols)
         self._resource_ids: dict[int, ResourceId] = {}
         self._located: dict[int, tuple[Module, int] | None] = {}
 
-    def _task_ids(self) -> list[TaskId]:
-        ids: list[TaskId] = []
-        for task in self.tasks:
-            if task.parent == layout.NONE:
-                ids.append("0")
-            else:
-                ids.append(f"{ids[task.parent]}.{task.number}")
-        return ids
+    def _spawn_tree(self) -> bytes:
+        """Of each task its parent and its number there, as they are in memory."""
+        tasks, size = memoryview(self.tasks).cast("B"), ctypes.sizeof(layout.TaskRecord)
+        return b"".join(tasks[at : at + 8] for at in range(_PARENT_AT, len(tasks), size))
 
     def _make_mappings(self, segment: Segment, symbols: Symbols) -> dict[int, Mapping]:
         content = segment.read_modules()

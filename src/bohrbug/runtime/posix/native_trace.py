@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bohrbug.model.outcome import PASSED, Uncontrolled
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix.engines import Engine
@@ -11,7 +12,14 @@ from bohrbug.runtime.posix.recorded import Reading
 
 
 class NativeTrace(Trace):
-    """A trace of which each column is made when somebody asks for it: most searches need few."""
+    """A trace of which each column is made when somebody asks for it: most searches need few.
+
+    Its outcome is that it passed, until somebody says otherwise.
+
+    Parameters:
+        plan: the plan that was executed.
+        reading: what the segment held then.
+    """
 
     __slots__ = ("_reading", "engine", "on_fibers", "seen")
 
@@ -22,6 +30,17 @@ class NativeTrace(Trace):
     """Whether one kernel thread wore all tasks."""
     seen: Any
     """What the hooks have seen, see :class:`bohrbug.runtime.posix.accesses.Seen`."""
+
+    def __init__(self, plan: Plan, reading: Reading) -> None:
+        # The other slots are set when somebody asks for them.
+        self.plan = plan
+        self._reading = reading
+        self.races = []
+        self.outcome = PASSED
+        self.divergence = reading.divergence()
+        self.uncontrolled = Uncontrolled()
+        self.virtual_time = reading.now / 1e9
+        self.seconds = 0.0
 
     def __len__(self) -> int:
         return self._reading.steps
@@ -62,31 +81,3 @@ class NativeTrace(Trace):
             case _:
                 raise AttributeError(name)
         return object.__getattribute__(self, name)
-
-
-_MADE_LATER = (
-    "tasks",
-    "choices",
-    "arities",
-    "enabled",
-    "timed",
-    "yielded",
-    "operations",
-    "effects",
-    "gates",
-    "early_timeouts",
-    "final_pending",
-    "task_infos",
-    "resources",
-)
-
-
-def native_trace(plan: Plan, reading: Reading) -> NativeTrace:
-    """The trace of an execution; its outcome is still that it passed."""
-    trace = NativeTrace(plan)
-    for name in _MADE_LATER:
-        delattr(trace, name)
-    trace._reading = reading
-    trace.divergence = reading.divergence()
-    trace.virtual_time = reading.now / 1e9
-    return trace

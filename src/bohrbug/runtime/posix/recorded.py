@@ -25,6 +25,9 @@ _ALL_PARKED = (layout.DEADLOCK, layout.STEP_LIMIT, layout.STUCK_OUTSIDE, layout.
 
 _FIELDS = tuple(name for name, _ in layout.StepRecord._fields_)
 
+_CHANGES_KERNEL = frozenset(flags for flags in range(256) if flags & layout.WRITES_KERNEL)
+_POLLS = frozenset(flags for flags in _CHANGES_KERNEL if flags & layout.ON_DESCRIPTOR)
+
 _WAKE = layout.KINDS.index(WAKE)
 _CHOOSE = layout.KINDS.index(CHOOSE)
 
@@ -42,7 +45,12 @@ class Dependences:
     polls: bool = False
 
     def __or__(self, other: Dependences) -> Dependences:
+        if self.kernel >= other.kernel and self.polls >= other.polls:
+            return self
         return Dependences(self.kernel or other.kernel, self.polls or other.polls)
+
+
+_NO_DEPENDENCES = Dependences()
 
 
 class Reading(Naming):
@@ -308,11 +316,9 @@ class Reading(Naming):
         """What was seen of steps that depend on each other without a resource in common."""
         # One byte of each record, without taking them apart.
         flags = set(self._steps[layout.FLAGS_AT :: layout.STEP.size])
-        both = layout.ON_DESCRIPTOR | layout.WRITES_KERNEL
-        return Dependences(
-            kernel=any(value & layout.WRITES_KERNEL for value in flags),
-            polls=any(value & both == both for value in flags),
-        )
+        if flags.isdisjoint(_CHANGES_KERNEL):
+            return _NO_DEPENDENCES
+        return Dependences(kernel=True, polls=not flags.isdisjoint(_POLLS))
 
     def effects(self) -> list[tuple[int, TaskId, ResourceId, bool]]:
         """What steps touched beside their operation's resource, see :class:`Trace`."""

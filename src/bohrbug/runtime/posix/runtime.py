@@ -39,7 +39,7 @@ from bohrbug.runtime.posix.launching import (
     supported_here,
 )
 from bohrbug.runtime.posix.layout import FAULTS
-from bohrbug.runtime.posix.native_trace import NativeTrace, native_trace
+from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import Segment
@@ -198,6 +198,8 @@ class NativeRuntime:
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
+        # What the segment was last prepared with, beside a plan.
+        self._prepared: tuple[object, ...] = ()
         self._nobody_comes = False
         # Data choices of the first execution that had any: from it on the same, whoever goes on.
         self._choices = 0
@@ -380,7 +382,7 @@ class NativeRuntime:
         self._choices = self._choices or segment.header.choices
         self._nobody_comes |= bool(segment.header.waited_in_vain)
         reading = self._read(segment, names, learn=not with_stacks)
-        trace = native_trace(plan, reading)
+        trace = NativeTrace(plan, reading)
         trace.engine = engine
         trace.on_fibers = fibers
         trace.seen = seen_in(segment, reading)
@@ -411,8 +413,8 @@ class NativeRuntime:
             if not self._choice.is_settled:
                 self._choice.settle(segment)
             return ended
-        threads = self._choice.threads
-        if not launcher.serves(engine) and not launcher.serve(segment, engine, threads):
+        stacks = self._choice.stacks
+        if not launcher.serves(engine) and not launcher.serve(segment, engine, stacks):
             self._choice.drop(engine, "the program can't wait before its main function")
             return None
         server = launcher.server
@@ -450,6 +452,11 @@ class NativeRuntime:
         self, segment: Segment, plan: Plan, with_stacks: bool, fibers: bool = False
     ) -> tuple[TaskId, ...]:
         settings = self.settings
+        learnt = (self._choices, self._nobody_comes, self._known)
+        prepared = (segment, settings, len(plan.prefix) if with_stacks else None, fibers, *learnt)
+        if prepared == self._prepared:
+            return segment.prepare_again(plan)
+        self._prepared = prepared
         return segment.prepare(
             plan,
             settings.max_steps,
@@ -502,7 +509,7 @@ class NativeRuntime:
         ours = (self._preload, self._hooks.path)
         reading = Reading(segment, names, self._symbols, ours[0], self._known, ours[1])
         known = self._known | reading.dependences()
-        if known == self._known or not learn:
+        if known is self._known or not learn:
             return reading
         # From now on steps depend on each other that did not before: searches begin again.
         self._known = known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import struct
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
@@ -41,6 +42,10 @@ _PROCESS_SIZE = ctypes.sizeof(layout.ProcessRecord)
 _MODULE_SIZE = ctypes.sizeof(layout.ModuleRecord)
 _NAME_SIZE = ctypes.sizeof(layout.NameRecord)
 _STEP_SIZE = ctypes.sizeof(layout.StepRecord)
+
+_COUNTS = struct.Struct("=IIII")
+"""How many records there are of tasks, resources, processes and modules."""
+_COUNTS_AT = layout.Header.tasks.offset
 
 
 class PlanTooLongError(ValueError):
@@ -101,9 +106,20 @@ class Segment:
         self.header = layout.Header.from_buffer(self._memory)
         self.accesses = AccessesRecord.from_buffer(self._memory, self._offsets["accesses"])
         self._address = ctypes.addressof(self.header)
-        # The header before an execution, and what settings it is for.
+        # The header before an execution.
         self._begun = b""
-        self._begun_for: tuple[object, ...] = ()
+        # What is cleared after one: address, how many records there are at most, and their size.
+        self._cleared = [
+            (self._address + self._offsets[name], most, size)
+            for name, most, size in (
+                ("tasks", layout.MOST_TASKS, _TASK_SIZE),
+                ("resources", MOST_RESOURCES, _RESOURCE_SIZE),
+                ("processes", MOST_PROCESSES, _PROCESS_SIZE),
+                ("modules", MOST_MODULES, _MODULE_SIZE),
+                ("names", layout.MOST_TASKS, _NAME_SIZE),
+                ("below", layout.MOST_TASKS, layout.MOST_TASKS // 8),
+            )
+        ]
 
     # -- life ------------------------------------------------------------------------
 
@@ -146,16 +162,16 @@ class Segment:
             PlanTooLongError: it does not fit.
             UnsupportedPolicyError: the shim does not know its policy.
         """
+        self._begun = self._header_for(max_steps, cpus, settings)
+        return self.prepare_again(plan)
+
+    def prepare_again(self, plan: Plan) -> tuple[TaskId, ...]:
+        """The same as :meth:`prepare`, with the settings that were given to it."""
         if len(plan.prefix) > self.steps:
             raise PlanTooLongError(
                 f"the plan has {len(plan.prefix):,} steps, and at most {self.steps:,} are allowed: "
                 "raise --max-steps"
             )
-        cpus = tuple(cpus)
-        wanted = (max_steps, cpus, tuple(settings.items()))
-        if wanted != self._begun_for:
-            self._begun = self._header_for(max_steps, cpus, settings)
-            self._begun_for = wanted
         self._clear()
         return self._write_plan(plan)
 
@@ -196,20 +212,13 @@ class Segment:
         Only what is read before it is written has to be zero; memory that is in use already
         costs less than new one.
         """
-        header = self.header
-        # Whatever a program may have written there by mistake.
-        tasks = min(header.tasks, layout.MOST_TASKS)
-        for name, count, size in (
-            ("tasks", tasks, _TASK_SIZE),
-            ("resources", min(header.resources, MOST_RESOURCES), _RESOURCE_SIZE),
-            ("processes", min(header.processes, MOST_PROCESSES), _PROCESS_SIZE),
-            ("modules", min(header.modules, MOST_MODULES), _MODULE_SIZE),
-            ("names", min(header.names, layout.MOST_TASKS), _NAME_SIZE),
-            ("below", tasks, layout.MOST_TASKS // 8),
-        ):
+        tasks, resources, processes, modules = _COUNTS.unpack_from(self._memory, _COUNTS_AT)
+        counts = (tasks, resources, processes, modules, self.header.names, tasks)
+        for (address, most, size), count in zip(self._cleared, counts, strict=True):
             if count:
-                ctypes.memset(self._address + self._offsets[name], 0, count * size)
-        self._clear_accesses(tasks)
+                # Whatever a program may have written there by mistake.
+                ctypes.memset(address, 0, min(count, most) * size)
+        self._clear_accesses(min(tasks, layout.MOST_TASKS))
         ctypes.memmove(self._address, self._begun, len(self._begun))
 
     def _clear_accesses(self, tasks: int) -> None:
@@ -231,16 +240,7 @@ class Segment:
     def _write_plan(self, plan: Plan) -> tuple[TaskId, ...]:
         header = self.header
         policy = plan.policy
-        wanted = [task for task in dict.fromkeys(plan.prefix) if isinstance(task, str)]
-        names = path_names([*wanted, *_tasks_of(policy)])
-        if len(names) > layout.MOST_TASKS:
-            raise PlanTooLongError(f"the plan names {len(names):,} tasks")
-        records = (layout.NameRecord * len(names)).from_buffer(self._memory, self._offsets["names"])
-        for task, index in names.items():
-            parent, _, number = task.rpartition(".")
-            records[index].parent = names[parent] if parent else layout.NONE
-            records[index].number = int(number)
-        header.names = len(names)
+        records, names = self._write_names(plan)
         if plan.prefix:
             numbers = [
                 names[choice] if isinstance(choice, str) else layout.VALUE_BIT | choice
@@ -293,6 +293,22 @@ class Segment:
                     f"the shim can't execute the policy {type(policy).__name__}"
                 )
         return tuple(names)
+
+    def _write_names(self, plan: Plan) -> tuple[Any, dict[TaskId, int]]:
+        """Number the tasks that a plan names; the records of the names, and the numbers."""
+        wanted = {task: None for task in plan.prefix if isinstance(task, str)}
+        names = path_names([*wanted, *_tasks_of(plan.policy)])
+        if not names:
+            return (), names
+        if len(names) > layout.MOST_TASKS:
+            raise PlanTooLongError(f"the plan names {len(names):,} tasks")
+        records = (layout.NameRecord * len(names)).from_buffer(self._memory, self._offsets["names"])
+        for task, index in names.items():
+            parent, _, number = task.rpartition(".")
+            records[index].parent = names[parent] if parent else layout.NONE
+            records[index].number = int(number)
+        self.header.names = len(names)
+        return records, names
 
     def _write_values(self, names: dict[TaskId, int], values: TaskValues) -> None:
         """Data choices other than 0; there is room for more than an execution can have steps."""

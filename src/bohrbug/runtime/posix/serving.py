@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bohrbug.runtime.posix.engines import Engine
 
@@ -32,11 +32,17 @@ class Server:
         spawn: starts it.
         input: path of its standard input.
         looks_up_early: whether it would look up the functions that it calls at once by itself.
-        threads: how many it is expected to start in each execution.
+        stacks: of the threads that it is expected to start in each execution, see
+            :attr:`~bohrbug.runtime.posix.engines.Choice.stacks`.
     """
 
     def __init__(
-        self, engine: Engine, spawn: Spawn, input: str, looks_up_early: bool, threads: int
+        self,
+        engine: Engine,
+        spawn: Spawn,
+        input: str,
+        looks_up_early: bool,
+        stacks: Sequence[int],
     ) -> None:
         self.engine = engine
         self.executions = 0
@@ -44,7 +50,7 @@ class Server:
         self._socket, its = socket.socketpair()
         environment = {"BOHRBUG_SERVER": "", "BOHRBUG_INPUT": input}
         if engine is Engine.SNAPSHOT:
-            environment["BOHRBUG_SNAPSHOT"] = str(threads)
+            environment["BOHRBUG_SNAPSHOT"] = ",".join(map(str, stacks))
         if not looks_up_early:
             # Else each execution looks up what it calls.  The program is not to see it.
             environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}

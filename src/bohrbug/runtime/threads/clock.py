@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 READING = 1e-6
 """Seconds by which every reading of the clock advances it."""
 
 IMPATIENT_AFTER = 200
-"""Readings without a scheduling point after which the advance doubles each time."""
+"""Readings with no timeout in between after which the advance grows each time."""
+
+GROWTH = 1.1
+"""By which factor it grows."""
+
+LONGEST_ADVANCE = 1.0
+"""Seconds that it grows to."""
+
+_GROWS = math.ceil(math.log(LONGEST_ADVANCE / READING, GROWTH))
 
 
 class VirtualClock:
@@ -30,7 +40,8 @@ class VirtualClock:
         """Seconds since the beginning, for ``monotonic`` and ``perf_counter``."""
         self._readings += 1
         if self._readings > IMPATIENT_AFTER:
-            self.now += min(READING * 1.1 ** (self._readings - IMPATIENT_AFTER), 1.0)
+            grown = min(self._readings - IMPATIENT_AFTER, _GROWS)
+            self.now += min(READING * GROWTH**grown, LONGEST_ADVANCE)
         else:
             self.now += READING
         return self.now

@@ -8,6 +8,7 @@ an operating system thread outside our control.
 from __future__ import annotations
 
 import _thread
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,3 +74,22 @@ def controlled() -> Execution | None:
     if execution is not None and real_get_ident() == current.thread and not execution.suspended:
         return execution
     return None
+
+
+def unseen(execution: Execution, ask: Callable[[], bool]) -> bool:
+    """What a question tells whose answer may take code of the program.
+
+    The scheduler asks on behalf of tasks that wait: what is read for the answer is no access
+    of the task that happens to run.
+    """
+    sink = execution.sink
+    is_told = sink is not None and sink.enabled
+    if is_told:
+        sink.enabled = False
+    execution.suspended += 1
+    try:
+        return ask()
+    finally:
+        execution.suspended -= 1
+        if is_told:
+            sink.enabled = True

@@ -17,6 +17,7 @@ from bohrbug.runtime.threads.control import real_allocate_lock
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.lifecycle import spawn
 from bohrbug.runtime.threads.task import Task
+from bohrbug.runtime.threads.tracing import has_hooks, traced
 
 _Thread = threading.Thread
 HAS_HANDLES = sys.version_info >= (3, 13)
@@ -48,13 +49,10 @@ def stop_thread(thread: Any) -> None:
 
 
 def can_start_directly(thread: Any) -> bool:
-    """Whether nothing is overridden, replaced or hooked that the hand-shake would call."""
+    """Whether nothing is overridden or replaced that the hand-shake would call."""
     cls = type(thread)
-    return (
-        getattr(threading, START_NAME).__module__ == "_thread"
-        and not threading._trace_hook  # type: ignore[attr-defined]
-        and not threading._profile_hook  # type: ignore[attr-defined,unused-ignore]
-        and (cls is _Thread or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS)
+    return getattr(threading, START_NAME).__module__ == "_thread" and (
+        cls is _Thread or (cls._bootstrap, cls._bootstrap_inner, cls._delete) == _ORIGINALS
     )
 
 
@@ -76,9 +74,12 @@ def start_directly(
         target: what it runs, for people.
         new_handle: Python 3.13 on: joins the thread's handle to its task.
     """
+    function: Callable[[], object] = MethodType(run_thread, thread)
+    if has_hooks():
+        function = traced(execution, function)
     task = spawn(
         execution,
-        MethodType(run_thread, thread),
+        function,
         place,
         thread._name,
         target,

@@ -24,6 +24,7 @@ from bohrbug.runtime.threads import (
     thread_functions,
     thread_state,
     timing,
+    unraisable,
 )
 from bohrbug.runtime.threads.adoption import Adoption
 from bohrbug.runtime.threads.heap import objects_of_types
@@ -105,7 +106,8 @@ class Installation:
     """The patches of one process; installed any number of times, restored with the last."""
 
     def __init__(self, extra: Iterable[Patches] = ()) -> None:
-        self._patches = (*_ALL, *extra)
+        # What stands for this hook calls it, so that references to it are not to be exchanged.
+        self._patches = (*_ALL, unraisable.patches, *extra)
         self._depth = 0
         self._locals = thread_state.LocalSubclasses()
         self._adoption: Adoption | None = None

@@ -17,6 +17,7 @@ from bohrbug.runtime.threads.control import (
     controlled,
     current,
     real_get_ident,
+    unseen,
 )
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.locks import _Lock, lock
@@ -39,13 +40,27 @@ def _mutex_is_free(self: Any) -> bool:
     return not (isinstance(mutex, _Lock) and mutex._real.locked())
 
 
+_OWN_CLASSES = frozenset({queue.Queue, queue.LifoQueue, queue.PriorityQueue})
+
+
+def _size_of(execution: Execution, queue: Any) -> int:
+    """How many items are in a queue; in a subclass that may be told by code of the program."""
+    if type(queue) in _OWN_CLASSES:
+        return int(queue._qsize())
+    return int(unseen(execution, queue._qsize))
+
+
+def _note_own_code(execution: Execution, queue: Any) -> None:
+    """What a subclass has done under the mutex comes before what follows on the queue."""
+    detector = execution.detector
+    if detector is not None and type(queue) not in _OWN_CLASSES:
+        state = execution.resources.of(queue, type(queue).__name__)
+        detector.synchronise(execution.current.index, state, True)
+
+
 def _note_gate(execution: Execution, queue: Any, waits: bool) -> None:
     """What would block on the queue now."""
-    execution.suspended += 1  # the size may be code of the program
-    try:
-        size = queue._qsize()
-    finally:
-        execution.suspended -= 1
+    size = _size_of(execution, queue)
     shut_down = getattr(queue, "is_shutdown", False)
     has_room = queue.maxsize <= 0 or size < queue.maxsize
     note_gate(execution, size > 0 or shut_down, has_room or shut_down, waits)
@@ -69,11 +84,12 @@ def _taken_mutex(self: Any, condition: Any) -> Any:
     """The real lock of the queue's mutex, taken, if nobody waits for ``condition``.
 
     Then there is nobody to notify, and what the original does beside moving the item can't be
-    seen. Else ``None``, and the original has to do it all.
+    seen, unless a subclass does it. Else ``None``, and the original has to do it all.
     """
     mutex = self.mutex
     if (
-        type(mutex) is lock
+        type(self) in _OWN_CLASSES
+        and type(mutex) is lock
         and type(condition) is _Condition
         and not condition._waiters  # type: ignore[attr-defined]
         and not getattr(self, "is_shutdown", False)
@@ -91,10 +107,11 @@ def _move_in(self: Any, item: Any, block: bool = False, timeout: float | None = 
     task.inside += 1
     try:
         real = None
-        if self.maxsize <= 0 or not (block or self._qsize() >= self.maxsize):
+        if self.maxsize <= 0 or not (block or _size_of(execution, self) >= self.maxsize):
             real = _taken_mutex(self, self.not_empty)
         if real is None:
             _queue_put(self, item, block, timeout)
+            _note_own_code(execution, self)
             return
         try:
             self._put(item)
@@ -113,10 +130,12 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
     task.inside += 1
     try:
         real = None
-        if not block and self._qsize() > 0:
+        if not block and _size_of(execution, self) > 0:
             real = _taken_mutex(self, self.not_full)
         if real is None:
-            return _queue_get(self, block, timeout)
+            item = _queue_get(self, block, timeout)
+            _note_own_code(execution, self)
+            return item
         try:
             return self._get()
         finally:
@@ -164,14 +183,14 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         if not task.inside:
             execution.perform(PUT, state, place, _mutex_of(self))
             _note_gate(execution, self, False)
-            if self.maxsize > 0 and self._qsize() >= self.maxsize:
+            if self.maxsize > 0 and _size_of(execution, self) >= self.maxsize:
                 execution.observe(state, place)
     else:
         mutex_is_free = _mutex_of(self)
 
         def ready() -> bool:
             return (
-                self._qsize() < self.maxsize or getattr(self, "is_shutdown", False)
+                _size_of(execution, self) < self.maxsize or getattr(self, "is_shutdown", False)
             ) and mutex_is_free()
 
         if execution.perform(PUT, state, place, ready, timeout):
@@ -200,13 +219,14 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
         if not task.inside:
             execution.perform(GET, state, place, _mutex_of(self))
             _note_gate(execution, self, False)
-            if not self._qsize():
+            if not _size_of(execution, self):
                 execution.observe(state, place)
     else:
         mutex_is_free = _mutex_of(self)
 
         def ready() -> bool:
-            return (self._qsize() > 0 or getattr(self, "is_shutdown", False)) and mutex_is_free()
+            has_item = _size_of(execution, self) > 0
+            return (has_item or getattr(self, "is_shutdown", False)) and mutex_is_free()
 
         execution.perform(GET, state, place, ready, timeout)
         _note_gate(execution, self, True)
@@ -239,6 +259,7 @@ def _wrap_queue(name: str, kind: Any, ready: Callable[[Any], bool]) -> None:
         try:
             return original(self, *args, **kwargs)
         finally:
+            _note_own_code(execution, self)
             task.inside -= 1
 
 

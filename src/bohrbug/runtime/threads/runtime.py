@@ -25,7 +25,7 @@ from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import OlderObjects
-from bohrbug.runtime.threads.rewrite import c_code, hooks
+from bohrbug.runtime.threads.rewrite import c_code, files, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -260,6 +260,7 @@ class ThreadsRuntime:
             if watchdog is not None:
                 watchdog.release()
             hooks.set_sink(None)
+            files.forget_files()
             lasting_executors.end()
             self._thread_names.end()
 

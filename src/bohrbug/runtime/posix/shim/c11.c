@@ -8,6 +8,7 @@
 #include "mutex.h"
 #include "real.h"
 #include "schedule.h"
+#include "spare.h"
 #include "thread.h"
 
 static int as_c11(int error) {
@@ -43,6 +44,12 @@ EXPORT int thrd_join(thrd_t thread, int *result) {
 EXPORT int thrd_detach(thrd_t thread) {
     CONTROLLED(thrd_detach, thread);
     return as_c11(thread_detach(thread));
+}
+
+EXPORT void thrd_exit(int result) {
+    spare_exits((void *)(intptr_t)result);
+    REAL(thrd_exit)(result);
+    __builtin_unreachable();
 }
 
 EXPORT int mtx_init(mtx_t *mutex, int type) {

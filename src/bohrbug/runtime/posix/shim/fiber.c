@@ -90,9 +90,26 @@ void fiber_park(struct task *task) {
     fiber_come_back(own);
 }
 
+void fiber_wait(struct fiber *own) {
+    own->thread_pointer = thread_pointer();
+    park_registers(own);
+}
+
+void fiber_give(struct task *task, const struct fiber *waiting) {
+    struct fiber *own = &fibers[index_of(task)];
+    *own = *waiting;
+    own->is_kept = true;
+    /* As a thread of the kernel takes it over from its creator. */
+    take_over_modes(own);
+    if (keeps_masks) syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &own->mask, sizeof own->mask);
+}
+
+void fiber_begins(const struct task *task) { fiber_come_back(&fibers[index_of(task)]); }
+
 void fiber_end(struct task *from, struct task *to) {
     struct fiber *own = &fibers[index_of(from)];
     const struct fiber *next = fiber_parked(to);
     if (keeps_masks) fiber_leave(own);
-    switch_and_release(own, next);
+    if (own->is_kept) switch_registers(own, next);
+    else switch_and_release(own, next);
 }

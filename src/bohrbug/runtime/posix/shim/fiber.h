@@ -29,6 +29,13 @@ void fibers_keep_masks(void);
 
 /* In the real thread of a new task: parks it; returns in the carrier, when the task is chosen. */
 void fiber_park(struct task *task);
+/* In a thread that is kept for later: parks it; returns in the carrier, when the task is chosen that it was
+ * given. */
+void fiber_wait(struct fiber *own);
+/* A new task gets such a thread, whose kernel thread will never go on. */
+void fiber_give(struct task *task, const struct fiber *waiting);
+/* The first thing that such a task does. */
+void fiber_begins(const struct task *task);
 /* The task has ended, and its real thread returns from here; the carrier goes on with another one. */
 void fiber_end(struct task *from, struct task *to);
 
@@ -39,7 +46,7 @@ extern bool keeps_masks OWN;
 /* By the index of the task. */
 extern struct fiber fibers[MOST_TASKS] OWN;
 
-/* Returns when the real thread of a new task is parked. */
+/* Returns when a real thread is parked. */
 void fiber_await(struct fiber *fiber);
 /* The task loses the turn, or gets it, where more depends on that than the registers. */
 void fiber_leave(struct fiber *own);

@@ -67,6 +67,12 @@ uint64_t thread_pointer(void) {
     "    .cfi_def_cfa_offset 8\n" \
     "    ret\n"
 
+void take_over_modes(const struct fiber *fiber) {
+    uint32_t *vector = fiber->stack;
+    uint16_t *other = (uint16_t *)(vector + 1);
+    __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(*vector), "=m"(*other));
+}
+
 /* To the stack and the thread pointer of %rsi: by the instruction, or by arch_prctl(ARCH_SET_FS). */
 #define CHANGE_OVER \
     "    movq (%rsi), %rsp\n" \
@@ -150,6 +156,7 @@ __asm__(
 bool can_switch(void) { return false; }
 uint64_t thread_pointer(void) { return 0; }
 void switch_registers(struct fiber *from, const struct fiber *to) { (void)from, (void)to, abort(); }
+void take_over_modes(const struct fiber *fiber) { (void)fiber; }
 void switch_and_release(struct fiber *from, const struct fiber *to) {
     switch_registers(from, to);
 }

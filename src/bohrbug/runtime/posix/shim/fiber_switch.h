@@ -23,6 +23,7 @@ struct fiber {
     uint32_t parked;           /* a futex: enum parking */
     uint32_t released;         /* a futex: 1 when the real thread may go on */
     uint64_t mask;             /* of signals, while it does not run */
+    bool is_kept;              /* its real thread never goes on */
 };
 
 /* Whether the instruction that changes the thread pointer may be used. */
@@ -33,7 +34,9 @@ bool can_switch(void) OWN;
 uint64_t thread_pointer(void) OWN;
 /* Keeps the registers in `from` and goes on where `to` was left. */
 void switch_registers(struct fiber *from, const struct fiber *to) OWN;
-/* The same, and the real thread of `from` goes on where it was left. */
+/* What the thread that calls has set for floating point goes for a fiber that does not run, too. */
+void take_over_modes(const struct fiber *fiber) OWN;
+/* Going over, and the real thread of `from` goes on where it was left. */
 void switch_and_release(struct fiber *from, const struct fiber *to) OWN;
 /* Keeps the registers, for another thread to go on, and sleeps on no stack at all until released. */
 void park_registers(struct fiber *own) OWN;

@@ -11,7 +11,7 @@
     F(pthread_create) F(pthread_join) F(pthread_tryjoin_np) F(pthread_timedjoin_np) \
     F(pthread_clockjoin_np) F(pthread_detach) F(pthread_cancel) F(pthread_setcancelstate) \
     F(pthread_setcanceltype) F(pthread_testcancel) F(pthread_setname_np) F(pthread_kill) \
-    F(thrd_create) F(thrd_join) F(thrd_detach) F(thrd_sleep) F(thrd_yield) \
+    F(pthread_exit) F(thrd_create) F(thrd_join) F(thrd_detach) F(thrd_exit) F(thrd_sleep) F(thrd_yield) \
     /* mutexes */ \
     F(pthread_mutex_init) F(pthread_mutex_destroy) F(pthread_mutex_lock) \
     F(pthread_mutex_trylock) F(pthread_mutex_timedlock) F(pthread_mutex_clocklock) \

@@ -115,6 +115,7 @@ struct task {
     uint64_t handle;           /* its pthread_t */
     uint64_t routine, argument;
     uint64_t spawned_at;
+    uint64_t stack_size;       /* see stack_size_of in spare.h */
     /* What it is about to do. */
     uint32_t kind, resource;
     uint64_t site;
@@ -127,7 +128,7 @@ struct task {
     uint32_t fd_ready, fd_outside, fd_checked;  /* the answer, who could change it, and when it was given */
     uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
     uint8_t cancellable, cancelled, cancel_disabled, interruptible;
-    uint32_t detached, joined, main;
+    uint8_t detached, joined, main;
     uint32_t looks;            /* fruitless ones in a row */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;

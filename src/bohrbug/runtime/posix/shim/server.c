@@ -16,7 +16,8 @@
 
 /* Set if it is wanted; names a further variable that is for the server only, if there is one. */
 #define WANTED "BOHRBUG_SERVER"
-/* Set if it is to be one process for all executions: to how many threads are expected in each. */
+/* Set if it is to be one process for all executions: to the sizes of the stacks of the
+ * threads that are expected in each. */
 #define SNAPSHOT "BOHRBUG_SNAPSHOT"
 /* Where standard input is found anew in each execution. */
 #define INPUT "BOHRBUG_INPUT"
@@ -70,14 +71,13 @@ static void clean_environment(void) {
 
 void server_run(void) {
     const char *input = getenv(INPUT);
-    const char *threads = getenv(SNAPSHOT);
-    bool restores = threads != NULL;
-    unsigned long expected = threads ? strtoul(threads, NULL, 10) : 0;
+    const char *sizes = getenv(SNAPSHOT);
+    bool restores = sizes != NULL;
     clean_environment();
     REAL(fflush)(NULL);
     int error = errno;
     if (restores && !has_open_files()) {
-        snapshot_run((unsigned)expected);
+        snapshot_run(sizes);
         return;
     }
     if (!tell(restores || has_open_files() ? 0 : getpid(), 1)) REAL(_exit)(0);

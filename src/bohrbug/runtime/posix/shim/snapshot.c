@@ -18,7 +18,9 @@
 #include "safe_calls.h"
 #include "saved_memory.h"
 #include "server.h"
+#include "spare.h"
 #include "task.h"
+#include "thread.h"
 
 #if defined(__x86_64__)
 
@@ -177,7 +179,7 @@ static unsigned long thread_count(void) {
 static void ask_to_leave(void) {
     for (uint32_t i = 0; i < segment->tasks && i < MOST_TASKS; i++) {
         int32_t thread = TASKS[i].thread;
-        if (thread && thread != snapshot->process)
+        if (thread && thread != snapshot->process && !is_spare(&TASKS[i]))
             OWN_CALL(SYS_tgkill, snapshot->process, thread, NUDGE);
     }
 }
@@ -190,7 +192,7 @@ static long seconds(void) {
 
 static bool be_alone(void) {
     long began = 0;
-    for (uint32_t round = 0; thread_count() != 1; round++) {
+    for (uint32_t round = 0; thread_count() != 1 + spare_count(); round++) {
         /* Those that have only just been made come to the point where they can be asked. */
         if (round % 64 == 0) ask_to_leave();
         OWN_CALL(SYS_sched_yield, 0, 0, 0);
@@ -307,8 +309,9 @@ static bool prepare(void) {
     sigaltstack(NULL, &made->signal_stack);
     snapshot = made;
     /* Those that have ended may still be on their way out. */
-    for (int patience = 0; patience < 1000 && thread_count() != 1; patience++) REAL(sched_yield)();
-    if (made->threads < 0 || maps < 0 || !can_seek_input() || thread_count() != 1 ||
+    unsigned long left = 1 + spare_count();
+    for (int patience = 0; patience < 1000 && thread_count() != left; patience++) REAL(sched_yield)();
+    if (made->threads < 0 || maps < 0 || !can_seek_input() || thread_count() != left ||
         !memory_survey(&made->memory, maps))
         return false;
     struct mapping unknown = memory_unknown(&made->memory);
@@ -325,9 +328,11 @@ static void *wait_for_others(void *all) {
 
 /* The C library keeps the stacks of threads that have ended: so many will be at hand in each execution.
  * To map one and to unmap it takes as long as to start a thread. */
-static void prepare_stacks(unsigned threads) {
+static void prepare_stacks(const char *sizes) {
     pthread_t made[MOST_STACKS_KEPT];
     pthread_barrier_t barrier;
+    unsigned threads = *sizes != 0;
+    for (; *sizes; sizes++) threads += *sizes == ',';
     if (threads > MOST_STACKS_KEPT) return;
     REAL(pthread_barrier_init)(&barrier, NULL, threads + 1);
     for (unsigned i = 0; i < threads; i++)
@@ -342,10 +347,12 @@ static void wait_for_order(void) {
     if (OWN_CALL(SYS_read, SERVER_FD, &order, 1) != 1) leave_process(0);
 }
 
-void snapshot_run(unsigned threads) {
+void snapshot_run(const char *sizes) {
     int error = errno;
-    prepare_stacks(threads);
-    bool can_be = prepare();
+    bool can_be = true;
+    if (segment->fibers) can_be = spares_make(sizes, thread_begin_kept);
+    else prepare_stacks(sizes);
+    can_be = can_be && prepare();
     uint64_t answer = (uint64_t)(uint32_t)(can_be ? snapshot->process : 0) << 32 | 1;
     if (OWN_CALL(SYS_write, ANSWER_FD, &answer, sizeof answer) != sizeof answer || !can_be)
         leave_process(0);
@@ -357,7 +364,7 @@ void snapshot_run(unsigned threads) {
 #else
 
 /* Nobody has written how registers are kept on other processors: no server answers. */
-void snapshot_run(unsigned threads) { REAL(_exit)((int)(threads & 0)); }
+void snapshot_run(const char *sizes) { REAL(_exit)(sizes == NULL); }
 void snapshot_look(void) {}
 void snapshot_end(int status) { (void)status; }
 void snapshot_give_up(uint32_t why) { (void)why; }

@@ -11,8 +11,9 @@
 /* Why an execution is given up (`given_up` in the segment), beside the number of a system call + 1. */
 enum given_up { NOT_GIVEN_UP = 0, THREADS_STAY = 100001, SIGNALS_MATTER, MAIN_ENDED, NOT_RESTORED };
 
-/* Returns once for each execution, when its order has come.  `threads` are expected in each. */
-void snapshot_run(unsigned threads);
+/* Returns once for each execution, when its order has come.  In each as many threads are expected as there
+ * are sizes of stacks, with commas in between. */
+void snapshot_run(const char *sizes);
 
 /* In the handler of the signal that everybody lets through: whoever is asked to leaves. */
 void snapshot_look(void);

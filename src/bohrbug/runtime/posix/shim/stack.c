@@ -11,6 +11,8 @@
 #include "task.h"
 
 __thread struct stopped_before stopped_before;
+/* The path of the program itself. */
+static char program[sizeof((struct module *)NULL)->path];
 
 static uint32_t record(void) {
     uint64_t *pool = TABLE(uint64_t, stacks);
@@ -41,6 +43,8 @@ void stack_prepare(void) {
     inside++;
     backtrace(frames, 2);
     inside--;
+    /* Once, and not in each execution. */
+    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) *program = 0;
 }
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *unused) {
@@ -65,8 +69,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *unused) {
     if (info->dlpi_name && *info->dlpi_name) {
         strncpy(module->path, info->dlpi_name, sizeof module->path - 1);
     } else {
-        ssize_t length = readlink("/proc/self/exe", module->path, sizeof module->path - 1);
-        module->path[length > 0 ? length : 0] = 0;
+        memcpy(module->path, program, sizeof program);
     }
     module->is_shim = *module->path && strstr(segment->shim, module->path) != NULL;
     return 0;

@@ -13,6 +13,7 @@
 #include "real.h"
 #include "schedule.h"
 #include "snapshot.h"
+#include "spare.h"
 
 /* Its destructor is the last code of a thread that we see: the program's own destructors, which may
  * take locks, have run before. */
@@ -31,6 +32,9 @@ static void at_end(void *round) {
     /* The carrier would be gone. */
     if (current->main) needs_kernel_threads("pthread_exit in main");
     current->also = mutex_left_behind();
+    /* The kernel tells the next owner when its thread ends. */
+    if (current->also != NONE && is_spare(current))
+        needs_kernel_threads("a mutex left locked");
     perform(END, current_resource(), 0);
     mutexes_of_ended();
     schedule_end();
@@ -40,17 +44,29 @@ void threads_begin(void) { pthread_key_create(&end_key, at_end); }
 
 void thread_watch_end(void) { pthread_setspecific(end_key, (void *)1); }
 
+/* It is its turn for the first time. */
+static void *run(void) {
+    accesses_thread();
+    current->begun = 1;
+    busy = 0;
+    void *(*routine)(void *) = (void *(*)(void *))(uintptr_t)current->routine;
+    return routine((void *)(uintptr_t)current->argument);
+}
+
 static void *begin_thread(void *task) {
     current = task;
     busy = 1;
     current->thread = (int32_t)syscall(SYS_gettid);
     thread_watch_end();
     wait_for_turn(current);
-    accesses_thread();
-    current->begun = 1;
-    busy = 0;
-    void *(*routine)(void *) = (void *(*)(void *))(uintptr_t)current->routine;
-    return routine((void *)(uintptr_t)current->argument);
+    return run();
+}
+
+void *thread_begin_kept(struct task *task) {
+    current = task;
+    busy = 1;
+    fiber_begins(task);
+    return run();
 }
 
 int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
@@ -70,7 +86,10 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
     task->detached = detached == PTHREAD_CREATE_DETACHED;
     inside++;
-    int result = REAL(pthread_create)(thread, attributes, begin_thread, task);
+    task->stack_size = stack_size_of(attributes);
+    int result = 0;
+    if (!spare_give(task, thread))
+        result = REAL(pthread_create)(thread, attributes, begin_thread, task);
     inside--;
     if (result) {
         task_discard(task);
@@ -82,8 +101,19 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     return 0;
 }
 
+/* What is left to do when its end has been waited for. */
+static int collect(struct task *task, pthread_t thread, void **result) {
+    /* It has ended for us, and vanishes by itself now. */
+    task->joined = 1;
+    if (!is_spare(task)) return REAL(pthread_join)(thread, result);
+    if (task->detached) return EINVAL;
+    if (result) *result = spare_result(task);
+    return 0;
+}
+
 int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadline) {
     struct task *task = task_of_handle((uint64_t)thread);
+    if (!task && spare_is_joined(thread)) return ESRCH;
     if (!task || task == current) return REAL(pthread_join)(thread, result);
     struct waiting waiting = {ENDED, index_of(task), deadline, true, false};
     enum woken woken = perform_when(JOIN, TASK_BIT | index_of(task), site, waiting);
@@ -91,9 +121,7 @@ int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadlin
         if (woken == TIMED_OUT) return ETIMEDOUT;
         REAL(pthread_testcancel)();
     }
-    /* It has ended for us, and vanishes by itself now. */
-    task->joined = 1;
-    return REAL(pthread_join)(thread, result);
+    return collect(task, thread, result);
 }
 
 int thread_detach(pthread_t thread) {
@@ -137,13 +165,18 @@ EXPORT int pthread_tryjoin_np(pthread_t thread, void **result) {
         fruitless(SITE);
         return EBUSY;
     }
-    task->joined = 1;
-    return REAL(pthread_join)(thread, result);
+    return collect(task, thread, result);
 }
 
 EXPORT int pthread_detach(pthread_t thread) {
     CONTROLLED(pthread_detach, thread);
     return thread_detach(thread);
+}
+
+EXPORT void pthread_exit(void *result) {
+    spare_exits(result);
+    REAL(pthread_exit)(result);
+    __builtin_unreachable();
 }
 
 EXPORT int pthread_setname_np(pthread_t thread, const char *name) {

@@ -27,6 +27,7 @@ _OWNER_SLOTS = (
     "identity_key",
     "items",
     "kind",
+    "label",
     "name",
     "place",
     "variables",
@@ -41,6 +42,8 @@ class Owner:
 
     identity: int
     kind: Kind
+    # Of a file, whose path is gone with it.
+    label: str | None
     variables: Variables
     name: ResourceId | None
     # Where it was first touched.
@@ -70,6 +73,8 @@ class Owner:
     def describe(self, shadow: Shadow) -> str:
         """The label of one of the owner's variables."""
         key = shadow.key
+        if self.label is not None:
+            return self.label
         if shadow.is_item:
             if self.kind is GLOBALS:
                 return f"global {key}"

@@ -33,6 +33,7 @@ DEFAULT_TIMEOUT = 5.0
 
 _BEGIN = re.compile(r"\s*begin\b", re.IGNORECASE)
 _SELECT = re.compile(r"\s*select\b", re.IGNORECASE)
+_ASK_TIMEOUT = re.compile(r"\s*pragma\s+busy_timeout\s*;?\s*$", re.IGNORECASE)
 _SET_TIMEOUT = re.compile(r"\s*pragma\s+busy_timeout\s*[=(]\s*(\d+)", re.IGNORECASE)
 
 
@@ -121,6 +122,10 @@ class Waiting:
             args: for it, the text of the statements first.
         """
         text = args[0] if args and isinstance(args[0], str) else ""
+        if _ASK_TIMEOUT.match(text):
+            # SQLite itself is to know no timeout but while it is asked for it.
+            self._let_sqlite_wait(connection, True)
+            return call(*args)
         kind = QUERY if _SELECT.match(text) else STATEMENT
         # Who reads already may be waited for by who writes: there SQLite does not wait.
         result = self._perform(connection, kind, call, args, frame, not self._has_begun)

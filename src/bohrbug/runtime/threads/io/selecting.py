@@ -9,7 +9,7 @@ from sys import _getframe
 from typing import Any, Self
 
 from bohrbug.model.operation import EXTERNAL
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
@@ -228,7 +228,9 @@ def _wrap_selector(cls: Any) -> None:
             # The scheduler calls this on behalf of whoever waits.
             inside, task.inside = task.inside, 1
             try:
-                return original(self, 0)
+                if execution.current is task:
+                    return original(self, 0)
+                return unseen(execution, lambda: original(self, 0))
             finally:
                 task.inside = inside
 

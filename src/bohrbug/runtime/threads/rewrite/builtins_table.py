@@ -18,6 +18,7 @@ import collections
 import functools
 import itertools
 import operator
+import os
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
@@ -88,6 +89,16 @@ SET_ITEM = "store a subscript"
 DELETE_ITEM = "delete a subscript"
 BINARY = "binary operator"
 BINARY_IN_PLACE = "binary operator in place"
+PRINT = "print"
+READ_FILE = "read a file"
+WRITE_FILE = "make, change or remove a file"
+OPEN_FILE = "open a file"
+RENAME_FILE = "rename a file"
+LINK_FILE = "make a link to a file"
+READ_CURRENT_FOLDER = "ask for the current folder"
+WRITE_CURRENT_FOLDER = "change the current folder"
+READ_STREAM = "read from an open file"
+WRITE_STREAM = "write to an open file"
 
 
 class Effect(NamedTuple):
@@ -326,6 +337,13 @@ _STREAM_METHODS = (
     " __next__ tell"
 )
 
+_FILE_METHODS = {
+    **dict.fromkeys(
+        _names("read readline readlines read1 readinto readinto1 peek readall"), Effect(READ_STREAM)
+    ),
+    **dict.fromkeys(_names("write writelines truncate flush"), Effect(WRITE_STREAM)),
+}
+
 _DEQUE_WRITES = "append appendleft pop popleft rotate clear insert remove reverse __delitem__"
 
 _METHODS: dict[type, dict[str, Effect]] = {
@@ -385,6 +403,16 @@ _METHODS: dict[type, dict[str, Effect]] = {
     | {"getvalue": Effect(WRITE)},
     _io.BytesIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
     | {"getvalue": Effect(WRITE), "getbuffer": Effect(WRITE)},
+    **dict.fromkeys(
+        (
+            _io.TextIOWrapper,
+            _io.BufferedReader,
+            _io.BufferedWriter,
+            _io.BufferedRandom,
+            _io.FileIO,
+        ),
+        _FILE_METHODS,
+    ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
     **dict.fromkeys(ITERATORS, _ITERATOR_METHODS),
 }
@@ -448,6 +476,15 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(functools, "reduce", NOTHING, 0)
     # It does the work of Counter's constructor and of its update.
     enter(collections, "_count_elements", WRITE, 0)
+    effects[print] = Effect(PRINT)
+    enter(builtins, "open", OPEN_FILE)
+    enter(os, "open", OPEN_FILE)
+    enter(os, "stat lstat access listdir scandir readlink", READ_FILE)
+    enter(os, "mkdir rmdir remove unlink truncate chmod chown utime mkfifo", WRITE_FILE)
+    enter(os, "rename replace", RENAME_FILE)
+    enter(os, "link symlink", LINK_FILE)
+    enter(os, "chdir", WRITE_CURRENT_FOLDER)
+    effects[os.getcwd] = Effect(READ_CURRENT_FOLDER)
     return effects
 
 

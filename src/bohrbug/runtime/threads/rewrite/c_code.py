@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway, hooks
+from bohrbug.runtime.threads.rewrite import files, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import (
     SKIP,
     look_up,
@@ -187,6 +187,12 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
         return
     if class_ in _CALLABLE_TYPES and hooks.active:
         _call(callable_, (first, second, third), place)
+
+
+def call_with_file(callable_: Any, file: Any, place: Place) -> None:
+    """``callable_`` is about to be called with a keyword argument ``file``."""
+    if callable_ is print and file is not None and hooks.active:
+        _print_to(file, place)
 
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
@@ -377,6 +383,17 @@ def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> No
     binary_in_place(owner, arguments[0] if arguments else None, place)
 
 
+def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.item(vars(sys), "stdout", False, place)
+    _print_to(sys.stdout, place)
+
+
+def _print_to(stream: Any, place: Place) -> None:
+    # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
+    if hasattr(type(stream), "getvalue"):
+        hooks.whole(stream, True, place)
+
+
 _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.NOTHING: _nothing,
     table.READ: _read,
@@ -395,6 +412,8 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.DELETE_ITEM: _delete_item,
     table.BINARY: _binary,
     table.BINARY_IN_PLACE: _binary_in_place,
+    table.PRINT: _print,
+    **files.ACTIONS,
 }
 
 

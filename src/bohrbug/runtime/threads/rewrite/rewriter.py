@@ -292,13 +292,17 @@ class _Rewriting:
         count = positional = instruction.arg
         skipped = 0
         first = index
+        keywords: tuple[str, ...] | None = ()
         if name == "CALL_KW":
             skipped = 1
-            positional -= self._keyword_count(stack[-1])
+            keywords = self._keywords(stack[-1])
         elif index and opcodes.NAMES[self.instructions[index - 1].opcode] == "KW_NAMES":
             first = index - 1
-            names = self.code.co_consts[self.instructions[first].arg]
-            positional -= len(names)
+            keywords = self.code.co_consts[self.instructions[first].arg]
+        # A path that a "dir_fd" belongs to means nothing without it.
+        if keywords is None or "dir_fd" in keywords:
+            return
+        positional -= len(keywords)
         bottom = len(stack) - skipped - count - 2
         if bottom < 0 or positional < 0:
             return
@@ -306,16 +310,26 @@ class _Rewriting:
         if callable_depth is None:
             return
         top = len(stack)
-        depths = tuple(top - (bottom + 2 + number) for number in range(min(positional, 3)))
-        hook = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)[len(depths)]
+        numbers = list(range(min(positional, 3)))
+        if positional == 1 and "mode" in keywords:
+            # Of functions with a keyword "mode", such as "open", that is the second argument.
+            numbers.append(1 + keywords.index("mode"))
+        by_count = (c_code.call0, c_code.call1, c_code.call2, c_code.call3)
+        hook: Callable[..., None] = by_count[len(numbers)]
+        if "file" in keywords:
+            # Of "print".
+            numbers = [positional + keywords.index("file")]
+            hook = c_code.call_with_file
+        depths = tuple(top - (bottom + 2 + number) for number in numbers)
         before = self.call(hook, (callable_depth, *depths), self.place(instruction))
         self.put(first, before=before)
 
-    def _keyword_count(self, producer: Producer | None) -> int:
+    def _keywords(self, producer: Producer | None) -> tuple[str, ...] | None:
+        """The names of the keyword arguments, if they are known."""
         if producer is None or producer[1] != opcodes.LOAD_CONST:
-            return 1 << 30
+            return None
         names = self.code.co_consts[self.instructions[producer[0]].arg]
-        return len(names) if isinstance(names, tuple) else 1 << 30
+        return names if isinstance(names, tuple) else None
 
     def _callable_depth(self, stack: Any, bottom: int) -> int | None:
         """How deep the callable lies, or ``None`` where the slot for ``self`` may be used.
@@ -361,7 +375,7 @@ class _Rewriting:
 
 
 _HARMLESS_BUILTINS: frozenset[Any] = frozenset(
-    {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals, print, abs, round}
+    {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals, abs, round}
 )
 
 Handler = Callable[[_Rewriting, int, Instruction, Any], None]

@@ -1,4 +1,7 @@
-"""Which functions are rewritten: decided by the name of the module they are defined in."""
+"""Which functions are rewritten: decided by the name of the module they are defined in.
+
+But for a few functions, see :data:`SHARED_STATE`.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,25 @@ TRUSTED_MODULES: tuple[str, ...] = (
 )
 """Modules, with all modules in them, whose functions are left as they are."""
 
+SHARED_STATE = frozenset(
+    {
+        ("logging", "Logger.addHandler"),
+        ("logging", "Logger.removeHandler"),
+        ("warnings", "catch_warnings.__enter__"),
+        ("warnings", "catch_warnings.__exit__"),
+        ("contextlib", "_RedirectStream.__enter__"),
+        ("contextlib", "_RedirectStream.__exit__"),
+        ("contextlib", "chdir.__enter__"),
+        ("contextlib", "chdir.__exit__"),
+        # In which order mocks are called.
+        ("unittest.mock", "CallableMixin._increment_mock_call"),
+    }
+)
+"""Functions of trusted modules that are rewritten: tasks meet in what they change.
+
+Each is named by its module and its qualified name.
+"""
+
 
 class Scope:
     """Which modules' functions are rewritten.
@@ -49,14 +71,19 @@ class Scope:
         self._default = True
         self._rules: dict[str, bool] = dict.fromkeys(TRUSTED_MODULES, False)
         self._answers: dict[str, bool] = {}
+        self._exceptions = SHARED_STATE
         for change in changes:
             text = change.strip()
             included = not text.startswith("-")
             name = text[1:] if text[:1] in ("+", "-") else text
             if name:
                 self._rules[name] = included
+                self._exceptions = frozenset(
+                    known for known in self._exceptions if known[0] != name
+                )
             elif text == "-":
                 self._default = False
+                self._exceptions = frozenset()
             else:
                 raise ValueError(f"scope: {change!r} names no module")
 
@@ -79,4 +106,6 @@ class Scope:
     def includes(self, function: FunctionType) -> bool:
         """Whether a function is rewritten."""
         name = function.__globals__.get("__name__")
-        return isinstance(name, str) and self.includes_module(name)
+        if not isinstance(name, str):
+            return False
+        return self.includes_module(name) or (name, function.__qualname__) in self._exceptions

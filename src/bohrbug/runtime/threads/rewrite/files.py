@@ -1,0 +1,151 @@
+"""What calls into the file system access: a file or folder is a variable, whoever opens it.
+
+It is known by its path.  Links are not followed, and a file that is open is taken to be still where
+it was opened.  What happens to a folder is no access to the files in it, nor the other way round:
+two tasks that use files of their own in one folder have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from io import BufferedRandom, BufferedReader, BufferedWriter, FileIO, TextIOWrapper
+from pathlib import PurePath
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.place import Place
+
+# The functions of ``os.path`` may themselves be rewritten; a test may replace the others.
+_separator = os.sep
+_current_folder = os.getcwd
+_fspath = os.fspath
+_normalise: Callable[[str], str] = getattr(os.path, "_path_normpath", os.path.normpath)
+_encoding = sys.getfilesystemencoding()
+_WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_BUFFERED = (BufferedReader, BufferedWriter, BufferedRandom)
+
+
+class File:
+    """A file or folder.
+
+    Parameters:
+        label: how reports call it.
+    """
+
+    __slots__ = ("__weakref__", "label")
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+
+_CURRENT_FOLDER = File("the current folder")
+_files: dict[str, File] = {}
+
+
+def forget_files() -> None:
+    """At the end of an execution."""
+    _files.clear()
+
+
+def _path_of(thing: Any, place: Place) -> str | None:
+    """The absolute path that a function is given, unless it is given something else."""
+    if issubclass(type(thing), PurePath) or type(thing) is os.DirEntry:
+        thing = _fspath(thing)
+    if type(thing) is bytes:
+        thing = thing.decode(_encoding, "surrogateescape")
+    if type(thing) is not str:
+        return None
+    if not thing.startswith(_separator):
+        hooks.whole(_CURRENT_FOLDER, False, place)
+        try:
+            thing = f"{_current_folder()}{_separator}{thing}"
+        except OSError:
+            return None
+    return _normalise(thing)
+
+
+def _access(thing: Any, is_write: bool, place: Place) -> None:
+    path = _path_of(thing, place)
+    if path is not None:
+        hooks.whole(_file(path), is_write, place)
+
+
+def _file(path: str) -> File:
+    found = _files.get(path)
+    if found is None:
+        found = _files[path] = File(f"file {path.rpartition(_separator)[2]}")
+    return found
+
+
+def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access(owner, False, place)
+
+
+def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access(owner, True, place)
+
+
+def _open(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    how = arguments[0] if arguments else "r"
+    if type(how) is int:
+        _access(owner, bool(how & _WRITING_FLAGS), place)
+    elif type(how) is str:
+        _access(owner, not {"w", "a", "x", "+"}.isdisjoint(how), place)
+
+
+def _write_both(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access(owner, True, place)
+    if arguments:
+        _access(arguments[0], True, place)
+
+
+def _link(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access(owner, False, place)
+    if arguments:
+        _access(arguments[0], True, place)
+
+
+def _look_where(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.whole(_CURRENT_FOLDER, False, place)
+
+
+def _go_elsewhere(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access(owner, False, place)
+    hooks.whole(_CURRENT_FOLDER, True, place)
+
+
+def _read_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access(_name_of(owner), False, place)
+
+
+def _write_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access(_name_of(owner), True, place)
+
+
+def _name_of(stream: Any) -> Any:
+    """The path that a stream was opened with; ``None`` for others than plain files."""
+    try:
+        if type(stream) is TextIOWrapper:
+            stream = stream.buffer
+        if type(stream) in _BUFFERED:
+            stream = stream.raw
+    except ValueError:  # closed, or without a buffer by now
+        return None
+    name = stream.name if type(stream) is FileIO else None
+    return None if type(name) is str and name.startswith("<") else name
+
+
+ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    table.READ_FILE: _read,
+    table.WRITE_FILE: _write,
+    table.OPEN_FILE: _open,
+    table.RENAME_FILE: _write_both,
+    table.LINK_FILE: _link,
+    table.READ_CURRENT_FOLDER: _look_where,
+    table.WRITE_CURRENT_FOLDER: _go_elsewhere,
+    table.READ_STREAM: _read_stream,
+    table.WRITE_STREAM: _write_stream,
+}

@@ -1,0 +1,138 @@
+"""What rewritten functions tell of the files that they use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bohrbug.runtime.threads.rewrite import Place, Rewriter, set_sink
+from bohrbug.runtime.threads.rewrite.files import File, forget_files
+
+REWRITER = Rewriter()
+
+
+class FileSink:
+    """A sink that writes down what is done with files, and nothing else."""
+
+    def __init__(self) -> None:
+        self.accesses: list[tuple[str, bool]] = []
+
+    def attribute(self, owner: object, name: str, is_write: bool, place: Place) -> None:
+        """No file."""
+
+    def item(self, owner: object, key: object, is_write: bool, place: Place) -> None:
+        """No file."""
+
+    def whole(self, owner: object, is_write: bool, place: Place) -> None:
+        if isinstance(owner, File):
+            self.accesses.append((owner.label, is_write))
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., object]]:
+    """What a function tells that is given the path of a file, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "file"
+    path.write_text("text")
+
+    def of(function: Callable[[Path], object]) -> list[tuple[str, bool]]:
+        REWRITER.install_function(function)  # type: ignore[arg-type]
+        sink = FileSink()
+        set_sink(sink)
+        try:
+            function(path)
+        finally:
+            set_sink(None)
+        return sink.accesses
+
+    yield of
+    REWRITER.restore()
+    forget_files()
+
+
+READ, WRITE = ("file file", False), ("file file", True)
+
+
+def looks(path: Path) -> None:
+    os.stat(path)
+    os.stat(os.fsencode(path))
+    os.listdir(path.parent)
+
+
+def opens(path: Path) -> None:
+    open(path).close()
+    open(path, encoding="utf-8").close()
+    open(path, mode="a", encoding="utf-8").close()
+    open(path, "r+").close()
+
+
+def opens_by_flags(path: Path) -> None:
+    os.close(os.open(path, os.O_RDONLY))
+    os.close(os.open(path, os.O_RDWR))
+
+
+def reads_and_writes(path: Path) -> None:
+    with open(path) as file:
+        file.read()
+    with open(path, "wb") as file:
+        file.write(b"text")
+
+
+def moves(path: Path) -> None:
+    os.replace(path, path.with_name("other"))
+
+
+def knows_files_by_their_paths(path: Path) -> None:
+    os.stat("file")
+    os.stat("./file")
+
+
+def goes_elsewhere(path: Path) -> None:
+    os.chdir(path.parent)
+    os.getcwd()
+
+
+def uses_descriptors(path: Path) -> None:
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    os.stat("file", dir_fd=descriptor)
+    os.stat(descriptor)
+    os.close(descriptor)
+
+
+CURRENT_READ = ("the current folder", False)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (opens, [READ, READ, WRITE, WRITE]),
+        (opens_by_flags, [READ, WRITE]),
+        (reads_and_writes, [READ, READ, WRITE, WRITE]),
+        (moves, [WRITE, ("file other", True)]),
+        (knows_files_by_their_paths, [CURRENT_READ, READ, CURRENT_READ, READ]),
+    ],
+)
+def test_accesses_to_files_are_told(
+    function: Callable[[Path], object],
+    expected: list[tuple[str, bool]],
+    told: Callable[..., object],
+) -> None:
+    assert told(function) == expected
+
+
+def test_a_path_is_told_in_any_form(told: Callable[..., object], tmp_path: Path) -> None:
+    assert told(looks) == [READ, READ, (f"file {tmp_path.name}", False)]
+
+
+def test_the_current_folder_is_a_variable(told: Callable[..., object], tmp_path: Path) -> None:
+    folder = f"file {tmp_path.name}"
+    assert told(goes_elsewhere) == [(folder, False), ("the current folder", True), CURRENT_READ]
+
+
+def test_paths_relative_to_a_descriptor_are_not_told(
+    told: Callable[..., object], tmp_path: Path
+) -> None:
+    assert told(uses_descriptors) == [(f"file {tmp_path.name}", False)]
