@@ -54,6 +54,7 @@ def test_all_engines_do_the_same(native_build: Build, name: str, engine: Engine)
             assert first.outcome == second.outcome
             assert shape(first) == shape(second)
         assert served.engine is engine, served.engine_note
+        assert ("forks" in served.engine_note) is (engine is Engine.FORK_SERVER)
         assert anew.engine is Engine.ANEW
 
 

@@ -49,6 +49,9 @@ CORRECT = (
     "own_malloc.c",
     "cplusplus.cpp",
     "rust.rs",
+    "small_writes.c",
+    "atfork.c",
+    "daemon.c",
 )
 
 
@@ -90,6 +93,7 @@ def test_address_sanitizer_works(native_build: Build, compiler: str) -> None:
     (failure,) = result.failures
     assert failure.outcome.kind is OutcomeKind.EXCEPTION
     assert "exit code 1 instead of 0" in failure.outcome.message
+    assert "AddressSanitizer: " in failure.outcome.message
     fixed = explored(native_build("use_after_free.c", "-DFIXED", *flags), executions=20)
     assert not fixed.failures, fixed.failures[0].outcome
     # Not those of a loop that waits for the thread that looks for leaks.
@@ -121,6 +125,9 @@ def test_a_correct_program_passes(native_build: Build, name: str, strategy: str)
     assert not result.failures, result.failures[0].outcome
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.verdict
     assert not result.diverged, result.verdict
+    # Locks that no call tells of are a caveat, where there are any.
+    told = any("futexes" in caveat for caveat in result.verdict.caveats)
+    assert told is (name in ("rust.rs", "cplusplus.cpp")), result.verdict
 
 
 def test_a_loop_that_nobody_sees_is_made_to_yield(native_build: Build) -> None:

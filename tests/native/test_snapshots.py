@@ -143,6 +143,7 @@ def test_a_hang_ends_the_process_that_is_restored(native_build: Build) -> None:
         before = passes.choices[: passes.choices.index("0.1")]
         hangs = runtime.execute(Plan((*before, "0.2"))).trace
         assert hangs.outcome.kind is OutcomeKind.HANG
+        assert "last seen at hangs_seldom.c:" in hangs.outcome.message
         assert hangs.divergence is None
         assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
         assert runtime.engine is Engine.SNAPSHOT, runtime.engine_note

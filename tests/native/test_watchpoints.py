@@ -84,6 +84,8 @@ def test_both_sides_of_a_race_are_told(watching: Build, flags: tuple[str, ...]) 
     kinds = {frozenset(a.operation.kind for a in (r.first, r.second)) for r in result.races}
     assert frozenset({READ, WRITE}) in kinds
     for race in result.races:
+        # Instructions of the C library are not looked at.
+        assert race.may_be_atomic or flags
         for access in (race.first, race.second):
             assert access.stack[-1].site.function in ("load", "store", "deposit")
             assert not access.holding
@@ -99,6 +101,7 @@ def test_one_instruction_that_reads_and_writes_is_a_race(watching: Build) -> Non
     assert failure.outcome.kind is OutcomeKind.RACE
     assert failure.outcome.race is not None
     assert failure.outcome.race.pattern is RacePattern.LOSSY_COUNTER
+    assert not failure.outcome.race.may_be_atomic
 
 
 def test_locked_instructions_are_meant_to_meet(watching: Build) -> None:
@@ -203,6 +206,14 @@ def test_there_are_four_registers(native_build: Build) -> None:
 def test_accesses_have_to_be_seen(native_build: Build) -> None:
     with pytest.raises(UnsupportedError, match="--level sync"):
         watched(native_build("fees.c"), "balance", level="sync")
+
+
+@pytest.mark.parametrize("strategy", ["dpor", "bpor"])
+def test_accesses_that_are_done_are_not_put_into_another_order(
+    native_build: Build, strategy: str
+) -> None:
+    with pytest.raises(UnsupportedError, match="known only when it is done"):
+        watched(native_build("fees.c"), "balance", strategy=strategy)
 
 
 @pytest.mark.parametrize(

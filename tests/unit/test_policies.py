@@ -99,6 +99,16 @@ def test_a_yield_is_always_a_decision() -> None:
     assert decider.value(1) == 0
 
 
+def test_one_object_may_be_several_events() -> None:
+    for seed in range(20):
+        shared, apart = decider_for(PartialOrder(seed)), decider_for(PartialOrder(seed))
+        same = [view(1, WRITE), view(2, WRITE)]
+        for step in range(8):
+            fresh = [view(1, WRITE), view(2, WRITE)]
+            chosen = shared.choose(same[0], same, [], False, step)
+            assert chosen.id == apart.choose(fresh[0], fresh, [], False, step).id
+
+
 def test_a_point_is_a_site_or_else_a_resource() -> None:
     code = writes.__code__
     assert point_of(Operation(READ, "0:x")) == "0:x"

@@ -266,6 +266,18 @@ def test_tasks_that_were_never_announced_are_concurrent() -> None:
     assert world.write(3, 2)
 
 
+def test_a_task_with_a_large_index_is_like_any_other() -> None:
+    world = World(tasks=300)
+    lock = Lock()
+    world.write(299, 1)
+    world.detector.synchronise(299, lock, True)
+    world.detector.synchronise(200, lock, True)
+    assert not world.write(200, 2)
+    assert world.write(250, 3)
+    assert world.shared() == {1, 2, 3}
+    assert world.racy() == {2, 3}
+
+
 def test_places_are_found_that_conflict_with_what_was_forgotten() -> None:
     world = World()
     lock = Lock()

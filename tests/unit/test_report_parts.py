@@ -17,7 +17,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.result import Interpreter, Result
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, judge
-from bohrbug.model.operation import ACQUIRE, GET, WAKE, Operation, Resource, Site
+from bohrbug.model.operation import ACQUIRE, GET, SET, WAIT, WAKE, Operation, Resource, Site
 from bohrbug.model.outcome import BlockedTask, Frame, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.trace import Trace
 from bohrbug.report import progress
@@ -96,6 +96,38 @@ def test_places_in_the_tool_are_not_shown() -> None:
     )
     names = Names(trace)
     assert [names.site(operation) for operation in trace.operations] == [None, None]
+
+
+def test_native_operations_are_no_events() -> None:
+    trace = Trace(
+        tasks=["0"] * 3,
+        operations=[Operation(SET, "0:0"), Operation(SET, "0.1"), Operation(SET, "0:1")],
+        resources={
+            "0:0": Resource("0:0", "descriptor", "descriptor"),
+            "0:1": Resource("0:1", "Event", "Event done"),
+        },
+    )
+    names = Names(trace)
+    change, act, put = trace.operations
+    assert names.brief(change) == "change descriptor"
+    assert names.noun(change, named=False) == "change"
+    assert names.does(act) == "acts on task 0.1"
+    assert names.brief(put) == "set Event done"
+
+
+def test_who_waits_for_a_signal_does_not_wait_for_itself() -> None:
+    blocked = BlockedTask("0", Operation(WAIT, "0"), (), (), ())
+    trace = Trace(outcome=Outcome(OutcomeKind.DEADLOCK, blocked=(blocked,)))
+    assert alone_in_words(blocked, Names(trace), "") == (
+        "Task 0 waits for a signal; nobody is left who could send it one."
+    )
+
+
+def test_places_without_lines_name_module_and_function() -> None:
+    site = Site("/usr/bin/pool+0x1234", 0, "void Pool::run<int>(int)+0x14")
+    trace = Trace(tasks=["0"], operations=[Operation(ACQUIRE, "0:0", site)])
+    assert Names(trace).place(site) == "pool:Pool::run+0x14"
+    assert Names(trace).place(site._replace(function="?")) == "pool+0x1234"
 
 
 # -- stacks --------------------------------------------------------------------

@@ -18,6 +18,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+from bohrbug.model.operation import Site
 from bohrbug.report.text import failure_text, render_failure, render_races, render_result
 from tests.unit.report_samples import GOLD, SAMPLES, balance_race, livelock, lost_update
 
@@ -147,6 +148,15 @@ def test_loop_is_shown_once() -> None:
     long = written(livelock(5000), 100).splitlines()
     assert len(short) == len(long)
     assert any("4,999 times" in line for line in long)
+
+
+def test_loop_is_shown_once_where_only_its_end_has_stacks() -> None:
+    failure = livelock(5000)
+    operations = failure.trace.operations
+    header = Site("/usr/include/lock.h", 7, "lock")
+    operations[200:-200] = [o._replace(place=header) for o in operations[200:-200]]
+    lines = written(failure, 100).splitlines()
+    assert any("4,999 times" in line for line in lines)
 
 
 def test_program_text_is_made_harmless() -> None:

@@ -49,6 +49,17 @@ slot_set(PyObject *object, Slot slot, PyObject *value)
     Py_XDECREF(before);
 }
 
+/* The value of an int; -1 with an exception if it is none or too large. */
+static inline Py_ssize_t
+int_value(PyObject *value)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyLong_CheckExact(value) && PyUnstable_Long_IsCompact((PyLongObject *)value))
+        return PyUnstable_Long_CompactValue((PyLongObject *)value);
+#endif
+    return PyLong_AsSsize_t(value);
+}
+
 /* The int in a slot; -1 with an exception if there is none. */
 static inline Py_ssize_t
 slot_int(PyObject *object, Slot slot)
@@ -58,7 +69,7 @@ slot_int(PyObject *object, Slot slot)
         PyErr_SetString(PyExc_AttributeError, slot.name);
         return -1;
     }
-    return PyLong_AsSsize_t(value);
+    return int_value(value);
 }
 
 /* -- twins ---------------------------------------------------------------------- */
@@ -129,6 +140,27 @@ PyObject *use_policies(PyObject *module, PyObject *arguments);
 
 PyObject *use_locks(PyObject *module, PyObject *arguments);
 
+/* -- real_locks.c ----------------------------------------------------------------- */
+
+/* Look up what locks are that this function makes. */
+int know_real_locks(PyObject *allocate);
+/* Whether nobody holds a real lock; -1: an exception is set. */
+int real_is_free(PyObject *real);
+/* Acquire a real lock if nobody holds it: whether that succeeded; -1: an exception is set. */
+int take_real(PyObject *real);
+int release_real(PyObject *real);
+
+/* -- readiness.c ------------------------------------------------------------------- */
+
+/* Something to call that says whether an operation on ``subject`` would not block. */
+PyObject *new_readiness(int (*holds)(PyObject *), PyObject *subject);
+
+/* -- sharing.c --------------------------------------------------------------------- */
+
+/* ``(code object, offset)`` */
+PyObject *shared_place(PyObject *code, long offset);
+PyObject *forget_shared(PyObject *module, PyObject *nothing);
+
 /* -- threads.c ------------------------------------------------------------------ */
 
 PyObject *use_tasks(PyObject *module, PyObject *arguments);
@@ -156,6 +188,11 @@ PyObject *use_queues(PyObject *module, PyObject *arguments);
 
 /* ``RaceDetector.synchronise``, or the same of whatever stands for a detector. */
 int synchronise(PyObject *detector, Py_ssize_t task_index, PyObject *state, bool is_write);
+/* Whether it is a ``RaceDetector``, and no subclass. */
+bool is_usual_detector(PyObject *detector);
+/* ``RaceDetector.read`` or ``write``: the conflict, or None. */
+PyObject *detect(PyObject *detector, PyObject *shadow, Py_ssize_t index, PyObject *place,
+                 bool is_write);
 PyObject *use_detector(PyObject *module, PyObject *arguments);
 
 /* -- accesses.c ----------------------------------------------------------------- */

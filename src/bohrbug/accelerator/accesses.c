@@ -84,6 +84,35 @@ shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner, PyO
     return PyObject_VectorcallMethod(text_shadow_of[what], arguments, count, NULL);
 }
 
+/* A detector of another class, which has these epochs and tags, too: None, or what it returns. */
+static PyObject *
+told_to_other(PyObject *self, PyObject *shadow, Py_ssize_t index, PyObject *place, bool is_write)
+{
+    PyObject *epoch = PyList_GetItem(slot_get(self, watching_slots[EPOCHS]), index);
+    PyObject *tag = PyList_GetItem(slot_get(self, watching_slots[TAGS]), index);
+    PyObject *identity = epoch == NULL || tag == NULL ? NULL : PyLong_FromVoidPtr(place);
+    PyObject *access = identity == NULL ? NULL : PyNumber_Add(identity, tag);
+    Py_XDECREF(identity);
+    if (access == NULL)
+        return NULL;
+    PyObject *accesses = slot_get(shadow, shadow_slots[is_write ? SHADOW_WRITES : SHADOW_READS]);
+    PyObject *last = PyDict_GetItemWithError(accesses, access);
+    Py_DECREF(access);
+    int known = last == NULL ? 0 : PyObject_RichCompareBool(last, epoch, Py_EQ);
+    if (known < 0 || PyErr_Occurred())
+        return NULL;
+    if (known)
+        return Py_NewRef(Py_None);
+    PyObject *number = PyLong_FromSsize_t(index);
+    PyObject *arguments[] = {slot_get(self, watching_slots[DETECTOR]), shadow, number, place};
+    PyObject *conflict =
+        number == NULL
+            ? NULL
+            : PyObject_VectorcallMethod(is_write ? text_write : text_read, arguments, 4, NULL);
+    Py_XDECREF(number);
+    return conflict;
+}
+
 /* The sink watches for races: a scheduling point, if it is one, then the detector. */
 static int
 tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool is_write,
@@ -98,6 +127,7 @@ tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bo
     }
     int result = -1;
     PyObject *execution = slot_get(self, watching_slots[EXECUTION]);
+    PyObject *detector = slot_get(self, watching_slots[DETECTOR]);
     PyObject *point = by_identity(slot_get(self, watching_slots[POINTS]), place);
     if (point == NULL && PyErr_Occurred())
         goto done;
@@ -110,31 +140,12 @@ tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bo
         Py_DECREF(told);
     }
     Py_ssize_t index = running_index(execution);
-    PyObject *epoch = PyList_GetItem(slot_get(self, watching_slots[EPOCHS]), index);
-    PyObject *tag = PyList_GetItem(slot_get(self, watching_slots[TAGS]), index);
-    PyObject *identity = epoch == NULL || tag == NULL ? NULL : PyLong_FromVoidPtr(place);
-    PyObject *access = identity == NULL ? NULL : PyNumber_Add(identity, tag);
-    Py_XDECREF(identity);
-    if (access == NULL)
+    PyObject *conflict = is_usual_detector(detector)
+                             ? detect(detector, shadow, index, place, is_write)
+                             : told_to_other(self, shadow, index, place, is_write);
+    if (conflict == NULL)
         goto done;
-    PyObject *accesses = slot_get(shadow, shadow_slots[is_write ? SHADOW_WRITES : SHADOW_READS]);
-    PyObject *last = PyDict_GetItemWithError(accesses, access);
-    Py_DECREF(access);
-    int known = last == NULL ? 0 : PyObject_RichCompareBool(last, epoch, Py_EQ);
-    if (known < 0 || PyErr_Occurred())
-        goto done;
-    if (!known) {
-        PyObject *number = PyLong_FromSsize_t(index);
-        PyObject *arguments[] = {slot_get(self, watching_slots[DETECTOR]), shadow, number, place};
-        PyObject *conflict = number == NULL
-                                 ? NULL
-                                 : PyObject_VectorcallMethod(is_write ? text_write : text_read,
-                                                             arguments, 4, NULL);
-        Py_XDECREF(number);
-        if (conflict == NULL)
-            goto done;
-        Py_DECREF(conflict);
-    }
+    Py_DECREF(conflict);
     result = 0;
 done:
     Py_DECREF(shadow);

@@ -73,10 +73,8 @@ running_index(PyObject *self)
 static PyObject *
 new_place(PyObject *code, long lasti)
 {
-    PyObject *offset = PyLong_FromLong(lasti);
-    PyObject *place = offset == NULL ? NULL : PyTuple_Pack(2, code, offset);
+    PyObject *place = shared_place(code, lasti);
     Py_DECREF(code);
-    Py_XDECREF(offset);
     return place;
 }
 

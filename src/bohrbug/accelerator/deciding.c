@@ -96,17 +96,10 @@ enabled_tasks(PyObject *self, PyObject **enabled)
         PyObject *task = PyList_GET_ITEM(alive, i);
         PyObject *ready = TASK(task, READY);
         if (ready != Py_None) {
-            /* Predicates may run code of the program, such as a queue's own _qsize. */
-            SET_EXECUTION(SUSPENDED, one);
-            Py_INCREF(ready);
-            PyObject *answer = PyObject_CallNoArgs(ready);
-            Py_DECREF(ready);
-            int is_ready = answer == NULL ? -1 : PyObject_IsTrue(answer);
-            Py_XDECREF(answer);
-            SET_EXECUTION(SUSPENDED, zero);
-            if (is_ready < 0)
+            int can_run = is_ready(self, ready);
+            if (can_run < 0)
                 return -1;
-            if (!is_ready) {
+            if (!can_run) {
                 if (TASK(task, DEADLINE) != Py_None)
                     return 0;
                 continue;
@@ -181,32 +174,6 @@ choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, 
     return PyErr_Occurred() ? NULL : chosen;
 }
 
-/* The ids of the enabled tasks, borrowed from the execution; most often those of the last step. */
-static PyObject *
-ids_of_enabled(PyObject *self, PyObject **enabled, Py_ssize_t count)
-{
-    PyObject *last = EXECUTION(LAST_ENABLED);
-    if (PyList_GET_SIZE(last) == count) {
-        Py_ssize_t same = 0;
-        while (same < count && PyList_GET_ITEM(last, same) == enabled[same])
-            same++;
-        if (same == count)
-            return EXECUTION(LAST_IDS);
-    }
-    PyObject *tasks = PyList_New(count), *ids = PyTuple_New(count);
-    if (tasks != NULL && ids != NULL) {
-        for (Py_ssize_t i = 0; i < count; i++) {
-            PyList_SET_ITEM(tasks, i, Py_NewRef(enabled[i]));
-            PyTuple_SET_ITEM(ids, i, Py_NewRef(TASK(enabled[i], ID)));
-        }
-        SET_EXECUTION(LAST_ENABLED, tasks);
-        SET_EXECUTION(LAST_IDS, ids);
-    }
-    Py_XDECREF(tasks);
-    Py_XDECREF(ids);
-    return PyErr_Occurred() ? NULL : EXECUTION(LAST_IDS);
-}
-
 Progress
 decide(PyObject *self, PyObject *running, PyObject **chosen)
 {
@@ -219,7 +186,7 @@ decide(PyObject *self, PyObject *running, PyObject **chosen)
     Py_ssize_t step = PyList_GET_SIZE(rows);
     Py_ssize_t next_check = slot_int(self, execution_slots[NEXT_CHECK]);
     Py_ssize_t slice_began = slot_int(self, execution_slots[SLICE_BEGAN]);
-    if (PyErr_Occurred())
+    if ((next_check == -1 || slice_began == -1) && PyErr_Occurred())
         return FAILED;
     if (step >= next_check || step - slice_began >= lonely_steps)
         return RARE;
@@ -231,15 +198,11 @@ decide(PyObject *self, PyObject *running, PyObject **chosen)
     PyObject *choice = choose(self, running, enabled, count, step);
     if (choice == NULL)
         return PyErr_Occurred() ? FAILED : RARE;
-    PyObject *ids = ids_of_enabled(self, enabled, count);
-    if (ids == NULL)
-        return FAILED;
-    PyObject *id = TASK(choice, ID);
-    PyObject *row = PyTuple_Pack(6, id, id, TASK(choice, PENDING), ids, nothing, Py_False);
-    if (row == NULL)
-        return FAILED;
-    int result = PyList_Append(rows, row);
-    Py_DECREF(row);
+    PyObject *ids = shared_ids(enabled, count);
+    PyObject *row = ids == NULL ? NULL : shared_row(TASK(choice, ID), TASK(choice, PENDING), ids);
+    int result = row == NULL ? -1 : PyList_Append(rows, row);
+    Py_XDECREF(ids);
+    Py_XDECREF(row);
     if (result < 0)
         return FAILED;
     if (choice != running) {

@@ -3,6 +3,7 @@
  * See bohrbug/monitors/races.py for the algorithm.
  */
 #include "accelerator.h"
+#include <stdint.h>
 
 static PyTypeObject *detector_type;
 
@@ -26,13 +27,13 @@ static Slot state_slots[] = {[STATE_CLOCK] = {"clock", 0}, {0}};
 #define SHADOW(shadow, name) slot_get(shadow, shadow_slots[name])
 #define SET_SHADOW(shadow, name, value) slot_set(shadow, shadow_slots[name], value)
 
-static PyObject *no_accesses, *several, *tag_bits, *place_mask;
-
+static PyObject *no_accesses, *several;
+static int tag_bits;
 
 static long long
 number_at(PyObject *list, Py_ssize_t index)
 {
-    return PyLong_AsLongLong(PyList_GET_ITEM(list, index));
+    return int_value(PyList_GET_ITEM(list, index));
 }
 
 /* The clock that has learnt all of ``other``, and of ``task`` up to ``epoch``. */
@@ -50,14 +51,14 @@ after(PyObject *clock, PyObject *other, Py_ssize_t task, PyObject *epoch)
         PyObject *latest = NULL;
         if (i < own)
             latest = PyList_GET_ITEM(clock, i);
-        if (i < others && (latest == NULL || number_at(other, i) > PyLong_AsLongLong(latest)))
+        if (i < others && (latest == NULL || number_at(other, i) > int_value(latest)))
             latest = PyList_GET_ITEM(other, i);
         if (latest == NULL)
             PyList_SET_ITEM(joined, i, PyLong_FromLong(0));
         else
             PyList_SET_ITEM(joined, i, Py_NewRef(latest));
     }
-    if (PyLong_AsLongLong(epoch) > number_at(joined, task))
+    if (int_value(epoch) > number_at(joined, task))
         PyList_SetItem(joined, task, Py_NewRef(epoch));
     if (PyErr_Occurred())
         Py_CLEAR(joined);
@@ -72,17 +73,20 @@ synchronise_known(PyObject *self, Py_ssize_t index, PyObject *state, bool is_wri
     PyObject *clock = PyList_GET_ITEM(clocks, index);
     PyObject *published = slot_get(state, state_slots[STATE_CLOCK]);
     if (published != Py_None) {
-        Py_ssize_t writer = PyLong_AsSsize_t(PyTuple_GET_ITEM(published, 0));
+        Py_ssize_t writer = int_value(PyTuple_GET_ITEM(published, 0));
         PyObject *epoch = PyTuple_GET_ITEM(published, 1);
         if (writer != index && (writer >= PyList_GET_SIZE(clock) ||
-                                number_at(clock, writer) < PyLong_AsLongLong(epoch))) {
+                                number_at(clock, writer) < int_value(epoch))) {
             clock = after(clock, PyTuple_GET_ITEM(published, 2), writer, epoch);
             if (clock == NULL || PyList_SetItem(clocks, index, clock) < 0)
                 return -1;
         }
     }
     if (is_write) {
-        PyObject *own = Py_BuildValue("nOO", index, PyList_GET_ITEM(epochs, index), clock);
+        PyObject *number = PyLong_FromSsize_t(index);
+        PyObject *own =
+            number == NULL ? NULL : PyTuple_Pack(3, number, PyList_GET_ITEM(epochs, index), clock);
+        Py_XDECREF(number);
         Py_ssize_t last = slot_int(self, detector_slots[LAST_EPOCH]);
         PyObject *next = own == NULL || PyErr_Occurred() ? NULL : PyLong_FromSsize_t(last + 1);
         if (next == NULL) {
@@ -101,7 +105,7 @@ synchronise_known(PyObject *self, Py_ssize_t index, PyObject *state, bool is_wri
 int
 synchronise(PyObject *self, Py_ssize_t index, PyObject *state, bool is_write)
 {
-    if (detector_type != NULL && Py_IS_TYPE(self, detector_type) && index >= 0 &&
+    if (is_usual_detector(self) && index >= 0 &&
         index < PyList_GET_SIZE(DETECTOR(EPOCHS)))
         return synchronise_known(self, index, state, is_write);
     PyObject *result = PyObject_CallMethod(self, "synchronise", "nOO", index, state,
@@ -123,69 +127,114 @@ typedef struct {
     PyObject *conflict; /* the last race, or None */
 } Access;
 
-/* Compare with one earlier access; ``ordered``, if not NULL, gets it if it may be forgotten. */
+/* An access by another task, made earlier. */
+typedef struct {
+    PyObject *key, *epoch;
+    Py_ssize_t task;
+    PyObject *place; /* borrowed: the detector keeps it */
+    bool is_ordered; /* it happens before the access that is made now */
+} Earlier;
+
+/* What a key says; -1: an exception is set. */
 static int
-look_at_one(Access *access, PyObject *key, PyObject *epoch, bool first_is_write, PyObject *ordered)
+read_key(PyObject *key, Earlier *earlier)
 {
-    PyObject *self = access->self;
-    PyObject *number = PyNumber_Rshift(key, tag_bits);
-    Py_ssize_t task = number == NULL ? -1 : PyLong_AsSsize_t(number);
-    Py_XDECREF(number);
-    if (task < 0)
-        return -1;
-    if (task == access->index)
-        return 0;
-    SET_SHADOW(access->shadow, SHARED, Py_True);
-    PyObject *identity = PyNumber_And(key, place_mask);
-    if (identity == NULL)
-        return -1;
-    PyObject *shared = slot_get(DETECTOR(SHARED_PLACES), place_set_slots[BY_IDENTITY]);
-    PyObject *place = PyDict_GetItemWithError(DETECTOR(PLACES), identity);
-    int result = -1;
-    if (place == NULL)
-        PyErr_SetString(PyExc_KeyError, "the place of an earlier access");
-    else if (PyDict_SetItem(shared, identity, place) == 0 &&
-             PyDict_SetItem(shared, access->identity, access->place) == 0)
-        result = 0;
-    PyObject *clock = PyList_GET_ITEM(DETECTOR(CLOCKS), access->index);
-    if (result == 0 && task < PyList_GET_SIZE(clock) &&
-        PyLong_AsLongLong(epoch) <= number_at(clock, task)) {
-        result = ordered == NULL ? 0 : PyList_Append(ordered, key);
-    } else if (result == 0) {
-        PyObject *conflict = PyObject_CallMethod(
-            self, "_race", "OnOOnOO", access->shadow, task, identity,
-            first_is_write ? Py_True : Py_False, access->index, access->place,
-            access->is_write ? Py_True : Py_False);
-        if (conflict == NULL)
-            result = -1;
-        else
-            Py_SETREF(access->conflict, conflict);
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(key, &overflow);
+    if (overflow == 0) {
+        earlier->task = (Py_ssize_t)(number >> tag_bits);
+        earlier->place = (PyObject *)(uintptr_t)(number & ((1LL << tag_bits) - 1));
+        return PyErr_Occurred() ? -1 : 0;
     }
-    Py_DECREF(identity);
+    PyObject *width = PyLong_FromLong(tag_bits);
+    PyObject *task = width == NULL ? NULL : PyNumber_Rshift(key, width);
+    PyObject *tag = task == NULL ? NULL : PyNumber_Lshift(task, width);
+    PyObject *identity = tag == NULL ? NULL : PyNumber_Subtract(key, tag);
+    if (identity != NULL) {
+        earlier->task = PyLong_AsSsize_t(task);
+        earlier->place = PyLong_AsVoidPtr(identity);
+    }
+    Py_XDECREF(width);
+    Py_XDECREF(task);
+    Py_XDECREF(tag);
+    Py_XDECREF(identity);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Places at which several tasks have touched a variable. */
+static int
+share_place(PyObject *self, PyObject *place)
+{
+    PyObject *places = slot_get(DETECTOR(SHARED_PLACES), place_set_slots[BY_IDENTITY]);
+    PyObject *identity = PyLong_FromVoidPtr(place);
+    int known = identity == NULL ? -1 : PyDict_Contains(places, identity);
+    int result = known == 0 ? PyDict_SetItem(places, identity, place) : known < 0 ? -1 : 0;
+    Py_XDECREF(identity);
     return result;
 }
+
+/* Compare with one earlier access. */
+static int
+look_at_one(Access *access, Earlier *earlier, bool first_is_write)
+{
+    PyObject *self = access->self;
+    SET_SHADOW(access->shadow, SHARED, Py_True);
+    if (share_place(self, earlier->place) < 0 || share_place(self, access->place) < 0)
+        return -1;
+    PyObject *clock = PyList_GET_ITEM(DETECTOR(CLOCKS), access->index);
+    if (earlier->task < PyList_GET_SIZE(clock) &&
+        int_value(earlier->epoch) <= number_at(clock, earlier->task)) {
+        earlier->is_ordered = true;
+        return 0;
+    }
+    PyObject *conflict = PyObject_CallMethod(
+        self, "_race", "OnKOnOO", access->shadow, earlier->task,
+        (unsigned long long)(uintptr_t)earlier->place, first_is_write ? Py_True : Py_False,
+        access->index, access->place, access->is_write ? Py_True : Py_False);
+    if (conflict == NULL)
+        return -1;
+    Py_SETREF(access->conflict, conflict);
+    return 0;
+}
+
+enum { FEW = 16 };
 
 /* RaceDetector._look: compare with earlier accesses that conflict with this one. */
 static int
 look(Access *access, PyObject *accesses, bool first_is_write, bool forget)
 {
-    if (PyDict_GET_SIZE(accesses) == 0)
+    Py_ssize_t size = PyDict_GET_SIZE(accesses);
+    if (size == 0)
         return 0;
-    PyObject *ordered = forget ? PyList_New(0) : NULL;
-    if (forget && ordered == NULL)
-        return -1;
     /* Taking the stack of a race runs Python code, which must not find the dict half looked at. */
-    PyObject *items = PyDict_Items(accesses);
-    int result = items == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *item = PyList_GET_ITEM(items, i);
-        result = look_at_one(access, PyTuple_GET_ITEM(item, 0), PyTuple_GET_ITEM(item, 1),
-                             first_is_write, ordered);
+    Earlier few[FEW], *earlier = size <= FEW ? few : PyMem_New(Earlier, size);
+    if (earlier == NULL) {
+        PyErr_NoMemory();
+        return -1;
     }
-    for (Py_ssize_t i = 0; result == 0 && forget && i < PyList_GET_SIZE(ordered); i++)
-        result = PyDict_DelItem(accesses, PyList_GET_ITEM(ordered, i));
-    Py_XDECREF(items);
-    Py_XDECREF(ordered);
+    Py_ssize_t count = 0, position = 0;
+    PyObject *key, *epoch;
+    int result = 0;
+    while (result == 0 && PyDict_Next(accesses, &position, &key, &epoch)) {
+        Earlier *one = &earlier[count];
+        result = read_key(key, one);
+        if (result < 0 || one->task == access->index)
+            continue;
+        one->key = Py_NewRef(key);
+        one->epoch = Py_NewRef(epoch);
+        one->is_ordered = false;
+        count++;
+    }
+    for (Py_ssize_t i = 0; result == 0 && i < count; i++)
+        result = look_at_one(access, &earlier[i], first_is_write);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (result == 0 && forget && earlier[i].is_ordered)
+            result = PyDict_DelItem(accesses, earlier[i].key);
+        Py_DECREF(earlier[i].key);
+        Py_DECREF(earlier[i].epoch);
+    }
+    if (earlier != few)
+        PyMem_Free(earlier);
     return result;
 }
 
@@ -207,7 +256,7 @@ note(Access *access, PyObject *shadow, Slot slot)
 static bool
 is_shared(PyObject *shadow, Py_ssize_t index)
 {
-    return PyLong_AsSsize_t(SHADOW(shadow, SOLE)) != index;
+    return int_value(SHADOW(shadow, SOLE)) != index;
 }
 
 /* Look at all that this access conflicts with. */
@@ -219,8 +268,7 @@ look_at_all(Access *access, PyObject *container)
     if (SHADOW(shadow, SHARED) == Py_True ||
         (container != Py_None && SHADOW(container, SHARED) == Py_True)) {
         /* What it conflicts with may be forgotten already. */
-        PyObject *places = slot_get(DETECTOR(SHARED_PLACES), place_set_slots[BY_IDENTITY]);
-        if (PyDict_SetItem(places, access->identity, access->place) < 0)
+        if (share_place(self, access->place) < 0)
             return -1;
     }
     bool is_write = access->is_write;
@@ -248,7 +296,7 @@ take_in(Access *access)
     int known = last == NULL ? 0 : PyObject_RichCompareBool(last, access->epoch, Py_EQ);
     if (known != 0 || PyErr_Occurred())
         return known > 0 ? 0 : -1;
-    if (PyDict_SetItem(DETECTOR(PLACES), access->identity, access->place) < 0)
+    if (last == NULL && PyDict_SetItem(DETECTOR(PLACES), access->identity, access->place) < 0)
         return -1;
     PyObject *container = SHADOW(shadow, CONTAINER);
     if ((is_shared(shadow, access->index) ||
@@ -286,27 +334,27 @@ static Twin detector_twins[] = {
     {{0}, NULL},
 };
 
-/* shadow, task_index, place */
-static PyObject *
-access_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, bool is_write)
+PyObject *
+detect(PyObject *self, PyObject *shadow, Py_ssize_t index, PyObject *place, bool is_write)
 {
-    if (count != 3)
-        return PyErr_Format(PyExc_TypeError, "an access has 3 arguments, not %zd", count);
-    Py_ssize_t index = PyLong_AsSsize_t(arguments[1]);
-    if (index == -1 && PyErr_Occurred())
-        return NULL;
     PyObject *epochs = DETECTOR(EPOCHS);
     if (index < 0 || index >= PyList_GET_SIZE(epochs)) {
-        PyObject *all[] = {self, arguments[0], arguments[1], arguments[2]};
-        return PyObject_Vectorcall(detector_twins[is_write ? WRITE : READ].reference, all, 4, NULL);
+        PyObject *number = PyLong_FromSsize_t(index);
+        PyObject *all[] = {self, shadow, number, place};
+        PyObject *result = number == NULL
+                               ? NULL
+                               : PyObject_Vectorcall(
+                                     detector_twins[is_write ? WRITE : READ].reference, all, 4, NULL);
+        Py_XDECREF(number);
+        return result;
     }
     Access access = {
         .self = self,
-        .shadow = arguments[0],
-        .place = arguments[2],
+        .shadow = shadow,
+        .place = place,
         .index = index,
         .is_write = is_write,
-        .identity = PyLong_FromVoidPtr(arguments[2]),
+        .identity = PyLong_FromVoidPtr(place),
         .epoch = Py_NewRef(PyList_GET_ITEM(epochs, index)),
         .conflict = Py_NewRef(Py_None),
     };
@@ -320,18 +368,35 @@ access_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, bool
     return access.conflict;
 }
 
+bool
+is_usual_detector(PyObject *detector)
+{
+    return detector_type != NULL && Py_IS_TYPE(detector, detector_type);
+}
+
+/* shadow, task_index, place */
+static PyObject *
+access_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, bool is_write)
+{
+    if (count != 3)
+        return PyErr_Format(PyExc_TypeError, "an access has 3 arguments, not %zd", count);
+    Py_ssize_t index = PyLong_AsSsize_t(arguments[1]);
+    if (index == -1 && PyErr_Occurred())
+        return NULL;
+    return detect(self, arguments[0], index, arguments[2], is_write);
+}
+
 PyObject *
 use_detector(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *detector, *state, *shadow, *place_set;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOO", &detector, &state, &shadow, &place_set,
-                          &no_accesses, &several, &tag_bits, &place_mask) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOOi", &detector, &state, &shadow, &place_set,
+                          &no_accesses, &several, &tag_bits) ||
         find_slots(detector, detector_slots) < 0 || find_slots(state, state_slots) < 0 ||
         find_slots(shadow, shadow_slots) < 0 || find_slots(place_set, place_set_slots) < 0)
         return NULL;
-    PyObject *kept[] = {no_accesses, several, tag_bits, place_mask};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        Py_INCREF(kept[i]);
+    Py_INCREF(no_accesses);
+    Py_INCREF(several);
     if (take_over(detector, detector_twins) < 0)
         return NULL;
     detector_type = (PyTypeObject *)Py_NewRef(detector);

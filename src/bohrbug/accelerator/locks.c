@@ -14,7 +14,6 @@ static Slot lock_slots[] = {
 #define SET_LOCK(name, value) slot_set(self, lock_slots[name], value)
 
 static PyObject *allocate_lock, *internal_modules, *text_name;
-static PyObject *text_acquire, *text_locked, *text_release, *text_is_free;
 
 /* The execution in which an operation on the lock is an ordinary one, borrowed, or NULL. */
 static PyObject *
@@ -28,37 +27,27 @@ ordinary(PyObject *self)
 }
 
 static int
-is_locked(PyObject *self)
+lock_is_free(PyObject *self)
 {
-    PyObject *answer = PyObject_CallMethodNoArgs(LOCK(REAL), text_locked);
-    if (answer == NULL)
-        return -1;
-    int locked = PyObject_IsTrue(answer);
-    Py_DECREF(answer);
-    return locked;
+    return real_is_free(LOCK(REAL));
 }
 
 static PyObject *
 is_free(PyObject *self, PyObject *Py_UNUSED(nothing))
 {
-    int locked = is_locked(self);
-    return locked < 0 ? NULL : PyBool_FromLong(!locked);
+    int free = lock_is_free(self);
+    return free < 0 ? NULL : PyBool_FromLong(free);
 }
 
 /* Take the real lock, which was free just now. */
 static int
 take(PyObject *self, PyObject *execution, PyObject *place)
 {
-    PyObject *arguments[] = {LOCK(REAL), Py_False};
-    PyObject *taken = PyObject_VectorcallMethod(text_acquire, arguments, 2, NULL);
-    if (taken == NULL)
-        return -1;
-    bool succeeded = taken == Py_True;
-    Py_DECREF(taken);
-    if (!succeeded) {
+    int taken = take_real(LOCK(REAL));
+    if (taken == 0)
         PyErr_SetNone(task_killed);
+    if (taken <= 0)
         return -1;
-    }
     PyObject *task = running_task(execution);
     SET_LOCK(OWNER, task);
     return note_holding(task, self, place);
@@ -72,12 +61,12 @@ acquire(PyObject *self)
         return RARE;
     if (LOCK(OWNER) == Py_None) {
         /* Held by somebody outside our control? */
-        int locked = is_locked(self);
-        if (locked != 0)
-            return locked < 0 ? FAILED : RARE;
+        int free = lock_is_free(self);
+        if (free <= 0)
+            return free < 0 ? FAILED : RARE;
     }
     PyObject *place = calling_place();
-    PyObject *ready = place == NULL ? NULL : PyObject_GetAttr(self, text_is_free);
+    PyObject *ready = place == NULL ? NULL : new_readiness(lock_is_free, self);
     Progress progress = FAILED;
     if (ready != NULL) {
         PyObject *state = Py_NewRef(LOCK(STATE));
@@ -99,9 +88,7 @@ let_go(PyObject *self)
 {
     PyObject *owner = Py_NewRef(LOCK(OWNER));
     SET_LOCK(OWNER, Py_None);
-    PyObject *result = PyObject_CallMethodNoArgs(LOCK(REAL), text_release);
-    int released = result == NULL ? -1 : 0;
-    Py_XDECREF(result);
+    int released = release_real(LOCK(REAL));
     if (released == 0 && owner != Py_None)
         released = note_released(owner, self);
     Py_DECREF(owner);
@@ -241,11 +228,7 @@ use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_XSETREF(allocate_lock, Py_NewRef(allocate));
     Py_XSETREF(internal_modules, Py_NewRef(modules));
     text_name = PyUnicode_InternFromString("__name__");
-    text_acquire = PyUnicode_InternFromString("acquire");
-    text_locked = PyUnicode_InternFromString("locked");
-    text_release = PyUnicode_InternFromString("release");
-    text_is_free = PyUnicode_InternFromString("_is_free");
-    if (PyErr_Occurred() || take_over(lock, lock_twins) < 0)
+    if (text_name == NULL || know_real_locks(allocate) < 0 || take_over(lock, lock_twins) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -13,6 +13,7 @@ static PyMethodDef functions[] = {
     {"use_hashes", use_hashes, METH_VARARGS, "Know how threads are hashed."},
     {"use_points", use_points, METH_VARARGS, "What operations are recognised by, in C."},
     {"use_queues", use_queues, METH_VARARGS, "What methods of queues do at first."},
+    {"forget_shared", forget_shared, METH_NOARGS, "Forget what equal objects are shared."},
     {"use_detector", use_detector, METH_VARARGS, "Take over the hot methods of race detectors."},
     {"use_sinks", use_sinks, METH_VARARGS, "Take over the hot methods of sinks of accesses."},
     {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},

@@ -16,7 +16,7 @@ static Slot table_parts[] = {[BY_IDENTITY] = {"_by_identity", 0}, {0}};
 
 static PyObject *text_queue, *text_maxsize, *text_mutex, *text_waiters, *text_shut_down;
 static PyObject *text_not_empty, *text_not_full, *text_unfinished, *text_gates;
-static PyObject *text_acquire, *text_release, *text_locked, *text_put, *text_get;
+static PyObject *text_put, *text_get;
 
 /* The two ends of a queue. */
 typedef enum { PUT, GET } End;
@@ -62,10 +62,8 @@ mutex_is_free(PyObject *queue)
     PyObject *real = real_mutex(queue);
     if (real == NULL)
         return 1;
-    PyObject *locked = PyObject_CallMethodNoArgs(real, text_locked);
+    int result = real_is_free(real);
     Py_DECREF(real);
-    int result = locked == NULL ? -1 : !PyObject_IsTrue(locked);
-    Py_XDECREF(locked);
     return result;
 }
 
@@ -80,36 +78,31 @@ is_shut_down(PyObject *queue)
     return result;
 }
 
-static PyObject *
-is_ready(PyObject *queue, End end)
+static int
+would_not_block(PyObject *queue, End end)
 {
     Py_ssize_t maxsize = 0, size = size_of(queue);
     if (size < 0 || !get_maxsize(queue, &maxsize))
-        return NULL;
+        return -1;
     int possible = end == GET ? size > 0 : maxsize <= 0 || size < maxsize;
     if (!possible)
         possible = is_shut_down(queue);
     if (possible > 0)
         possible = mutex_is_free(queue);
-    return possible < 0 ? NULL : PyBool_FromLong(possible);
+    return possible;
 }
 
-static PyObject *
-can_put(PyObject *queue, PyObject *Py_UNUSED(nothing))
+static int
+can_put(PyObject *queue)
 {
-    return is_ready(queue, PUT);
+    return would_not_block(queue, PUT);
 }
 
-static PyObject *
-can_get(PyObject *queue, PyObject *Py_UNUSED(nothing))
+static int
+can_get(PyObject *queue)
 {
-    return is_ready(queue, GET);
+    return would_not_block(queue, GET);
 }
-
-static PyMethodDef predicates[] = {
-    [PUT] = {"can_put", can_put, METH_NOARGS, "Whether put would not block."},
-    [GET] = {"can_get", can_get, METH_NOARGS, "Whether get would not block."},
-};
 
 /* -- the operations -------------------------------------------------------------------- */
 
@@ -172,12 +165,9 @@ taken_mutex(PyObject *queue, End end)
     PyObject *real = has_no_waiters(queue, end) ? real_mutex(queue) : NULL;
     if (real == NULL)
         return NULL;
-    PyObject *arguments[] = {real, Py_False};
-    PyObject *taken = PyObject_VectorcallMethod(text_acquire, arguments, 2, NULL);
-    bool is_taken = taken == Py_True;
-    Py_XDECREF(taken);
+    int taken = take_real(real);
     PyErr_Clear();
-    if (!is_taken)
+    if (taken <= 0)
         Py_CLEAR(real);
     return real;
 }
@@ -208,16 +198,15 @@ move(PyObject *queue, End end, PyObject *item)
         Py_CLEAR(result);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *released = PyObject_CallMethodNoArgs(real, text_release);
+    int released = release_real(real);
     Py_DECREF(real);
-    if (released == NULL) {
+    if (released < 0) {
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(traceback);
         Py_CLEAR(result);
     } else
         PyErr_Restore(type, value, traceback);
-    Py_XDECREF(released);
     return result;
 }
 
@@ -242,7 +231,7 @@ operate(PyObject *queue, End end, PyObject *item, PyFrameObject *caller, PyObjec
         return RARE;
     Py_DECREF(real);
     PyObject *place = place_in(caller);
-    PyObject *ready = place == NULL ? NULL : PyCFunction_New(&predicates[end], queue);
+    PyObject *ready = place == NULL ? NULL : new_readiness(end == PUT ? can_put : can_get, queue);
     Progress progress = FAILED;
     Py_INCREF(self);
     Py_INCREF(state);
@@ -337,7 +326,6 @@ use_queues(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_waiters, "_waiters"}, {&text_shut_down, "is_shutdown"},
         {&text_not_empty, "not_empty"}, {&text_not_full, "not_full"},
         {&text_unfinished, "unfinished_tasks"}, {&text_gates, "gates"},
-        {&text_acquire, "acquire"}, {&text_release, "release"}, {&text_locked, "locked"},
         {&text_put, "_put"}, {&text_get, "_get"},
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)

@@ -19,7 +19,6 @@ Slot execution_slots[] = {
     [ALL_TASKS] = {"all_tasks", 0}, [ATOMIC] = {"atomic", 0},
     [CURRENT] = {"current", 0}, [DECIDER] = {"_decider", 0}, [DETECTOR] = {"detector", 0},
     [FAIRNESS] = {"fairness", 0}, [IDLE_YIELDS] = {"_idle_yields", 0},
-    [LAST_ENABLED] = {"_last_enabled", 0}, [LAST_IDS] = {"_last_ids", 0},
     [MINDS_GIL] = {"_minds_gil", 0}, [NEXT_CHECK] = {"next_check", 0},
     [NON_PREEMPTIVE] = {"_non_preemptive", 0}, [OUTSIDE] = {"outside", 0}, [POOL] = {"pool", 0}, [PREFIX] = {"_prefix", 0},
     [PREFIX_LENGTH] = {"_prefix_length", 0}, [RESOURCES] = {"resources", 0}, [ROOT] = {"root", 0},
@@ -64,14 +63,7 @@ switch_to(PyObject *self, PyObject *running, PyObject *chosen)
 PyObject *
 new_operation(PyObject *kind, PyObject *resource, PyObject *place)
 {
-    PyTypeObject *type = (PyTypeObject *)operation_type;
-    PyObject *operation = type->tp_alloc(type, 3);
-    if (operation == NULL)
-        return NULL;
-    PyTuple_SET_ITEM(operation, 0, Py_NewRef(kind));
-    PyTuple_SET_ITEM(operation, 1, Py_NewRef(resource));
-    PyTuple_SET_ITEM(operation, 2, Py_NewRef(place));
-    return operation;
+    return shared_operation((PyTypeObject *)operation_type, kind, resource, place);
 }
 
 /* The pending operation of a task. */

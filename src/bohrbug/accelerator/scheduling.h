@@ -5,8 +5,8 @@
 #include "accelerator.h"
 
 enum {
-    ABORTING, ALIVE, ALL_TASKS, ATOMIC, CURRENT, DECIDER, DETECTOR, FAIRNESS, IDLE_YIELDS, LAST_ENABLED,
-    LAST_IDS, MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, OUTSIDE, POOL, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT,
+    ABORTING, ALIVE, ALL_TASKS, ATOMIC, CURRENT, DECIDER, DETECTOR, FAIRNESS, IDLE_YIELDS,
+    MINDS_GIL, NEXT_CHECK, NON_PREEMPTIVE, OUTSIDE, POOL, PREFIX, PREFIX_LENGTH, RESOURCES, ROOT,
     ROWS, SIGNALS, SINK, SLICE_BEGAN, SPINNING, SUSPENDED, SWAP, TRACE, VARIABLES, YIELDING,
 };
 enum {
@@ -38,6 +38,19 @@ enum { MOST_TASKS = 96 };
 
 /* ``Operation(kind, resource, place)`` */
 PyObject *new_operation(PyObject *kind, PyObject *resource, PyObject *place);
+
+/* -- sharing.c: what never changes, as one object for all that are equal; new references --- */
+
+/* ``f"{parent}.{number}"`` */
+PyObject *shared_child(PyObject *parent, Py_ssize_t number);
+/* The ids of some tasks, as a tuple. */
+PyObject *shared_ids(PyObject **tasks, Py_ssize_t count);
+PyObject *shared_operation(PyTypeObject *type, PyObject *kind, PyObject *resource, PyObject *place);
+/* What an execution records of an ordinary step. */
+PyObject *shared_row(PyObject *id, PyObject *operation, PyObject *ids);
+
+/* Whether what a task of an execution waits for holds; -1: an exception is set. */
+int is_ready(PyObject *execution, PyObject *ready);
 
 /* Execution._decide; on DONE ``chosen`` is borrowed. */
 Progress decide(PyObject *execution, PyObject *running, PyObject **chosen);

@@ -148,9 +148,8 @@ static bool has_native_ids, has_handles;
 
 static PyObject *text_initialized, *text_started, *text_flag, *text_target, *text_name;
 static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
-static PyObject *text_qualname, *text_acquire, *text_enabled, *text_spawn;
+static PyObject *text_qualname, *text_enabled, *text_spawn;
 static PyObject *text_trace_hook, *text_profile_hook, *text_starter;
-static PyObject *text_has_ended;
 
 /* Whether an attribute is this very object; -1: an exception is set. */
 static int
@@ -215,13 +214,12 @@ prepare_end(PyObject *task, PyObject *thread)
         return result == NULL ? -1 : 0;
     }
     PyObject *sentinel = PyObject_CallNoArgs(allocate_lock);
-    PyObject *taken = sentinel == NULL ? NULL : PyObject_CallMethodNoArgs(sentinel, text_acquire);
-    PyObject *stop = taken == NULL ? NULL : PyMethod_New(stop_thread, thread);
+    bool is_taken = sentinel != NULL && take_real(sentinel) >= 0;
+    PyObject *stop = is_taken ? PyMethod_New(stop_thread, thread) : NULL;
     int result = stop == NULL || PyObject_SetAttr(thread, text_sentinel, sentinel) < 0
                      ? -1
                      : PyList_Append(OF_TASK(ON_END), stop);
     Py_XDECREF(sentinel);
-    Py_XDECREF(taken);
     Py_XDECREF(stop);
     return result;
 }
@@ -306,7 +304,7 @@ static int
 name_next(PyObject *self, PyObject *parent, PyObject **id, PyObject **state)
 {
     Py_ssize_t children = slot_int(parent, thread_slots[CHILDREN]);
-    *id = PyUnicode_FromFormat("%U.%zd", TASK(parent, ID), children + 1);
+    *id = shared_child(TASK(parent, ID), children + 1);
     *state = *id == NULL ? NULL : thread_resource(EXECUTION(RESOURCES), *id);
     return *state == NULL ? -1 : 0;
 }
@@ -376,6 +374,12 @@ task_of(PyObject *self, PyObject *thread)
     return OF_TASK(STARTED_DIRECTLY) == Py_True ? task : NULL;
 }
 
+static int
+task_has_ended(PyObject *task)
+{
+    return TASK(task, ENDED) == Py_True;
+}
+
 static Progress
 join(PyObject *thread, PyFrameObject *caller)
 {
@@ -384,7 +388,7 @@ join(PyObject *thread, PyFrameObject *caller)
     if (joined == NULL || joined == EXECUTION(CURRENT))
         return RARE;
     PyObject *place = place_in(caller);
-    PyObject *ready = place == NULL ? NULL : PyObject_GetAttr(joined, text_has_ended);
+    PyObject *ready = place == NULL ? NULL : new_readiness(task_has_ended, joined);
     Progress progress = FAILED;
     Py_INCREF(joined);
     if (ready != NULL)
@@ -547,10 +551,9 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_target, "_target"}, {&text_name, "_name"}, {&text_daemonic, "_daemonic"},
         {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
         {&text_sentinel, "_tstate_lock"}, {&text_qualname, "__qualname__"},
-        {&text_acquire, "acquire"}, {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
+        {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
         {&text_trace_hook, "_trace_hook"},
         {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},
-        {&text_has_ended, "has_ended"},
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;

@@ -256,6 +256,9 @@ def explore_native(
         usage_error(str(error))
     for failure in result.reproducible:
         write_reproduction(explorer, failure, test.target())
+    if result.executions > 1:
+        # The first one is started anew with kernel threads always.
+        result.notices.append(runtime.engine_note)
     tell(result, printed_text(runtime.printed_by_failure), showing, store)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from bohrbug.model.operation import Site
@@ -21,8 +22,12 @@ RaceKey = tuple[Any, ...]
 
 def race_key(race: Race) -> RaceKey:
     """What makes two data races the same one, in every process."""
-    places = (race.first.operation.place, race.second.operation.place)
-    # A trace from a file has sites in place of places.
+    return _key_of(race.first.operation.place, race.second.operation.place)
+
+
+@lru_cache(maxsize=64)
+def _key_of(*places: Any) -> RaceKey:
+    # Most races are seen again and again.  A trace from a file has sites in place of places.
     keys = {tuple(place) if isinstance(place, Site) else _key(place) for place in places}
     return tuple(sorted(keys, key=repr))
 

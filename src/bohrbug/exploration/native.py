@@ -11,7 +11,11 @@ from typing import Any
 
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
-from bohrbug.exploration.native_strategies import native_strategy, strategy_for_samples
+from bohrbug.exploration.native_strategies import (
+    native_strategy,
+    strategy_for_samples,
+    strategy_for_watchpoints,
+)
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.replaying import Replay, difference_between, executed
@@ -164,7 +168,12 @@ def native_explorer(
     Raises:
         UnsupportedError: it can't be controlled, or not with that strategy.
     """
-    strategy = native_strategy(options) if not command.sample else strategy_for_samples(options)
+    strategy_of = native_strategy
+    if command.watch:
+        strategy_of = strategy_for_watchpoints
+    if command.sample:
+        strategy_of = strategy_for_samples
+    strategy = strategy_of(options)
     runtime = command.runtime(options, on_printed)
     explorer = Explorer(
         _nothing,

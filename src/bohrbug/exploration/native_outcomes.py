@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
@@ -14,6 +16,9 @@ from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.launching import Ended
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.runtime import Printed
+
+_SUMMARY = re.compile(rb"^SUMMARY: (\w+Sanitizer: .*)$", re.MULTILINE)
+"""What sanitizers print last, before they end a program."""
 
 
 @dataclass(slots=True)
@@ -32,6 +37,7 @@ class Expectation:
     check: Sequence[str] = ()
     stdout: bytes | None = None
     learned: bool = field(default=False)
+    code_is_learned: bool = field(default=False)
 
     def learn(self, ended: Ended, printed: Printed) -> None:
         """Take over what the first execution did, where nothing else was asked for."""
@@ -40,6 +46,7 @@ class Expectation:
         self.learned = True
         if self.code is None:
             self.code = ended.code
+            self.code_is_learned = True
         if self.stdout is None:
             self.stdout = printed.stdout
 
@@ -97,7 +104,9 @@ class NativeExplainer:
             resource = reading.describe(number)
             # Of a function the message tells the name.
             if resource.type != layout.FUNCTION:
-                message = f"{message} ({resource.label})"
+                place = resource.created
+                at = f"{resource.type} {Path(place.filename).name}:{place.line}" if place else ""
+                message = f"{message} ({at or resource.label})"
         return Outcome(kind, message, self._task(reading), exception, stack)
 
     def _crash(self, reading: Reading, ended: Ended) -> Outcome:
@@ -112,7 +121,7 @@ class NativeExplainer:
         running = reading.running
         who = "the program"
         if running < len(reading.ids):
-            who = f"task {reading.ids[running]}"
+            who = _known_as(reading, running)
         return Outcome(
             OutcomeKind.HANG,
             f"{who} has run for {ended.seconds:g} s without reaching a scheduling point: it spins "
@@ -122,9 +131,16 @@ class NativeExplainer:
     def _ended_by_itself(self, ended: Ended, printed: Printed) -> Outcome:
         expected = self.expectation
         if ended.code != expected.code:
+            # That a program which should end with 0 does not do so by itself is easily overlooked.
+            learned = expected.code and expected.code_is_learned
+            source = ", that of the first execution" if learned else ""
+            message = f"exit code {ended.code} instead of {expected.code}{source}"
+            said = _SUMMARY.search(printed.stderr)
+            if said is not None:
+                message = f"{said[1].decode('utf-8', 'replace')} ({message})"
             return Outcome(
                 OutcomeKind.EXCEPTION,
-                f"exit code {ended.code} instead of {expected.code}",
+                message,
                 exception=f"exit code {ended.code}",
             )
         if expected.same_output and printed.stdout != expected.stdout:
@@ -136,6 +152,19 @@ class NativeExplainer:
         if expected.check:
             return _checked(expected.check)
         return PASSED
+
+
+def _known_as(reading: Reading, task: int) -> str:
+    """A task for people: its name, and where its last scheduling point was."""
+    number = reading.ids[task]
+    info = reading.infos()[number]
+    names = ", ".join(filter(None, (info.name, info.target)))
+    text = f"task {number} ({names})" if names else f"task {number}"
+    site = reading.site(reading.tasks[task].site, reading.tasks[task].process)
+    if site is None:
+        return text
+    where = f"{Path(site.filename).name}:{site.line}" if site.line else site.function
+    return f"{text}, last seen at {where}," if where != "?" else text
 
 
 def _checked(command: Sequence[str]) -> Outcome:

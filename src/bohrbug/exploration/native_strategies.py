@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.verdicts import REDUCTIONS
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.search.auto import Auto
 from bohrbug.search.delay_bounding import DelayBounding
@@ -71,6 +72,22 @@ def strategy_for_samples(options: ExploreOptions) -> Strategy:
         raise UnsupportedError(
             f"the strategy {options.strategy} can't be used with --sample-accesses: each execution "
             f"has other scheduling points; choose one of {', '.join(SAMPLERS)}"
+        )
+    return native_strategy(options)
+
+
+def strategy_for_watchpoints(options: ExploreOptions) -> Strategy:
+    """The strategy where the processor tells of accesses when they are done.
+
+    Raises:
+        UnsupportedError: the options name one that wants to do them in another order.
+    """
+    if options.strategy in REDUCTIONS:
+        possible = ", ".join(sorted(STRATEGIES.keys() - REFUSED.keys() - REDUCTIONS))
+        raise UnsupportedError(
+            f"the strategy {options.strategy} can't be used with --watch: it has to hold an access "
+            "back that another one was seen to conflict with, and what is watched is known only "
+            f"when it is done; choose one of {possible}"
         )
     return native_strategy(options)
 

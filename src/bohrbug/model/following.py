@@ -72,8 +72,8 @@ class Follower:
     def mark_of(self, task: TaskId, operation: Operation) -> int | None:
         """The index of the mark that a pending operation is, or ``None`` if it was put in."""
         known = self._looked_up.get(task)
-        # Each operation is an object of its own, so another object is another operation.
-        if known is not None and known[0] is operation:
+        # What was executed is forgotten, so that an equal one is the same.
+        if known is not None and known[0] == operation:
             return known[1]
         place = self._place_of(task, operation)
         index = None if place is None else self._left(task)[place][0]

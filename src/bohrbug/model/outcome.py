@@ -65,7 +65,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """A resource whose holder has ended without releasing it: who, and where it took it."""
+    """A resource whose holder has ended without releasing it: who, and where it took it.
+
+    No task: the process has a locked copy of it, and the holder was not forked.
+    """
 
     task: TaskId
     acquired: Site | None
@@ -159,6 +162,8 @@ class Race:
         is_triangular: whether an earlier store of its reader may still wait in a buffer of an x86
             processor (Owens, ECOOP 2010); ``None`` where that is not known.
         allocated: where memory of the heap was allocated, if that was seen.
+        may_be_atomic: both accesses are instructions as which compilers translate plain ones and
+            atomic loads and stores alike, and nothing else is known of them.
     """
 
     resource: ResourceId
@@ -169,6 +174,7 @@ class Race:
     pattern: RacePattern = RacePattern.UNCLASSIFIED
     is_triangular: bool | None = None
     allocated: Site | None = None
+    may_be_atomic: bool = False
 
 
 @dataclass(frozen=True, slots=True)

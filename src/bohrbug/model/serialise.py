@@ -128,6 +128,7 @@ class _Writer:
             "pattern": race.pattern.value,
             "triangular": race.is_triangular,
             "allocated": self.site(race.allocated),
+            "may_be_atomic": race.may_be_atomic,
         }
 
     def blocked(self, blocked: BlockedTask) -> Json:
@@ -249,6 +250,7 @@ class _Reader:
             pattern=_pattern(data.get("pattern", RacePattern.UNCLASSIFIED.value)),
             is_triangular=optional(data.get("triangular"), f"{where} triangular", a_bool),
             allocated=self.site(data.get("allocated"), f"{where} allocated"),
+            may_be_atomic=a_bool(data.get("may_be_atomic", False), f"{where} may_be_atomic"),
         )
 
     def blocked(self, value: Json, where: str) -> BlockedTask:

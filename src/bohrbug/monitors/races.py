@@ -37,7 +37,8 @@ from bohrbug.runtime.threads.resources import ResourceState
 Pair = tuple[int, int]
 """Identities of the two places of a race, the smaller one first."""
 
-_TAG_BITS = 64
+_TAG_BITS = 56
+"""Addresses are shorter; with the index of one of 128 tasks in front they are a C ``long long``."""
 _PLACE_MASK = (1 << _TAG_BITS) - 1
 
 
@@ -419,5 +420,4 @@ if native is not None:
         NO_ACCESSES,
         SEVERAL,
         _TAG_BITS,
-        _PLACE_MASK,
     )

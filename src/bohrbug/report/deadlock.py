@@ -10,6 +10,7 @@ from bohrbug.model.operation import (
     JOIN,
     PUT,
     RESULT,
+    WAIT,
     ResourceId,
     TaskId,
 )
@@ -36,6 +37,8 @@ UNKNOWN = "?"
 def signal_words(blocked: BlockedTask, type: str) -> str:
     """What another task would have to do for a blocked one to go on: ``set it``."""
     kind = blocked.operation.kind
+    if kind is WAIT and blocked.operation.resource == blocked.task:
+        return "send it one"
     if kind is GET:
         return "put something into it"
     if kind is PUT:
@@ -55,7 +58,7 @@ def _waits_for(blocked: BlockedTask, names: Names) -> str:
         return f"waits for the end of task {operation.resource}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"{names.does(operation)}"
-    return f"waits for {names.short_resource(operation.resource)}{names.at(operation)}"
+    return f"waits for {names.awaited(blocked.task, operation)}{names.at(operation)}"
 
 
 def _taken_at(blocked: BlockedTask, resource: ResourceId, names: Names) -> str:
@@ -126,6 +129,12 @@ def alone_in_words(blocked: BlockedTask, names: Names, type: str) -> str:
 
 
 def _abandoned_in_words(abandoned: Abandoned, names: Names) -> str:
+    if not abandoned.task:
+        place = names.place(abandoned.acquired)
+        return (
+            f"which another task had taken at {place} when this process was forked: here nobody "
+            "can release it"
+        )
     who = names.task(abandoned.task)
     if abandoned.acquired is None:
         return f"which task {who} held when it ended"

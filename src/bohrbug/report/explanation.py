@@ -327,7 +327,7 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
         return f"until it waits {what}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"until it {names.does(operation)}"
-    return f"until it waits for {names.short_resource(operation.resource)}{names.at(operation)}"
+    return f"until it waits for {names.awaited(task, operation)}{names.at(operation)}"
 
 
 def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
@@ -348,9 +348,10 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
             shown.append(who)
         else:
             shown.append(f"{who} {_stretch_end(trace, last, steps, names)}")
-    if len(stretches) > limit:
-        shown.append(f"and so on ({len(stretches) - limit} more switches)")
     text += ", then ".join(shown)
+    if len(stretches) > limit:
+        more = len(stretches) - limit
+        text += f", and so on ({more:,} more switch{'' if more == 1 else 'es'})"
     matters = _free_choices(trace, stretches, names)
     if matters:
         text += f"; what matters is that {' and that '.join(matters[:2])}"

@@ -11,7 +11,9 @@ from bohrbug.model.operation import (
     CONTINUE,
     END,
     JOIN,
+    SET,
     SPAWN,
+    WAIT,
     Operation,
     Resource,
     ResourceId,
@@ -23,6 +25,7 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name
 from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
+from bohrbug.runtime.posix.symbols import without_parameters
 
 EXIT = "exit"
 """The resource that the root task waits for after the test has returned."""
@@ -66,6 +69,21 @@ _WORDS: dict[str, tuple[str, str]] = {
     "update": ("updates", "update of"),
     "choose": ("chooses a value", "choice of a value"),
 }
+_NATIVE = {
+    "mutex",
+    "condition variable",
+    "reader-writer lock",
+    "semaphore",
+    "barrier",
+    "spin lock",
+    "once",
+    "futex",
+    "descriptor",
+}
+"""Types of the resources of native programs; see ``runtime.posix.layout``."""
+# What `set` is there: connecting, closing, destroying; and of a task signals, cancelling, exec.
+_CHANGES = ("changes", "change of", "change")
+_ACTS_ON = ("acts on", "acting on", "act on")
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
 _TASK = re.compile(r"0(\.\d+)*")
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
@@ -147,7 +165,8 @@ class Names:
         ):
             return label, ""
         # Made of type and place: the name that the source gives it says more.
-        name = assigned_name(created)
+        # Where a native one was first used, the result of that call may be assigned.
+        name = "" if resource.type in _NATIVE else assigned_name(created)
         if name:
             return f"{resource.type} {name}", self.place(created)
         return f"{resource.type} {self.place(created)}", ""
@@ -197,8 +216,11 @@ class Names:
         if site is None:
             return ""
         short = self._short(site.filename)
-        # Without debugging information there is no line, and the file is a module and an offset.
-        return f"{short}:{site.line}" if site.line else short
+        if site.line:
+            return f"{short}:{site.line}"
+        # Without debugging information the file is a module and an offset.
+        module, _, _ = short.rpartition("+")
+        return short if site.function == "?" else f"{module}:{without_parameters(site.function)}"
 
     def at(self, operation: Operation) -> str:
         """The place of an operation in words: `` (bank.py:12)``, or an empty string."""
@@ -239,24 +261,42 @@ class Names:
             return f"go on past {self.short_resource(operation.resource)}"
         if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
             return kind.name
-        return f"{kind.name} {self.short_resource(operation.resource)}"
+        words = self._words(operation)[2]
+        return f"{words} {self.short_resource(operation.resource)}"
+
+    def awaited(self, task: TaskId, operation: Operation) -> str:
+        """What a task waits for, without the place: ``Lock lock``, ``a signal``."""
+        if operation.kind is WAIT and operation.resource == task:
+            return "a signal"
+        return self.short_resource(operation.resource)
+
+    def _words(self, operation: Operation) -> tuple[str, str, str]:
+        """What a task does, the same as a noun, and in a column."""
+        kind, id = operation.kind.name, operation.resource
+        if operation.kind is SET and _TASK.fullmatch(id):
+            return _ACTS_ON
+        known = self._resources.get(id)
+        if operation.kind is SET and known is not None and known.type in _NATIVE:
+            return _CHANGES
+        return (*_WORDS.get(kind, (kind, kind)), kind)
 
     def does(self, operation: Operation) -> str:
         """What a task does: ``writes Account.balance (bank.py:13)``."""
         if operation.kind is JOIN and operation.resource == EXIT:
             return "waits for the other threads to end"
-        verb, _ = _WORDS.get(operation.kind.name, (operation.kind.name, operation.kind.name))
+        verb = self._words(operation)[0]
         return self._with_resource(verb, operation) + self.at(operation)
 
     def noun(self, operation: Operation, *, named: bool = True) -> str:
         """The same as a noun: ``read of Account.balance (bank.py:12)``; short if not ``named``."""
         if operation.kind is JOIN and operation.resource == EXIT:
             return "waiting for the other threads to end"
-        _, noun = _WORDS.get(operation.kind.name, (operation.kind.name, operation.kind.name))
+        noun = self._words(operation)[1]
         if named:
             return self._with_resource(noun, operation) + self.at(operation)
-        bare = noun.removesuffix(" of").removesuffix(" from").removesuffix(" into")
-        return bare.removesuffix(" on") + self.at(operation)
+        for end in (" of", " from", " into", " on"):
+            noun = noun.removesuffix(end)
+        return noun + self.at(operation)
 
     def _with_resource(self, words: str, operation: Operation) -> str:
         if operation.kind.name in _WITHOUT_RESOURCE:

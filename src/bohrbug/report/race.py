@@ -59,6 +59,10 @@ _TRIANGULAR = (
     "On x86 it is triangular: a store before the read may still be on its way when the read is"
     " made, so orders are possible that no interleaving shows."
 )
+_MAY_BE_ATOMIC = (
+    "The processor has seen it, for which an atomic load or store is one like any other: if the"
+    " source says that both are atomic, it is no race."
+)
 _NOT_TRIANGULAR = "On x86 it is not triangular: interleavings show all that can come of it."
 
 _ID = re.compile(r"(before|[\d.]+):\d+")
@@ -131,6 +135,8 @@ def draw_race(
         paper.paragraph(paper.prose(looks), 4)
     if race.is_triangular is not None:
         paper.paragraph(paper.prose(_TRIANGULAR if race.is_triangular else _NOT_TRIANGULAR), 4)
+    if race.may_be_atomic:
+        paper.paragraph(paper.prose(_MAY_BE_ATOMIC), 4)
     if race.allocated is not None:
         paper.paragraph(
             paper.prose(f"The memory was allocated at {names.place(race.allocated)}."), 4

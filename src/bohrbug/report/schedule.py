@@ -224,7 +224,8 @@ def _same(trace: Trace, first: int, second: int) -> bool:
     return (
         trace.tasks[first] == trace.tasks[second]
         and one.kind is other.kind
-        and one.place == other.place
+        # Of long native executions the last steps alone have stacks, and places further out.
+        and (one.place == other.place or one.resource == other.resource)
     )
 
 
@@ -381,7 +382,7 @@ class _Writer:
             # Fair scheduling: the program itself did nothing that a reader could see.
             return
         else:
-            what = f"waits for {self.names.short_resource(pending.resource)}"
+            what = f"waits for {self.names.awaited(task, pending)}"
         self.rows.append(Waits(task, place, source, what, self._for_ever(task, index)))
 
     def _for_ever(self, task: TaskId, index: int) -> bool:
@@ -407,7 +408,7 @@ class _Writer:
             pending = self.steps.next_operation(trace, last, len(trace))
             if pending is not None and trace.operations[-1].kind is not END:
                 place, source, _ = self._described(pending)
-                what = f"waits for {self.names.short_resource(pending.resource)}"
+                what = f"waits for {self.names.awaited(last, pending)}"
                 if pending.kind is JOIN:
                     what = f"waits for {self.names.resource(pending.resource)}"
                 self.rows.append(Waits(last, place, source, what, for_ever=True))

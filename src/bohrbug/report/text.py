@@ -87,7 +87,11 @@ def _draw_head(
 
 def _place_in_words(site: Site) -> str:
     function = site.function.rpartition("<locals>.")[2]
-    return f"{display_path(site.filename)}:{site.line} in {function}"
+    if not site.line and site.function != "?":
+        # Without debugging information the file is a module and an offset in it.
+        return f"{function} of {display_path(site.filename.rpartition('+')[0])}"
+    line = f":{site.line}" if site.line else ""
+    return f"{display_path(site.filename)}{line} in {function}"
 
 
 def _how_found(failure: Failure, executions: int | None, seconds: float | None, dash: str) -> str:

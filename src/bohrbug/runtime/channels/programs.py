@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +28,7 @@ from bohrbug.runtime.channels.session import (
     append,
     begin_file,
 )
+from bohrbug.runtime.folders import OwnFolder
 
 _AT_ONCE = 1.0
 """Seconds within which a process may get to an end by a signal before we hear of the signal."""
@@ -41,11 +40,11 @@ class Shared:
     def __init__(self) -> None:
         # In memory where there is such a place: its files live for moments.
         memory = Path("/dev/shm")
-        parent = str(memory) if memory.is_dir() else None
         try:
-            self.folder = Path(tempfile.mkdtemp(prefix="bohrbug-", dir=parent))
+            self._own = OwnFolder("bohrbug-", memory if memory.is_dir() else None)
         except OSError:
-            self.folder = Path(tempfile.mkdtemp(prefix="bohrbug-"))
+            self._own = OwnFolder("bohrbug-")
+        self.folder = self._own.path
 
     def warnings(self) -> list[str]:
         """What the processes warned of, each once."""
@@ -117,7 +116,7 @@ class Shared:
 
     def remove(self) -> None:
         """The recording or replay is over."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._own.close()
 
 
 class MessageReplay:

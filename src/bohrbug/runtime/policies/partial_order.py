@@ -42,8 +42,8 @@ class PartialOrderDecider(Drawing):
 
     def _priority(self, task: TaskView) -> float:
         known = self._pending.get(task.id)
-        # Each operation is an object of its own, so another object is another event.
-        if known is None or known[0] is not task.pending:
+        # What was executed is forgotten, so that this is still the same event.
+        if known is None:
             known = self._pending[task.id] = (task.pending, self._random.random())
         return known[1]
 

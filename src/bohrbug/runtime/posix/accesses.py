@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
+from bohrbug.runtime.folders import OwnFolder
 from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import (
     NOBODY_KNOWS,
@@ -194,14 +193,15 @@ class HooksFolder:
 
     def __init__(self, library: Path | None) -> None:
         # Not one that removes itself: forked processes leave it to the one that made it.
-        self.path = tempfile.mkdtemp(prefix="bohrbug-hooks-")
+        self._folder = OwnFolder("bohrbug-hooks-")
+        self.path = str(self._folder.path)
         self._looked_at: dict[bytes, str | None] = {}
         for name in SONAMES if library is not None else ():
             Path(self.path, name).symlink_to(str(library))
 
     def close(self) -> None:
         """Remove it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        self._folder.close()
 
     def other_runtime(self, segment: Segment) -> str | None:
         """The path of the sanitizer's own runtime, if a process has loaded that all the same."""
@@ -286,6 +286,7 @@ def _race(
         _side(first, resource, raw.process, reading, known[0]),
         _side(second, resource, raw.process, reading, known[1]),
         raw.count,
+        may_be_atomic=all(each is not None and not each.is_update for each in known),
     )
     return SeenRace(race, first, second)
 

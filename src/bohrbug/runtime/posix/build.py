@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.machinery
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from bohrbug.runtime.folders import OwnFolder
 
 SOURCES = Path(__file__).parent / "shim"
 HOOKS = Path(__file__).parent / "hooks"
@@ -118,8 +120,10 @@ class Library:
                 "native programs need a C compiler once, to build the shim: install gcc or clang "
                 "(Debian: apt install gcc libc6-dev), or set CC"
             )
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            partial = Path(folder) / target.name
+        # It takes long enough for somebody to think that nothing happens.
+        print(f"bohrbug: building {self.what} for native programs, once ...", file=sys.stderr)
+        with contextlib.closing(OwnFolder("building-", target.parent)) as folder:
+            partial = folder.path / target.name
             files = map(str, sources(self.folder))
             result = subprocess.run(
                 [cc, *self.flags, *extra, "-o", str(partial), *files, *LIBRARIES],

@@ -6,6 +6,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _SYMTAB, _DYNSYM = 2, 11
@@ -95,6 +96,15 @@ def defines(path: Path, name: str) -> bool:
             return False
         return any(symbol.name == name for _, symbol in _symbols(data))
     except (OSError, struct.error, IndexError, ValueError):
+        return False
+
+
+@cache
+def is_of_rust(path: Path) -> bool:
+    """Whether a program was compiled from Rust, as what its panics say of the library tells."""
+    try:
+        return is_elf(path) and b"/rustc/" in path.read_bytes()
+    except OSError:
         return False
 
 

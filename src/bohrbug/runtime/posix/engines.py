@@ -62,7 +62,7 @@ class Choice:
         self._left: list[Engine] | None = None
         self._allowed = allowed
         self._losses = 0
-        self.reason = ""
+        self._reasons: dict[Engine, str] = {}
         self.stacks: tuple[int, ...] = ()
         """How large the stacks were of the threads that the first execution started, in bytes; 0 if
         there is more to say of a thread."""
@@ -77,6 +77,11 @@ class Choice:
         """The engine for the next execution."""
         return self._left[0] if self._left else Engine.ANEW
 
+    @property
+    def reasons(self) -> tuple[tuple[Engine, str], ...]:
+        """The engines that were left, the fastest first, each with why."""
+        return tuple((e, self._reasons[e]) for e in _FASTEST_FIRST if e in self._reasons)
+
     def settle(self, segment: Segment) -> None:
         """Look at the first execution, which was started anew."""
         header = segment.header
@@ -86,11 +91,15 @@ class Choice:
             and not header.resources_before_main
         )
         self.stacks = tuple(task.stack_size for task in segment.tasks if not task.main)
-        left = list(self._allowed) if is_same_at_main else []
-        if header.processes > 1 and Engine.SNAPSHOT in left:
-            left.remove(Engine.SNAPSHOT)
-            self.reason = "the program starts processes"
-        self._left = left
+        self._left = list(self._allowed)
+        if not is_same_at_main:
+            why = "the program has no main function that could be waited in"
+            if header.reached_main:
+                why = "the program synchronises before its main function"
+            for engine in _FASTEST_FIRST:
+                self.drop(engine, why)
+        if header.processes > 1:
+            self.drop(Engine.SNAPSHOT, "the program starts processes")
 
     def drop(self, engine: Engine, reason: str) -> None:
         """An engine is not safe for the program.
@@ -101,7 +110,7 @@ class Choice:
         """
         if self._left and engine in self._left:
             self._left.remove(engine)
-            self.reason = reason
+            self._reasons[engine] = reason
 
     def lost(self, executions: int) -> None:
         """The process that is restored has ended, as the program does when it fails.
@@ -112,6 +121,29 @@ class Choice:
         self._losses = self._losses + 1 if executions <= 1 else 0
         if self._losses >= _MOST_LOSSES:
             self.drop(Engine.SNAPSHOT, "most executions end the process")
+
+
+_WAYS = {
+    Engine.ANEW: "a program started anew for each execution",
+    Engine.FORK_SERVER: "forks of a program that waits before main",
+    Engine.SNAPSHOT: "a process that was put back before main after each execution",
+}
+_SHORT = {Engine.FORK_SERVER: "fork server", Engine.SNAPSHOT: "snapshot"}
+
+
+def ways_in_words(choice: Choice, on_fibers: bool, no_fibers: str) -> str:
+    """How executions are made, in one sentence, and why not faster.
+
+    Parameters:
+        choice: of the engine.
+        on_fibers: whether one kernel thread wears all tasks.
+        no_fibers: why not; "" if there is nothing to say of that.
+    """
+    carriers = "all tasks in one kernel thread (fibers)" if on_fibers else "kernel threads"
+    left = [f"no {_SHORT[engine]}, as {reason}" for engine, reason in choice.reasons]
+    if no_fibers and not on_fibers:
+        left.append(f"no fibers, because of {no_fibers}")
+    return "; ".join((f"executed by {_WAYS[choice.current]}, with {carriers}", *left))
 
 
 @dataclass(frozen=True, slots=True)

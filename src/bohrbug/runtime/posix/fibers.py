@@ -10,13 +10,14 @@ class Fibers:
     """What executions have shown so far about whether tasks can be fibers.
 
     Parameters:
-        wanted: they are to be used where that makes no difference.
+        forbidden_by: why they are not to be used at all; "" if they are, where that makes no
+            difference.
     """
 
-    def __init__(self, wanted: bool) -> None:
+    def __init__(self, forbidden_by: str = "") -> None:
         self.in_use = False
         """Whether the next execution may have them."""
-        self.forbidden_by = "" if wanted else "the settings"
+        self.forbidden_by = forbidden_by
         """What is right on kernel threads only."""
 
     def learn(self, segment: Segment, hung: bool) -> bool:

@@ -122,6 +122,7 @@ TYPES = (
 """``enum type``, in the words of reports."""
 
 RWLOCK = TYPES.index("reader-writer lock")
+FUTEX = TYPES.index("futex")
 
 ALWAYS = 0
 """The first of ``enum condition``: nothing to wait for."""

@@ -16,12 +16,17 @@ from bohrbug.runtime.posix.symbols import (
     Module,
     Place,
     Symbols,
+    demangled,
     is_system_file,
     module_name,
+    without_parameters,
 )
 
 MOST_MAPPINGS = 100
 """Different mappings that are kept."""
+
+_STARTS_THREADS = "execute_native_thread_routine"
+"""What the C++ library gives to ``pthread_create``."""
 
 
 _PARENT_AT = layout.TaskRecord.parent.offset
@@ -118,13 +123,11 @@ class Naming:
         elif begin is not None and not places:
             places = [begin]
         places = [place for place in places if not self._is_ours(place.module)]
-        for place in places:
-            place.module.place(place.offset)
-        sites = [place.resolve() for place in places]
-        for is_telling in (_has_line, _is_own):
-            if any(is_telling(site) for site in sites):
-                sites = [site for site in sites if is_telling(site)]
-        return tuple(Frame(site) for site in reversed(sites))
+        for is_telling in (_is_line_of_program, _is_of_program, _has_line):
+            if any(is_telling(place) for place in places):
+                places = [place for place in places if is_telling(place)]
+                break
+        return tuple(Frame(place.resolve()) for place in reversed(places))
 
     def _is_ours(self, module: Module) -> bool:
         path = module.path
@@ -135,12 +138,11 @@ class Naming:
         place = self.place(site, process)
         if stack >= len(self._stacks):
             return place
-        for candidate in self._places_of_stack(stack, process):
-            if self._is_ours(candidate.module):
-                continue
-            found = candidate.resolve()
-            if found.line and not is_system_file(found.filename):
-                return candidate
+        frames = [p for p in self._places_of_stack(stack, process) if not self._is_ours(p.module)]
+        for is_telling in (_is_line_of_program, _is_of_program):
+            found = next((frame for frame in frames if is_telling(frame)), None)
+            if found is not None:
+                return found
         return place
 
     # -- resources -------------------------------------------------------------------
@@ -220,6 +222,10 @@ class Naming:
         if name is not None:
             return Resource(id, type, f"{type} {name}")
         created = self.site(record.created_at, record.process)
+        if created is None or not created.line or is_system_file(created.filename):
+            # A header of C++ says nothing: who called what is in it.
+            used = self.first_use(number)
+            created = used.resolve() if used is not None else created
         if created is None or not created.line:
             return Resource(id, type, type)
         return Resource(id, type, f"{type} {created.filename}:{created.line}", created)
@@ -240,27 +246,63 @@ class Naming:
 
     def infos(self) -> dict[TaskId, TaskInfo]:
         """All tasks, for people."""
-        found = {}
+        found: dict[TaskId, TaskInfo] = {}
         for record, id in zip(self.tasks, self.ids, strict=True):
             name = record.name.decode("utf-8", "replace")
             target = ""
             if record.main:
-                name = name or "main"
+                name = name or self._program(record.process)
                 pid = "" if id == "0" else f"process {record.process}"
                 target = pid
             elif record.routine:
-                mapping = self._mappings.get(record.process)
-                located = mapping.locate(record.routine) if mapping is not None else None
-                symbol = located[0].elf.functions.at(located[1]) if located else None
-                target = symbol.name if symbol is not None else ""
+                target = self._target(len(found))
             spawned = self.site(record.spawned_at, record.process)
             found[id] = TaskInfo(id, name, target, False, spawned)
         return found
 
+    def _program(self, process: int) -> str:
+        """What the main thread of a process is called: by its program, if that is another one."""
+        first, own = self._mappings.get(0), self._mappings.get(process)
+        if first is None or own is None or own.program == first.program:
+            return "main"
+        return module_name(own.program)
 
-def _has_line(site: Site) -> bool:
-    return site.line > 0
+    def _target(self, task: int) -> str:
+        """The function that a task runs."""
+        record = self.tasks[task]
+        mapping = self._mappings.get(record.process)
+        located = mapping.locate(record.routine) if mapping is not None else None
+        symbol = located[0].elf.functions.at(located[1]) if located else None
+        name = symbol.name if symbol is not None else ""
+        function = demangled(name)
+        if name and function == name and name != _STARTS_THREADS:
+            return name
+        # Threads of C++ and Rust begin in their libraries: what the program gave to these.
+        outer = next(filter(_is_line_of_program, reversed(self.first_stack(task))), None)
+        if outer is not None:
+            return without_parameters(outer.resolve().function)
+        is_of_library = not name or name == _STARTS_THREADS or function.startswith("std::")
+        return "" if is_of_library else without_parameters(function)
+
+    def first_stack(self, task: int) -> list[Place]:
+        """The first stack of a task that is on record, innermost frame first."""
+        raise NotImplementedError
+
+    def first_use(self, resource: int) -> Place | None:
+        """Where the program itself first came to a resource, if its stack is on record."""
+        raise NotImplementedError
 
 
-def _is_own(site: Site) -> bool:
-    return not is_system_file(site.filename)
+def _has_line(place: Place) -> bool:
+    return place.resolve().line > 0
+
+
+def _is_line_of_program(place: Place) -> bool:
+    """Whether its line is known, and of neither the C library nor a header of the compiler's."""
+    site = place.resolve()
+    return site.line > 0 and not is_system_file(site.filename) and not place.module.is_c_library
+
+
+def _is_of_program(place: Place) -> bool:
+    """Whether it lies in the program, or in a library that is not the system's."""
+    return not place.module.is_of_system

@@ -8,13 +8,13 @@ from functools import cached_property
 
 from bohrbug.model.decision import Decision, Readiness, Standing
 from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, TaskId
-from bohrbug.model.outcome import BlockedTask, Divergence, Held
+from bohrbug.model.outcome import Abandoned, BlockedTask, Divergence, Held
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Gate
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.naming import Naming
 from bohrbug.runtime.posix.segment import Segment
-from bohrbug.runtime.posix.symbols import Symbols
+from bohrbug.runtime.posix.symbols import Place, Symbols
 
 KERNEL = "kernel"
 """What the kernel keeps: readiness of descriptors, processes, signals.  One resource, as nobody can
@@ -112,6 +112,35 @@ class Reading(Naming):
         columns = zip(*rows, strict=True) if rows else [()] * len(_FIELDS)
         return dict(zip(_FIELDS, columns, strict=True))
 
+    @cached_property
+    def _firsts(self) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
+        """By task and by resource the first call with a stack: its process, site and stack."""
+        tasks: dict[int, tuple[int, ...]] = {}
+        resources: dict[int, tuple[int, ...]] = {}
+        names = ("task", "resource", "process", "site", "stack")
+        for task, number, *where in zip(*(self._columns[name] for name in names), strict=True):
+            if where[2] < len(self._stacks):
+                resources.setdefault(number, tuple(where))
+                if where[1]:
+                    tasks.setdefault(task, tuple(where))
+        if self.ending_task < len(self.tasks) and self.ending_stack < len(self._stacks):
+            process = self.tasks[self.ending_task].process
+            last = (process, self.ending_site, self.ending_stack)
+            tasks.setdefault(self.ending_task, last)
+            resources.setdefault(self.ending_resource, last)
+        return tasks, resources
+
+    def first_stack(self, task: int) -> list[Place]:
+        """See :meth:`Naming.first_stack`."""
+        process, _, stack = self._firsts[0].get(task, (0, 0, layout.NONE))
+        frames = self._places_of_stack(stack, process)
+        return [frame for frame in frames if not self._is_ours(frame.module)]
+
+    def first_use(self, resource: int) -> Place | None:
+        """See :meth:`Naming.first_use`."""
+        process, site, stack = self._firsts[1].get(resource, (0, 0, layout.NONE))
+        return self.telling_place(site, stack, process)
+
     # -- tasks -----------------------------------------------------------------------
 
     def operation(self, task: int) -> Operation:
@@ -144,6 +173,31 @@ class Reading(Naming):
             return []
         return sorted({reader.task for reader in record.reader if reader.site})
 
+    def _awaited(self, task: int) -> list[int]:
+        """Indices of the tasks that hold what a task waits for."""
+        record = self.tasks[task]
+        # Whoever sleeps, or waits for a signal, waits for nobody, though its resource is itself.
+        alone = record.resource == layout.TASK_BIT | task
+        if record.condition == layout.ALWAYS or record.kind == _WAKE or alone:
+            return []
+        return self.holders_of(record.resource)
+
+    def _locked_before_fork(self, number: int) -> Abandoned | None:
+        """Where a lock was taken that a process has a locked copy of, but not its holder."""
+        if number & layout.TASK_BIT:
+            return None
+        record = self.resources[number]
+        owner = record.owner
+        if record.destroyed or owner.task != layout.OUTSIDE or not owner.site:
+            return None
+        place = self.telling_place(owner.site, owner.stack, record.process)
+        return Abandoned("", place.resolve()) if place is not None else None
+
+    @property
+    def has_futexes(self) -> bool:
+        """Whether the program has waited by a futex of its own, or woken others."""
+        return any(record.type == layout.FUTEX for record in self.resources)
+
     def held_by(self, task: int) -> tuple[Held, ...]:
         """What a task holds."""
         process = self.tasks[task].process
@@ -167,8 +221,7 @@ class Reading(Naming):
             record = self.tasks[index]
             if record.condition == layout.ALWAYS:
                 continue
-            number = record.resource
-            holders = self.holders_of(number) if record.kind != _WAKE else []
+            holders = self._awaited(index)
             found.append(
                 BlockedTask(
                     self.ids[index],
@@ -178,6 +231,7 @@ class Reading(Naming):
                     self.stack(record.stack, record.process, record.site),
                     False,
                     record.blocked_since,
+                    self._locked_before_fork(record.resource),
                 )
             )
         return found
@@ -225,20 +279,16 @@ class Reading(Naming):
 
     def _standing(self, index: int, readiness: Readiness | None) -> Standing:
         record = self.tasks[index]
-        holders: list[int] = []
         if readiness is None:
             yielded = record.condition == layout.ALWAYS
             readiness = Readiness.YIELDED if yielded else Readiness.BLOCKED
-        if record.condition != layout.ALWAYS and record.kind != _WAKE:
-            sleeps = record.resource == layout.TASK_BIT | index
-            holders = [] if sleeps else self.holders_of(record.resource)
         return Standing(
             self.ids[index],
             readiness,
             self.operation(index),
             self.stack(record.stack, record.process, record.site),
             self.held_by(index),
-            tuple(self.ids[holder] for holder in holders),
+            tuple(self.ids[holder] for holder in self._awaited(index)),
         )
 
     def options(self, step: int) -> tuple[TaskId, ...]:

@@ -27,8 +27,8 @@ from bohrbug.runtime.posix.accesses import (
     witnessed_in,
 )
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
-from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of
+from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf, is_of_rust
+from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
@@ -45,6 +45,9 @@ from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
+
+_FIRST = 10
+"""Executions that are looked at for what the others will have, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +196,10 @@ class NativeRuntime:
         self._choice = Choice(settings.engine, may_restore=not is_watched)
         # What the first execution did, which a process that is restored has to repeat.
         self._reference: Done | None = None
-        self.fibers = Fibers(settings.fibers and not is_watched)
+        watched = "registers that watch one kernel thread each" if is_watched else ""
+        self.fibers = Fibers(watched or ("" if settings.fibers else "the settings"))
         self._has_hooks = False
+        self._told_of_futexes = False
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
@@ -264,8 +269,11 @@ class NativeRuntime:
 
     @property
     def engine_note(self) -> str:
-        """Why it is not a faster one, for people; or ""."""
-        return self._choice.reason
+        """How executions are made, and why not faster, in one sentence."""
+        fibers = self.fibers
+        # Whoever asked for it knows.
+        why = "" if not self.settings.fibers else fibers.forbidden_by
+        return ways_in_words(self._choice, fibers.in_use, why)
 
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
@@ -388,6 +396,7 @@ class NativeRuntime:
         trace.seen = seen_in(segment, reading)
         self._has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
+        self._note_futexes(trace, reading)
         if trace.seen.gave_up:
             trace.uncontrolled.note("accesses to memory, more than there is room to remember")
         if segment.accesses.tired_watchpoints:
@@ -403,6 +412,19 @@ class NativeRuntime:
             self._on_printed(self.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
+
+    def _note_futexes(self, trace: NativeTrace, reading: Reading) -> None:
+        """Say once that there are locks of which the shim sees little."""
+        settings = self.settings
+        sees_all = self._has_hooks and not (settings.watch or settings.sample)
+        if self._told_of_futexes or sees_all or self._executions >= _FIRST:
+            return
+        self._told_of_futexes = reading.has_futexes or is_of_rust(Path(self.command[0]).resolve())
+        if self._told_of_futexes:
+            trace.uncontrolled.note(
+                "locks made of futexes, as those of Rust are, are scheduling points only where a "
+                "task waits or wakes another one up"
+            )
 
     def _end_by(self, engine: Engine, segment: Segment) -> Ended | None:
         """Execute what the segment says; ``None`` if that engine could not do it."""

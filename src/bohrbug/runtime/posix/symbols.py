@@ -9,7 +9,7 @@ import subprocess
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from operator import itemgetter
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from bohrbug.model.operation import Site
 from bohrbug.runtime.posix.elf import ElfFile
 
 _SYSTEM = re.compile(r"^(/usr/include/|/usr/lib/gcc|/rustc/|/build/|\./|\.\./)|/(bits|ext)/[\w.]+$")
+_C_LIBRARY = re.compile(r"(libc|ld-linux[\w-]*|libpthread)[.-]")
+_LIBRARY = re.compile(r"(/usr)?/lib(32|64|x32)?/.*\.so")
+_PARAMETERS = re.compile(r"\((?!\)#)[^()]*\)(?!#)|<[^<>]*>")
 _DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
 
 
@@ -58,6 +61,16 @@ class Module:
         """Its symbol tables."""
         return ElfFile(self.path)
 
+    @cached_property
+    def is_c_library(self) -> bool:
+        """Whether it is the C library, or the loader."""
+        return _C_LIBRARY.match(module_name(self.path)) is not None
+
+    @cached_property
+    def is_of_system(self) -> bool:
+        """Whether it is a library that came with the system."""
+        return _LIBRARY.match(self.path) is not None
+
     def place(self, offset: int) -> Place:
         """The place at an offset."""
         place = self.places.get(offset)
@@ -73,15 +86,16 @@ class Module:
             place._site = found.get(place.offset) or self._by_symbol(place.offset)
 
     def _by_symbol(self, offset: int) -> Site:
-        symbol = self.elf.functions.at(offset)
-        name = f"{symbol.name}+{offset - symbol.address:#x}" if symbol else "?"
+        # A call that does not return may be the last instruction of its function.
+        symbol = self.elf.functions.at(max(offset - 1, 0))
+        name = f"{demangled(symbol.name)}+{offset - symbol.address:#x}" if symbol else "?"
         return Site(f"{self.path}+{offset:#x}", 0, name)
 
     def name(self, offset: int) -> str | None:
         """The name of what lies at an offset: a variable, or a function that begins there."""
         function = self.elf.functions.at(offset)
         if function is not None and function.address == offset:
-            return function.name
+            return demangled(function.name)
         return self.variable(offset)
 
     def variable(self, offset: int) -> str | None:
@@ -90,7 +104,32 @@ class Module:
         if symbol is None:
             return None
         distance = offset - symbol.address
-        return f"{symbol.name}+{distance:#x}" if distance else symbol.name
+        name = demangled(symbol.name)
+        return f"{name}+{distance:#x}" if distance else name
+
+
+@cache
+def demangled(name: str) -> str:
+    """A symbol as the source has it, where a compiler of C++ or Rust has changed it."""
+    if not name.startswith(("_Z", "_R")):
+        return name
+    tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
+    if tool is None:
+        return name
+    try:
+        said = subprocess.run([tool, name], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return name
+    return said.stdout.strip() or name
+
+
+def without_parameters(function: str) -> str:
+    """A function's name alone: ``Pool::run`` for ``void Pool::run<int>(int) const``."""
+    name = function.partition("::operator()")[0]
+    # Of a lambda they are part of the name.
+    while (shorter := _PARAMETERS.sub("", name)) != name:
+        name = shorter
+    return name.removesuffix(" const").removeprefix("void ")
 
 
 def lines_of(path: str, offsets: Sequence[int]) -> dict[int, Site]:
@@ -129,11 +168,27 @@ def _telling(lines: Sequence[str]) -> Site | None:
     sites = []
     for function, where in zip(lines[::2], lines[1::2], strict=False):
         filename, _, line = _DISCRIMINATOR.sub("", where).rpartition(":")
-        if filename and filename != "??" and line.isdigit() and int(line):
+        if filename and filename != "??" and line.isdigit() and _may_have(filename, int(line)):
             sites.append(Site(filename, int(line), function))
     return next((site for site in sites if not is_system_file(site.filename)), None) or (
         sites[0] if sites else None
     )
+
+
+def _may_have(filename: str, line: int) -> bool:
+    """Whether a file may have such a line: addr2line takes a header for whoever includes it."""
+    length = _length_of(filename)
+    return line > 0 and (length is None or line <= length)
+
+
+@cache
+def _length_of(filename: str) -> int | None:
+    """How many lines a file has; ``None`` if it can't be read."""
+    try:
+        with open(filename, "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:
+        return None
 
 
 def is_system_file(filename: str) -> bool:
@@ -166,6 +221,8 @@ class Mapping:
     """
 
     def __init__(self, symbols: Symbols, ranges: Sequence[tuple[int, int, int, str]]) -> None:
+        # The loader tells of the program itself first.
+        self.program = ranges[0][3] if ranges else ""
         self._ranges = sorted(ranges, key=itemgetter(1))
         self._starts = [start for _, start, _, _ in self._ranges]
         self._symbols = symbols

@@ -144,6 +144,29 @@ def _move_out(self: Any, block: bool = False, timeout: float | None = None) -> A
         task.inside -= 1
 
 
+# Functions of their own: one with a variable that a nested function shares takes longer to call.
+
+
+def _can_put(execution: Execution, queue: Any) -> Callable[[], bool]:
+    mutex_is_free = _mutex_of(queue)
+
+    def ready() -> bool:
+        has_room = _size_of(execution, queue) < queue.maxsize
+        return (has_room or getattr(queue, "is_shutdown", False)) and mutex_is_free()
+
+    return ready
+
+
+def _can_get(execution: Execution, queue: Any) -> Callable[[], bool]:
+    mutex_is_free = _mutex_of(queue)
+
+    def ready() -> bool:
+        has_item = _size_of(execution, queue) > 0
+        return (has_item or getattr(queue, "is_shutdown", False)) and mutex_is_free()
+
+    return ready
+
+
 _NO_ITEM: Any = object()
 """What ``_get_in_c`` returns when it has done nothing."""
 
@@ -186,14 +209,7 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
             if self.maxsize > 0 and _size_of(execution, self) >= self.maxsize:
                 execution.observe(state, place)
     else:
-        mutex_is_free = _mutex_of(self)
-
-        def ready() -> bool:
-            return (
-                _size_of(execution, self) < self.maxsize or getattr(self, "is_shutdown", False)
-            ) and mutex_is_free()
-
-        if execution.perform(PUT, state, place, ready, timeout):
+        if execution.perform(PUT, state, place, _can_put(execution, self), timeout):
             timeout = None
         _note_gate(execution, self, True)
         block = False
@@ -222,13 +238,7 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
             if not _size_of(execution, self):
                 execution.observe(state, place)
     else:
-        mutex_is_free = _mutex_of(self)
-
-        def ready() -> bool:
-            has_item = _size_of(execution, self) > 0
-            return (has_item or getattr(self, "is_shutdown", False)) and mutex_is_free()
-
-        execution.perform(GET, state, place, ready, timeout)
+        execution.perform(GET, state, place, _can_get(execution, self), timeout)
         _note_gate(execution, self, True)
         block = False
     return _move_out(self, block, timeout)

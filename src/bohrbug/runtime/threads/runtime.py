@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import Site
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -123,6 +124,8 @@ class ThreadsRuntime:
         # Before what was frozen, and need not be looked at, is found by the collector again.
         self._instrumentation.restore()
         gc.unfreeze()
+        if native is not None:
+            native.forget_shared()
         self._thread_names.close()
         thread_functions.instrument_callable = _as_it_is
         self._pool.close()

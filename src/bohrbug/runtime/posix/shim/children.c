@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include "environment.h"
 #include "faults.h"
@@ -27,6 +28,12 @@ static char any_child;
 
 EXPORT pid_t fork(void) {
     CONTROLLED(fork);
+    return process_fork(SITE);
+}
+
+/* A fork without what pthread_atfork has asked for. */
+EXPORT pid_t _Fork(void) {
+    CONTROLLED(_Fork);
     return process_fork(SITE);
 }
 
@@ -86,6 +93,43 @@ EXPORT int execvp(const char *name, char *const arguments[]) {
         return -1;
     }
     return execute(path, arguments, environ, SITE);
+}
+
+/* -- daemon and forkpty, whose forks are inside of the C library -------------------------------- */
+
+EXPORT int daemon(int keeps_directory, int keeps_streams) {
+    CONTROLLED(daemon, keeps_directory, keeps_streams);
+    pid_t child = process_fork(SITE);
+    if (child < 0) return -1;
+    if (child > 0) {
+        perform(END, current_resource(), SITE);
+        process_leave();
+        REAL(_exit)(0);
+    }
+    if (setsid() < 0) return -1;
+    if (!keeps_directory && chdir("/") < 0) return -1;
+    if (keeps_streams) return 0;
+    int nothing = open("/dev/null", O_RDWR);
+    if (nothing < 0) return -1;
+    for (int i = 0; i < 3; i++) REAL(dup2)(nothing, i);
+    if (nothing > 2) REAL(close)(nothing);
+    return 0;
+}
+
+EXPORT int forkpty(int *terminal, char *name, const struct termios *mode,
+                   const struct winsize *size) {
+    CONTROLLED(forkpty, terminal, name, mode, size);
+    int its;
+    if (openpty(terminal, &its, name, mode, size) < 0) return -1;
+    pid_t child = process_fork(SITE);
+    if (child) {
+        REAL(close)(its);
+        if (child < 0) REAL(close)(*terminal);
+        return child;
+    }
+    REAL(close)(*terminal);
+    if (login_tty(its) < 0) REAL(_exit)(1);
+    return 0;
 }
 
 /* -- posix_spawn ---------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ static void write_down(enum ending ending, uint32_t task, const char *format, va
 /* Nobody of the execution goes on: the processes are killed, the own one last. */
 static _Noreturn void end_all(void) {
     segment->finished = 1;
+    modules_record_new();
     bohrbug_ends();
     int own = (int)syscall(SYS_getpid);
     for (uint32_t i = 0; i < segment->processes; i++) {
@@ -77,6 +78,7 @@ static void on_crash(int number, siginfo_t *info, void *context) {
         (void)state;
 #endif
         segment->ending_stack = stack_record();
+        modules_record_new();
     }
     /* SA_RESETHAND has put the default action back: the same fault, or this, is fatal now. */
     syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), number);

@@ -6,6 +6,7 @@
 #include "process.h"
 #include "schedule.h"
 #include "server.h"
+#include "stack.h"
 #include "start.h"
 
 static int (*program_main)(int, char **, char **);
@@ -13,6 +14,7 @@ static int (*program_main)(int, char **, char **);
 static void exit_point(uint64_t site) {
     if (!controlled() || busy) return;
     GUARD;
+    modules_record_new();
     perform(END, current_resource(), site);
     /* While there is still somebody to wait for room in a pipe. */
     if (this_process) fflush(stdout);

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
@@ -134,8 +136,18 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     return REAL(sendmsg)(fd, message, flags);
 }
 
+/* What was written is there at once: else the kernel keeps small writes back until it is sure that those
+ * before have arrived, for some milliseconds of real time, in which tasks seem to wait for ever. */
+static void deliver_at_once(int fd) {
+    int error = errno, yes = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    errno = error;
+}
+
 static int accepted(int fd) {
-    if (fd >= 0) port_is_ours(fd);
+    if (fd < 0) return fd;
+    deliver_at_once(fd);
+    port_is_ours(fd);
     return fd;
 }
 
@@ -157,6 +169,7 @@ EXPORT int connect(int fd, const struct sockaddr *address, socklen_t size) {
     CONTROLLED(connect, fd, address, size);
     descriptor_change(fd, SITE);
     if (fails(CONNECT_FAULT, SITE)) return -1;
+    deliver_at_once(fd);
     int result = REAL(connect)(fd, address, size);
     port_is_ours(fd);
     return result;

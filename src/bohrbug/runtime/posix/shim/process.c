@@ -145,37 +145,61 @@ void process_not_started(struct task *task) {
     task_discard(task);
 }
 
+/* The child that this thread is about to fork, and what is kept for it. */
+static __thread struct {
+    struct task *task;
+    uint32_t copies;
+} forked;
+
+/* The last of what is done before a fork, and the first after it in the child: what the program has asked
+ * for by pthread_atfork, such as to take all locks and to let go of them, is code of the program on
+ * either side.  Of what libraries have asked for before the shim was there nothing is seen. */
+static void just_before_fork(void) {
+    if (!forked.task) return;
+    busy = 1;
+    forked.copies =
+        resources_copy(index_of(current), index_of(forked.task), forked.task->process);
+}
+
+static void just_after_fork(void) {
+    if (forked.task) busy = 0;
+}
+
+static void first_in_child(void) {
+    struct task *child = forked.task;
+    if (!child) return;
+    forked.task = NULL;
+    this_process = child->process;
+    alone = true;
+    look_again();
+    become(child);
+    resources_adopt(forked.copies);
+    accesses_forked();
+    wait_for_turn(child);
+    modules_record();
+    busy = 0;
+}
+
+void forks_begin(void) { pthread_atfork(just_before_fork, just_after_fork, first_in_child); }
+
 pid_t process_fork(uint64_t site) {
-    struct task *parent = current, *child = process_prepare(site);
+    struct task *child = process_prepare(site);
     uint32_t index = child->process;
     if (fails(FORK_FAULT, site)) {
         process_not_started(child);
         return -1;
     }
     PROCESSES[index].joined = 1;
-    uint32_t copies = resources_copy(index_of(parent), index_of(child), index);
-    /* What the program has asked to be called at a fork is code of the program. */
+    forked.task = child;
     int was_busy = busy;
     busy = 0;
     pid_t pid = REAL(fork)();
     busy = was_busy;
-    if (pid < 0) {
-        process_not_started(child);
-        return pid;
-    }
-    if (pid > 0) {
-        process_started(child, pid, true);
-        return pid;
-    }
-    this_process = index;
-    alone = true;
-    look_again();
-    become(child);
-    resources_adopt(copies);
-    accesses_forked();
-    wait_for_turn(child);
-    modules_record();
-    return 0;
+    if (pid == 0) return 0;
+    forked.task = NULL;
+    if (pid > 0) process_started(child, pid, true);
+    else process_not_started(child);
+    return pid;
 }
 
 /* Whether a process has ended, as the kernel knows it. */

@@ -27,6 +27,8 @@ void process_is_over(uint32_t process);
 /* The last thing that a process does under control. */
 void process_leave(void);
 
+/* Before anybody else asks to be called at forks. */
+void forks_begin(void);
 /* A new process with a copy of this thread; what fork() returns. */
 pid_t process_fork(uint64_t site);
 /* A record for a child that is about to be started, and its first task. */

@@ -47,9 +47,12 @@ void stack_prepare(void) {
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) *program = 0;
 }
 
-static int add_module(struct dl_phdr_info *info, size_t size, void *unused) {
+/* How many modules had ever been loaded when they were written down last. */
+static unsigned long long loaded;
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *only_if_new) {
     (void)size;
-    (void)unused;
+    if (only_if_new && info->dlpi_adds == loaded) return 1;
     uint64_t start = UINT64_MAX, end = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -75,8 +78,24 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *unused) {
     return 0;
 }
 
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size;
+    (void)unused;
+    loaded = info->dlpi_adds;
+    return 1;
+}
+
 void modules_record(void) {
     inside++;
     dl_iterate_phdr(add_module, NULL);
+    dl_iterate_phdr(count_loaded, NULL);
+    inside--;
+}
+
+void modules_record_new(void) {
+    static const bool only_if_new = true;
+    inside++;
+    if (dl_iterate_phdr(add_module, (void *)(uintptr_t)&only_if_new) == 0)
+        dl_iterate_phdr(count_loaded, NULL);
     inside--;
 }

@@ -19,5 +19,7 @@ bool stack_is_wanted(void);
 void stack_prepare(void);
 /* Writes down where the modules of this process lie in memory. */
 void modules_record(void);
+/* The same for those that the program has loaded since. */
+void modules_record_new(void);
 
 #endif

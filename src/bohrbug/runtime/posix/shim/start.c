@@ -82,6 +82,7 @@ __attribute__((constructor(101))) static void start(void) {
     bool serves = server_is_wanted();
     stack_prepare();
     threads_begin();
+    forks_begin();
     affinity_begin();
     signals_begin();
     crash_handlers_install();

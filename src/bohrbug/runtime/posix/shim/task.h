@@ -15,7 +15,7 @@ extern __thread int inside OWN_OF_THREAD;
 extern __thread int busy OWN_OF_THREAD;
 /* Index of this process. */
 extern uint32_t this_process OWN;
-/* Whether it has had one task only. */
+/* Whether it has one task only. */
 extern bool alone OWN;
 
 static inline bool controlled(void) { return current && !inside; }

@@ -14,6 +14,7 @@
 #include "schedule.h"
 #include "snapshot.h"
 #include "spare.h"
+#include "stack.h"
 
 /* Its destructor is the last code of a thread that we see: the program's own destructors, which may
  * take locks, have run before. */
@@ -72,6 +73,7 @@ void *thread_begin_kept(struct task *task) {
 int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
                   void *argument, uint64_t site) {
     struct task *task = task_prepare(current, this_process);
+    modules_record_new();
     alone = false;
     uint32_t number = TASK_BIT | index_of(task);
     task->routine = (uint64_t)(uintptr_t)routine;
@@ -101,10 +103,20 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     return 0;
 }
 
+/* Whether no other task of this process could tell what this one does. */
+static bool is_last_of_process(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task->process == this_process && task != current) return false;
+    }
+    return true;
+}
+
 /* What is left to do when its end has been waited for. */
 static int collect(struct task *task, pthread_t thread, void **result) {
     /* It has ended for us, and vanishes by itself now. */
     task->joined = 1;
+    if (!alone) alone = is_last_of_process();
     if (!is_spare(task)) return REAL(pthread_join)(thread, result);
     if (task->detached) return EINVAL;
     if (result) *result = spare_result(task);

@@ -33,6 +33,8 @@ class Rewriter:
         self._views: dict[int, GlobalsView] = {}
         self._originals: dict[int, CodeType] = {}
         self._changed: dict[int, weakref.ref[FunctionType]] = {}
+        # Those that have their original code for the time being, with that and their own.
+        self._silenced: list[tuple[weakref.ref[FunctionType], CodeType, CodeType]] = []
         self._installed = False
 
     @property
@@ -105,17 +107,22 @@ class Rewriter:
             wanted: whether a function with this original code tells its accesses;
                 ``None``: all do.
         """
+        for reference, original, code in self._silenced:
+            function = reference()
+            if function is not None and function.__code__ is original:
+                function.__code__ = code
+        self._silenced.clear()
+        if wanted is None:
+            return
         for reference in self._changed.values():
             function = reference()
             if function is None:
                 continue
-            original = self.original(function.__code__)
-            if wanted is None or wanted(original):
-                code = self.rewritten(original, function.__globals__)
-            else:
-                code = original
-            if code is not function.__code__:
-                function.__code__ = code
+            code = function.__code__
+            original = self.original(code)
+            if code is not original and not wanted(original):
+                self._silenced.append((reference, original, code))
+                function.__code__ = original
 
     def restore(self) -> None:
         """Give all functions their original code back, those that rewritten code made included.
@@ -130,6 +137,7 @@ class Rewriter:
             if function is not None:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
+        self._silenced.clear()
         for function in functions_running(list(self._made()), all_functions()):
             function.__code__ = self.original(function.__code__)
         self._installed = False

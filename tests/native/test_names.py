@@ -1,0 +1,72 @@
+"""What reports call the tasks, locks and places of native programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bohrbug.exploration.result import Failure
+from bohrbug.model.site import site_of
+from bohrbug.runtime.posix.symbols import demangled, without_parameters
+from tests.native.exploring import explored
+
+Build = Callable[..., Path]
+
+
+def failure_of(program: Path, *arguments: str) -> Failure:
+    (failure,) = explored(program, *arguments, causes=0).failures
+    return failure
+
+
+def labels_of(failure: Failure) -> set[str]:
+    return {resource.label.rpartition("/")[2] for resource in failure.trace.resources.values()}
+
+
+def test_names_of_cplusplus_are_those_of_the_source(native_build: Build) -> None:
+    failure = failure_of(native_build("names.cpp", "-O0"))
+    infos = failure.trace.task_infos
+    assert infos["0.1"].target == "bank::Account::deposit"
+    assert infos["0.2"].target == "main::{lambda()#1}"
+    labels = labels_of(failure)
+    assert "mutex bank::ledger" in labels
+    # Not the line of a header that calls the C library.
+    assert {"names.cpp:14", "names.cpp:20"} & labels
+
+
+def test_a_library_that_is_loaded_late_has_lines_and_names(native_build: Build) -> None:
+    plugin = native_build("plugin.c", "-DPLUGIN", "-shared", "-fPIC")
+    failure = failure_of(native_build("plugin.c"), str(plugin))
+    infos = failure.trace.task_infos
+    assert [infos[task].target for task in ("0.1", "0.2")] == ["left_first", "right_first"]
+    assert {"mutex left", "mutex right"} <= labels_of(failure)
+    sites = [site_of(blocked.operation.place) for blocked in failure.outcome.blocked]
+    assert {Path(site.filename).name for site in sites if site is not None} == {"plugin.c"}
+
+
+def test_a_lock_that_was_copied_by_fork_says_where_it_was_taken(native_build: Build) -> None:
+    failure = failure_of(native_build("fork_with_lock.c"))
+    (abandoned,) = filter(None, (blocked.abandoned for blocked in failure.outcome.blocked))
+    assert not abandoned.task
+    assert abandoned.acquired is not None
+    assert Path(abandoned.acquired.filename).name == "fork_with_lock.c"
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("worker", "worker"),
+        ("Pool::run()", "Pool::run"),
+        ("void Pool::run<int, char>(int) const", "Pool::run"),
+        ("main::{lambda()#1}::operator()() const", "main::{lambda()#1}"),
+        ("bank::main::{{closure}}", "bank::main::{{closure}}"),
+    ],
+)
+def test_parameters_are_left_out_of_names(function: str, name: str) -> None:
+    assert without_parameters(function) == name
+
+
+def test_what_no_compiler_has_changed_stays() -> None:
+    assert demangled("balance") == "balance"
+    assert demangled("_exit") == "_exit"
