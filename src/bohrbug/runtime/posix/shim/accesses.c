@@ -6,6 +6,7 @@
 #include "real.h"
 #include "sampled.h"
 #include "schedule.h"
+#include "short_way.h"
 #include "stack.h"
 #include "watchpoints.h"
 

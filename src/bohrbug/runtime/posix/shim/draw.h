@@ -12,14 +12,9 @@ static inline uint64_t draw_bits(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* A number below `limit`, which is above 0. */
-static inline uint32_t draw_below_from(uint64_t *state, uint32_t limit) {
-    return (uint32_t)((draw_bits(state) >> 32) * limit >> 32);
-}
-
-/* The same from the execution's own sequence. */
+/* A number below `limit`, which is above 0, from the execution's own sequence. */
 static inline uint32_t draw_below(uint32_t limit) {
-    return draw_below_from(&segment->random, limit);
+    return (uint32_t)((draw_bits(&segment->random) >> 32) * limit >> 32);
 }
 
 #endif

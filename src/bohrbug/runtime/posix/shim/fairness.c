@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "short_way.h"
+
 #define WORDS (MOST_TASKS / 64)
 
 /* For each task a set of tasks that go before it, as bits. */
@@ -20,6 +22,7 @@ void fairness_yielded(uint32_t task, const uint16_t *enabled, uint32_t count) {
         if (other == task || TASKS[other].last_run > yielder->last_yield) continue;
         below(task)[other / 64] |= 1ULL << other % 64;
         segment->fairness_active = 1;
+        look_again();
     }
     yielder->last_yield = segment->steps;
 }

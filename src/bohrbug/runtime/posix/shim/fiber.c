@@ -12,10 +12,8 @@
 #include "task.h"
 
 bool on_fibers;
-/* Whether tasks may block different signals. */
-static bool keeps_masks;
-/* By the index of the task. */
-static struct fiber fibers[MOST_TASKS];
+bool keeps_masks;
+struct fiber fibers[MOST_TASKS];
 
 /* -- whether they may be used --------------------------------------------------------------- */
 
@@ -36,6 +34,7 @@ void fibers_begin(void) {
     if (!can) needs_kernel_threads("the processor");
     if (__asan_init || __msan_init || __hwasan_init) needs_kernel_threads("a sanitizer");
     fibers[index_of(current)].thread_pointer = thread_pointer();
+    fibers[index_of(current)].parked = IS_PARKED;
     if (segment->signals_matter) fibers_keep_masks();
 }
 
@@ -64,8 +63,9 @@ void fibers_keep_masks(void) {
     keeps_masks = true;
 }
 
-/* It is the turn of a task. */
-static void come_back(const struct fiber *own) {
+void fiber_leave(struct fiber *own) { block_signals(&own->mask); }
+
+void fiber_come_back(const struct fiber *own) {
     if (order_is_kept()) order_turn();
     if (keeps_masks) unblock_signals(&own->mask);
 }
@@ -73,19 +73,12 @@ static void come_back(const struct fiber *own) {
 /* -- passing control ------------------------------------------------------------------------ */
 
 /* The real thread of a new task may not have come that far. */
-static const struct fiber *parked(struct fiber *fiber) {
+void fiber_await(struct fiber *fiber) {
     uint32_t parking = COMING;
     __atomic_compare_exchange_n(&fiber->parked, &parking, AWAITED, false, __ATOMIC_ACQ_REL,
                                 __ATOMIC_ACQUIRE);
     while (__atomic_load_n(&fiber->parked, __ATOMIC_ACQUIRE) != IS_PARKED)
         syscall(SYS_futex, &fiber->parked, FUTEX_WAIT_PRIVATE, AWAITED, NULL, NULL, 0);
-    return fiber;
-}
-
-static const struct fiber *ready(const struct task *task) {
-    struct fiber *fiber = &fibers[index_of(task)];
-    bool is_there = task->main || __atomic_load_n(&fiber->parked, __ATOMIC_ACQUIRE) == IS_PARKED;
-    return is_there ? fiber : parked(fiber);
 }
 
 void fiber_park(struct task *task) {
@@ -94,23 +87,13 @@ void fiber_park(struct task *task) {
     /* The carrier alone gets signals. */
     block_signals(&own->mask);
     park_registers(own);
-    come_back(own);
-}
-
-void fiber_switch(struct task *from, struct task *to) {
-    struct fiber *own = &fibers[index_of(from)];
-    const struct fiber *next = ready(to);
-    if (keeps_masks) block_signals(&own->mask);
-    switch_registers(own, next);
-    come_back(own);
+    fiber_come_back(own);
 }
 
 void fiber_wait(struct fiber *own) {
     own->thread_pointer = thread_pointer();
     park_registers(own);
 }
-
-void fiber_await(struct fiber *fiber) { parked(fiber); }
 
 void fiber_give(struct task *task, const struct fiber *waiting) {
     struct fiber *own = &fibers[index_of(task)];
@@ -121,12 +104,12 @@ void fiber_give(struct task *task, const struct fiber *waiting) {
     if (keeps_masks) syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &own->mask, sizeof own->mask);
 }
 
-void fiber_begins(const struct task *task) { come_back(&fibers[index_of(task)]); }
+void fiber_begins(const struct task *task) { fiber_come_back(&fibers[index_of(task)]); }
 
 void fiber_end(struct task *from, struct task *to) {
     struct fiber *own = &fibers[index_of(from)];
-    const struct fiber *next = ready(to);
-    if (keeps_masks) block_signals(&own->mask);
+    const struct fiber *next = fiber_parked(to);
+    if (keeps_masks) fiber_leave(own);
     if (own->is_kept) switch_registers(own, next);
     else switch_and_release(own, next);
 }

@@ -68,7 +68,8 @@ static inline int take(pthread_mutex_t *mutex, struct resource *resource, uint64
     return result;
 }
 
-int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
+static inline __attribute__((always_inline)) int lock(pthread_mutex_t *mutex, uint64_t site,
+                                                       uint64_t deadline) {
     struct resource *resource = resource_of(mutex, site, "lock");
     uint32_t number = resource_index(resource);
     if (resource->owner.task == index_of(current)) {
@@ -85,6 +86,10 @@ int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
     if (perform_when(ACQUIRE, number, site, (struct waiting){UNHELD, 0, deadline, false, false}))
         return ETIMEDOUT;
     return take(mutex, resource, site);
+}
+
+int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
+    return lock(mutex, site, deadline);
 }
 
 int mutex_trylock(pthread_mutex_t *mutex, uint64_t site) {
@@ -122,7 +127,7 @@ static inline void check_owner(pthread_mutex_t *mutex, const struct resource *re
     if (resource->owner.task != index_of(current)) check_other_owner(mutex, resource, site, what);
 }
 
-int mutex_unlock(pthread_mutex_t *mutex, uint64_t site) {
+static inline __attribute__((always_inline)) int unlock(pthread_mutex_t *mutex, uint64_t site) {
     struct resource *resource = resource_of(mutex, site, "unlock");
     uint32_t number = resource_index(resource);
     perform(RELEASE, number, site);
@@ -137,6 +142,8 @@ int mutex_unlock(pthread_mutex_t *mutex, uint64_t site) {
     after_release(number, site);
     return 0;
 }
+
+int mutex_unlock(pthread_mutex_t *mutex, uint64_t site) { return unlock(mutex, site); }
 
 uint32_t mutex_resource(pthread_mutex_t *mutex, uint64_t site) {
     return resource_index(resource_of(mutex, site, "wait with"));
@@ -219,7 +226,7 @@ EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex) {
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
     CONTROLLED(pthread_mutex_lock, mutex);
-    return mutex_lock(mutex, SITE, NO_DEADLINE);
+    return lock(mutex, SITE, NO_DEADLINE);
 }
 
 EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex) {
@@ -242,5 +249,5 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex) {
     CONTROLLED(pthread_mutex_unlock, mutex);
-    return mutex_unlock(mutex, SITE);
+    return unlock(mutex, SITE);
 }

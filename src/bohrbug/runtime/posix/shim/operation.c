@@ -3,12 +3,7 @@
 #include "descriptors.h"
 #include "task.h"
 
-bool is_write(enum kind kind) {
-    return kind != JOIN && kind != SLEEP && kind != YIELD && kind != INSPECT && kind != CONTINUE &&
-           kind != READ && kind != LOAD && kind != CHOOSE;
-}
-
-static uint32_t kernel_of_life(const struct task *task) {
+uint32_t kernel_of_life(const struct task *task) {
     enum kind kind = (enum kind)task->kind;
     const struct task *other = &TASKS[task->resource & ~TASK_BIT];
     if (is_yield(kind)) return READS_KERNEL;
@@ -17,22 +12,9 @@ static uint32_t kernel_of_life(const struct task *task) {
     return kind == INSPECT || kind == END || kind == JOIN ? READS_KERNEL : 0;
 }
 
-/* Readiness of descriptors, processes and signals are one resource, as nobody can tell apart what a
- * poll, a wait for any child or an interrupted call depend on. */
-static uint32_t kernel_of(const struct task *task) {
-    if (task->resource & TASK_BIT) return kernel_of_life(task);
-    const struct resource *resource = &RESOURCES[task->resource];
-    enum type type = (enum type)resource->type;
-    if (type == CHILDREN) return WRITES_KERNEL;
-    if (type == DESCRIPTOR)
-        return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
-    bool ends = ends_waits((enum kind)task->kind, type);
-    return ends || task->cancellable ? READS_KERNEL : 0;
-}
-
-struct touched touched_by_task(const struct task *task) {
-    return (struct touched){task->resource, task->also, kernel_of(task),
-                            is_write((enum kind)task->kind)};
+uint32_t kernel_of_resource(const struct resource *resource) {
+    if (resource->type == CHILDREN) return WRITES_KERNEL;
+    return ON_DESCRIPTOR | (descriptor_is_any(resource) ? WRITES_KERNEL : READS_KERNEL);
 }
 
 struct touched touched_by_step(uint32_t step) {
@@ -61,14 +43,4 @@ bool is_unseen(enum kind kind, uint32_t resource) {
                 kind == SET;
     return uses && (type == MUTEX || type == RWLOCK || type == SEMAPHORE || type == SPINLOCK ||
                     type == ONCE);
-}
-
-uint8_t step_flags(const struct task *task, bool yielded) {
-    uint32_t flags = kernel_of(task);
-    if (!(task->resource & TASK_BIT))
-        flags |= gate_of(&RESOURCES[task->resource], (enum kind)task->kind);
-    if (yielded) flags |= YIELDED;
-    if (task->condition != ALWAYS && task->condition != DONE) flags |= WAITS;
-    if (task->deadline != NO_DEADLINE && !segment->late_timeouts) flags |= COULD_FIRE;
-    return (uint8_t)flags;
 }

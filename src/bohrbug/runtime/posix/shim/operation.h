@@ -25,10 +25,13 @@ static inline bool is_change(enum kind kind) {
 }
 
 /* Whether it changes its resource; as in model/operation.py. */
-bool is_write(enum kind kind);
+static inline bool is_write(enum kind kind) {
+    return !(KIND_BIT(kind) & (KIND_BIT(JOIN) | KIND_BIT(SLEEP) | KIND_BIT(YIELD) |
+                               KIND_BIT(INSPECT) | KIND_BIT(CONTINUE) | KIND_BIT(READ) |
+                               KIND_BIT(LOAD) | KIND_BIT(CHOOSE)));
+}
 
-/* What a task is about to touch, and what a step has touched. */
-struct touched touched_by_task(const struct task *task);
+/* What a step has touched. */
 struct touched touched_by_step(uint32_t step);
 /* Whether the order of two steps of different tasks matters. */
 bool conflict(const struct touched *one, const struct touched *other);
@@ -57,7 +60,38 @@ static inline uint8_t gate_of(const struct resource *resource, enum kind kind) {
     }
 }
 
+/* Readiness of descriptors, processes and signals are one resource, as nobody can tell apart what a
+ * poll, a wait for any child or an interrupted call depend on.
+ *
+ * What a task is about to do with it, where that is a longer story: how tasks and processes come and go,
+ * and descriptors. */
+uint32_t kernel_of_life(const struct task *task);
+uint32_t kernel_of_resource(const struct resource *resource);
+
+/* ... in general. */
+static inline uint32_t kernel_of(const struct task *task) {
+    if (task->resource & TASK_BIT) return kernel_of_life(task);
+    const struct resource *resource = &RESOURCES[task->resource];
+    enum type type = (enum type)resource->type;
+    if (type == CHILDREN || type == DESCRIPTOR) return kernel_of_resource(resource);
+    return ends_waits((enum kind)task->kind, type) || task->cancellable ? READS_KERNEL : 0;
+}
+
+/* What a task is about to touch. */
+static inline struct touched touched_by_task(const struct task *task) {
+    return (struct touched){task->resource, task->also, kernel_of(task),
+                            is_write((enum kind)task->kind)};
+}
+
 /* The flags of the step in which a task does what it is about to do. */
-uint8_t step_flags(const struct task *task, bool yielded);
+static inline uint8_t step_flags(const struct task *task, bool yielded) {
+    uint32_t flags = kernel_of(task);
+    if (!(task->resource & TASK_BIT))
+        flags |= gate_of(&RESOURCES[task->resource], (enum kind)task->kind);
+    if (yielded) flags |= YIELDED;
+    if (task->condition != ALWAYS && task->condition != DONE) flags |= WAITS;
+    if (task->deadline != NO_DEADLINE && !segment->late_timeouts) flags |= COULD_FIRE;
+    return (uint8_t)flags;
+}
 
 #endif

@@ -23,11 +23,6 @@ uint32_t earliest(const struct options *options) {
     return best;
 }
 
-uint32_t option(const struct options *options, uint32_t i) {
-    return i < options->enabled_count ? options->enabled[i]
-                                      : options->timed[i - options->enabled_count];
-}
-
 uint32_t non_preemptive(const struct options *options, uint32_t running, bool yielded) {
     if (!options->enabled_count) return earliest(options);
     if (!yielded && option_is_enabled(options, running)) return running;
@@ -81,17 +76,19 @@ static uint32_t by_priority(const struct options *options, uint32_t running, boo
     return best;
 }
 
-static bool is_highest(const struct options *options, uint32_t running, uint32_t step) {
+/* As long as a task that has the highest priority of all goes on, the next change. */
+static uint32_t highest_until(const struct options *options, uint32_t running, uint32_t step) {
     for (uint32_t i = 0; i < options->enabled_count; i++) {
         const struct task *task = &TASKS[options->enabled[i]];
         /* Among equals the oldest. */
         if (!task->has_priority || task->priority > TASKS[running].priority ||
             (task->priority == TASKS[running].priority && options->enabled[i] != running))
-            return false;
+            return step;
     }
+    uint64_t next = NONE;
     for (uint32_t i = 0; i + 1 < segment->depth && i < MOST_CHANGES; i++)
-        if (changes[i] == step) return false;
-    return true;
+        if (changes[i] >= step && changes[i] < next) next = changes[i];
+    return (uint32_t)next;
 }
 
 /* Given stretches of given tasks, as far as that is possible. */
@@ -184,38 +181,18 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
     return non_preemptive(options, running, yielded);
 }
 
-bool policy_is_forced(bool only_one) {
-    return segment->policy == NON_PREEMPTIVE ||
-           (only_one && (segment->policy == UNIFORM_RANDOM || segment->policy == ASK));
-}
-
-static bool draws(const struct options *options, uint32_t running) {
-    if (options->enabled_count == 1) return true;
-    uint64_t state = segment->random;
-    if (options->enabled[draw_below_from(&state, options->enabled_count)] != running) return false;
-    segment->random = state;
-    return true;
-}
-
-bool policy_keeps(const struct options *options, uint32_t running, uint32_t step) {
+uint32_t policy_settled(const struct options *options, uint32_t running, uint32_t step) {
     switch ((enum policy)segment->policy) {
     case NON_PREEMPTIVE:
-        return true;
+        return NONE;
     case UNIFORM_RANDOM:
-        return draws(options, running);
+        return options->enabled_count == 1 ? NONE : step;
     case PRIORITIES:
-        return is_highest(options, running, step);
+        return highest_until(options, running, step);
     case SLEEPING:
-        return nobody_sleeps();
-    case ASK:
-        /* Else it may be asked for. */
-        return options->enabled_count == 1;
-    case PARTIAL_ORDER:
-        return partial_order_keeps(options, running);
-    case WEIGHTED:
-        return weight_keeps(options, running);
-    case SEGMENTS:
+        return nobody_sleeps() ? NONE : step;
+    case SEGMENTS: case PARTIAL_ORDER: case WEIGHTED: case ASK:
         break;
     }
-    return false;
+    return step;
 }

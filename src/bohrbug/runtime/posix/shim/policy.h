@@ -13,7 +13,10 @@ struct options {
 };
 
 /* The option with a number; the enabled ones come first. */
-uint32_t option(const struct options *options, uint32_t i);
+static inline uint32_t option(const struct options *options, uint32_t i) {
+    return i < options->enabled_count ? options->enabled[i]
+                                      : options->timed[i - options->enabled_count];
+}
 bool option_is_enabled(const struct options *options, uint32_t task);
 /* The task whose timeout fires first; among equals the oldest. */
 uint32_t earliest(const struct options *options);
@@ -24,12 +27,15 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
                        uint32_t step);
 /* The value of a data choice of the running task: a number below `arity`. */
 uint32_t policy_value(uint32_t arity);
-/* Whether a running task that is enabled and does not yield goes on, without any other effect, and
- * without a look: if it is the only option, or always. */
-bool policy_is_forced(bool only_one);
-/* Whether it would be `running` again, which is enabled and has not yielded, while no timeout could
- * fire.  True only if choosing has no other effect, or after it. */
-bool policy_keeps(const struct options *options, uint32_t running, uint32_t step);
+/* The step before which `running`, as long as it does not yield and the enabled ones stay the same, is
+ * chosen each time without any other effect; `step`, which is behind the prefix, if it is not known. */
+uint32_t policy_settled(const struct options *options, uint32_t running, uint32_t step);
+/* Whether there can be such steps, with so many enabled tasks. */
+static inline bool policy_may_settle(uint32_t enabled_count) {
+    return segment->policy == NON_PREEMPTIVE || segment->policy == PRIORITIES ||
+           segment->policy == SLEEPING ||
+           (segment->policy == UNIFORM_RANDOM && enabled_count == 1);
+}
 /* Sets the policy up at the beginning of an execution. */
 void policy_begin(void);
 

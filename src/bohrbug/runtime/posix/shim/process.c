@@ -17,6 +17,7 @@
 #include "fiber.h"
 #include "real.h"
 #include "schedule.h"
+#include "short_way.h"
 #include "signals.h"
 #include "stack.h"
 #include "thread.h"
@@ -37,6 +38,7 @@ static uint32_t append(uint32_t parent) {
     uint32_t index = segment->processes++;
     PROCESSES[index].parent = parent;
     PROCESSES[index].state = PREPARED;
+    look_again();
     return index;
 }
 
@@ -169,6 +171,7 @@ static void first_in_child(void) {
     forked.task = NULL;
     this_process = child->process;
     alone = true;
+    look_again();
     become(child);
     resources_adopt(forked.copies);
     accesses_forked();

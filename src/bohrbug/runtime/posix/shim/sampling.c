@@ -34,10 +34,13 @@ static void draw_priority(struct task *task) {
 
 static uint32_t highest(const struct options *options) {
     uint32_t best = NONE;
-    for (uint32_t i = 0; i < count_of(options); i++) {
+    int64_t priority = 0;
+    for (uint32_t i = 0, count = count_of(options); i < count; i++) {
         struct task *task = &TASKS[option(options, i)];
         if (!task->has_priority) draw_priority(task);
-        if (best == NONE || task->priority > TASKS[best].priority) best = option(options, i);
+        if (best != NONE && task->priority <= priority) continue;
+        best = option(options, i);
+        priority = task->priority;
     }
     return best;
 }
@@ -46,6 +49,7 @@ static uint32_t highest(const struct options *options) {
  * lose against the next, too. */
 static void executed(struct task *chosen) {
     chosen->has_priority = 0;
+    if (segment->alive_count == 1) return;
     struct touched done = touched_by_task(chosen);
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];
@@ -60,27 +64,6 @@ uint32_t by_partial_order(const struct options *options, uint32_t running, bool 
     if (chosen == NONE) chosen = highest(options);
     executed(&TASKS[chosen]);
     return chosen;
-}
-
-/* Whether the running task has the highest priority, where it alone may have to draw one. */
-static bool is_highest(const struct options *options, uint32_t running) {
-    struct task *task = &TASKS[running];
-    uint64_t state = segment->random;
-    int64_t priority = task->has_priority ? task->priority : (int64_t)(draw_bits(&state) >> 2);
-    for (uint32_t i = 0; i < count_of(options); i++) {
-        uint32_t other = option(options, i);
-        if (other == running) continue;
-        if (!TASKS[other].has_priority || TASKS[other].priority >= priority) return false;
-    }
-    segment->random = state;
-    return true;
-}
-
-bool partial_order_keeps(const struct options *options, uint32_t running) {
-    uint32_t at_once = runs_at_once(options, running, false);
-    if (at_once == NONE ? !is_highest(options, running) : at_once != running) return false;
-    executed(&TASKS[running]);
-    return true;
 }
 
 /* -- SURW: Zhao, Wolff, Mathur and Roychoudhury, ASPLOS 2025 ---------------------------------- */
@@ -150,7 +133,7 @@ static uint32_t in_proportion(const struct options *options) {
 }
 
 /* One of those that are not about to do a selected event, or the one that was drawn to. */
-static uint32_t drawn_among(const struct options *options, uint64_t *state) {
+static uint32_t drawn_among(const struct options *options) {
     static uint16_t able[MOST_TASKS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < count_of(options); i++) {
@@ -158,14 +141,14 @@ static uint32_t drawn_among(const struct options *options, uint64_t *state) {
         if (index == segment->intended || !is_selected(&TASKS[index]))
             able[count++] = (uint16_t)index;
     }
-    return able[draw_below_from(state, count)];
+    return able[draw_below(count)];
 }
 
 static uint32_t drawn(const struct options *options) {
     /* None is drawn yet, or it is blocked: the others must go on. */
     if (segment->intended == NONE || !is_option(options, segment->intended))
         segment->intended = in_proportion(options);
-    return drawn_among(options, &segment->random);
+    return drawn_among(options);
 }
 
 static void count_event(struct task *chosen) {
@@ -182,19 +165,4 @@ uint32_t by_weight(const struct options *options, uint32_t running, bool yielded
     if (yielded || !option_is_enabled(options, chosen)) segment->intended = NONE;
     count_event(&TASKS[chosen]);
     return chosen;
-}
-
-bool weight_keeps(const struct options *options, uint32_t running) {
-    for (uint32_t i = 0; i < count_of(options); i++)
-        if (!TASKS[option(options, i)].counted) return false;
-    uint64_t state = segment->random;
-    uint32_t chosen = runs_at_once(options, running, false);
-    if (chosen == NONE) {
-        if (segment->intended == NONE || !is_option(options, segment->intended)) return false;
-        chosen = drawn_among(options, &state);
-    }
-    if (chosen != running) return false;
-    segment->random = state;
-    count_event(&TASKS[running]);
-    return true;
 }

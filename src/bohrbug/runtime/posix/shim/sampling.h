@@ -9,9 +9,4 @@ uint32_t by_partial_order(const struct options *options, uint32_t running, bool 
 /* SURW: who does the next selected event is drawn in proportion to the events that are left. */
 uint32_t by_weight(const struct options *options, uint32_t running, bool yielded);
 
-/* Whether the running task, which is enabled and has not yielded, is chosen; then all is done that goes with
- * it.  Else nothing is. */
-bool partial_order_keeps(const struct options *options, uint32_t running);
-bool weight_keeps(const struct options *options, uint32_t running);
-
 #endif

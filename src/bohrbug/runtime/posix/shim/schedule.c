@@ -1,12 +1,5 @@
 #include "schedule.h"
 
-#include <linux/futex.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "ask.h"
 #include "clock.h"
 #include "debugging.h"
@@ -14,11 +7,11 @@
 #include "ending.h"
 #include "fairness.h"
 #include "fiber.h"
-#include "killing.h"
 #include "operation.h"
 #include "order.h"
 #include "policy.h"
 #include "process.h"
+#include "readiness.h"
 #include "recording.h"
 #include "signals.h"
 #include "stack.h"
@@ -29,50 +22,6 @@
 #define UNSEEN 1000
 
 uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
-
-/* -- readiness ------------------------------------------------------------------- */
-
-static bool is_satisfied(struct task *task);
-
-bool is_ready(struct task *task) {
-    if (task->cancellable && task->cancelled && !task->cancel_disabled) return true;
-    if (task->interruptible && signal_interrupts(task)) return true;
-    return is_satisfied(task);
-}
-
-static bool is_satisfied(struct task *task) {
-    const struct resource *resource =
-        task->resource & TASK_BIT ? NULL : &RESOURCES[task->resource];
-    switch ((enum condition)task->condition) {
-    case ALWAYS:
-        return true;
-    case NEVER:
-        return false;
-    case UNHELD:
-        return resource->owner.task == NONE;
-    case READABLE:
-        return resource->owner.task == NONE && !(resource->flags && resource->tokens);
-    case WRITABLE:
-        return resource->owner.task == NONE && resource->readers == 0;
-    case POSITIVE:
-        return resource->value > 0;
-    case SIGNALLED:
-        return task->eligible && resource->tokens > 0;
-    case WOKEN:
-        return task->woken;
-    case ENDED:
-        return TASKS[task->target].state == OVER;
-    case FD_READY:
-        return descriptors_ready(task);
-    case CHILD_ENDED:
-        return child_ended(task->process, (int32_t)task->target);
-    case SIGNAL_SENT:
-        return signal_is_pending(task);
-    case DONE:
-        return true;
-    }
-    return false;
-}
 
 /* -- the choice of who runs ------------------------------------------------------- */
 
@@ -127,6 +76,11 @@ static bool same(const uint16_t *some, const uint16_t *others, uint32_t count) {
     return true;
 }
 
+/* They are few; memcpy would take longer. */
+static void copy(uint16_t *to, const uint16_t *from, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) to[i] = from[i];
+}
+
 /* Where the options of this step are in the pool; often they are those of the step before. */
 static uint32_t pooled_options(void) {
     uint16_t *pool = POOL;
@@ -141,8 +95,8 @@ static uint32_t pooled_options(void) {
     if (segment->pool_used + count > segment->most_pool)
         finish(TOO_BIG, NONE, "no room for more options: lower --max-steps");
     uint32_t at = segment->pool_used;
-    memcpy(pool + at, enabled, enabled_count * sizeof *enabled);
-    memcpy(pool + at + enabled_count, timed, timed_count * sizeof *timed);
+    copy(pool + at, enabled, enabled_count);
+    copy(pool + at + enabled_count, timed, timed_count);
     segment->pool_used += count;
     return at;
 }
@@ -232,69 +186,7 @@ uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site) {
     return value;
 }
 
-/* -- passing control --------------------------------------------------------------- */
-
-static void all_signals(int how, uint64_t *before) {
-    /* By number: the C library keeps some signals, such as that of pthread_cancel, to itself. */
-    static const uint64_t all = UINT64_MAX;
-    syscall(SYS_rt_sigprocmask, how, how == SIG_BLOCK ? &all : before,
-            how == SIG_BLOCK ? before : NULL, sizeof all);
-}
-
-static void sleep_until_turn(struct task *task) {
-    /* A handler of the program must not run while another task does. */
-    uint64_t before = 0;
-    bool masked = segment->signals_matter;
-    if (masked) all_signals(SIG_BLOCK, &before);
-    for (;;) {
-        uint32_t turn = __atomic_load_n(&task->turn, __ATOMIC_ACQUIRE);
-        if (turn == TO_RUN) break;
-        if (turn == TO_ANSWER) {
-            descriptors_answer(task);
-        } else if (turn == TO_DECIDE) {
-            __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
-            wait_for_the_dying();
-            schedule_after(segment->running);
-        } else if (turn == TO_FACE_SIGNALS) {
-            if (masked) face_fatal_signals(before);
-            __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELEASE);
-        } else {
-            processes_wait(task);
-        }
-    }
-    __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
-    wait_for_the_dying();
-    if (order_is_kept()) order_turn();
-    if (masked) all_signals(SIG_SETMASK, &before);
-}
-
-static void tell(struct task *task, enum turn turn) {
-    __atomic_store_n(&task->turn, turn, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
-
-void wait_for_turn(struct task *task) {
-    if (on_fibers) fiber_park(task);
-    else sleep_until_turn(task);
-}
-
-static void hand_over(struct task *task, struct task *next) {
-    if (on_fibers) {
-        fiber_switch(task, next);
-        return;
-    }
-    tell(next, TO_RUN);
-    sleep_until_turn(task);
-}
-
-void schedule_elsewhere(void) {
-    for (uint32_t i = 0; i < segment->alive_count; i++) {
-        struct task *task = &TASKS[segment->alive[i]];
-        if (!PROCESSES[task->process].joined) continue;
-        tell(task, TO_DECIDE);
-        return;
-    }
-}
+/* -- operations ----------------------------------------------------------------------- */
 
 static void declare(enum kind kind, uint32_t resource, uint64_t site,
                     const struct waiting *waiting) {
@@ -329,20 +221,25 @@ static bool goes_unseen(enum kind kind, uint32_t resource, const struct waiting 
     return true;
 }
 
-enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
-                           const struct waiting *waiting) {
-    if (goes_unseen(kind, resource, waiting)) return GOES_ON;
-    struct task *task = current;
-    bool yielded = is_yield(kind);
-    if (hooks && *hooks->settling) hooks->settle();
+/* Notes what the operation may change for others; whether its task is taken to yield. */
+static bool is_taken_to_yield(struct task *task, enum kind kind) {
     if (is_change(kind)) segment->changes++;
     if (task->seen_changes != segment->changes) {
         task->seen_changes = segment->changes;
         task->looks = 0;
     } else if (task->looks >= FRUITLESS) {
         task->looks = 0;
-        yielded = true;
+        return true;
     }
+    return is_yield(kind);
+}
+
+enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site,
+                                const struct waiting *waiting) {
+    if (goes_unseen(kind, resource, waiting)) return GOES_ON;
+    struct task *task = current;
+    if (hooks && *hooks->settling) hooks->settle();
+    bool yielded = is_taken_to_yield(task, kind);
     declare(kind, resource, site, waiting);
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
@@ -361,11 +258,6 @@ enum woken perform_waiting(enum kind kind, uint32_t resource, uint64_t site,
     return fired ? TIMED_OUT : interrupted ? INTERRUPTED : GOES_ON;
 }
 
-void perform_simply(enum kind kind, uint32_t resource, uint64_t site, enum condition condition) {
-    struct waiting waiting = {condition, 0, NO_DEADLINE, false, false};
-    perform_waiting(kind, resource, site, &waiting);
-}
-
 void fruitless(uint64_t site) {
     (void)site;
     current->looks++;
@@ -382,4 +274,13 @@ void schedule_end(void) {
     current = NULL;
     if (on_fibers) fiber_end(task, choose_next(index_of(task), false));
     else schedule_after(index_of(task));
+}
+
+void schedule_elsewhere(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        if (!PROCESSES[task->process].joined) continue;
+        tell(task, TO_DECIDE);
+        return;
+    }
 }

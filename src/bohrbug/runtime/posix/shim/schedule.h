@@ -7,6 +7,7 @@
 #include "going_on.h"
 #include "resource.h"
 #include "task.h"
+#include "turns.h"
 
 /* What a task may have to wait for. */
 struct waiting {
@@ -16,9 +17,6 @@ struct waiting {
     bool cancellable;     /* a cancellation point */
     bool interruptible;   /* a signal with a handler ends it */
 };
-
-/* What the futex `turn` of a task says. */
-enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
 
 /* What a wait came to. */
 enum woken { GOES_ON, TIMED_OUT, INTERRUPTED };
@@ -54,6 +52,10 @@ static inline void after_release(uint32_t resource, uint64_t site) {
     if (segment->alive_count > 1 && segment->after_release) perform(CONTINUE, resource, site);
 }
 
+/* Where there may be more to a scheduling point than to most; see short_way.h. */
+enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site,
+                                const struct waiting *waiting);
+
 /* A data choice of the current task: a number below `arity`. */
 uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site);
 /* A look that changed nothing; after many in a row the task is taken to wait, and yields. */
@@ -65,9 +67,5 @@ void schedule_end(void);
 void schedule_after(uint32_t gone);
 /* The same, but a task of another process chooses, once this one is gone with its descriptors. */
 void schedule_elsewhere(void);
-/* A new thread waits until it is chosen. */
-void wait_for_turn(struct task *task);
-/* Whether a task could go on now. */
-bool is_ready(struct task *task);
 
 #endif

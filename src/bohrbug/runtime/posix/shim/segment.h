@@ -127,14 +127,13 @@ struct task {
     uint32_t timed_out, woken, eligible;
     uint32_t fd_ready, fd_outside, fd_checked;  /* the answer, who could change it, and when it was given */
     uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
-    uint32_t cancellable, cancelled, cancel_disabled, interruptible;
-    uint32_t detached, joined, main;
+    uint8_t cancellable, cancelled, cancel_disabled, interruptible;
+    uint8_t detached, joined, main;
     uint32_t looks;            /* fruitless ones in a row */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;
     int64_t priority;
-    uint32_t has_priority;
-    uint32_t begun;
+    uint16_t has_priority, begun;
     uint32_t also;             /* a second resource that the operation changes, or NONE */
     uint32_t asleep;           /* enum sleep */
     uint32_t marks;            /* see marks_of in points.c */

@@ -8,6 +8,7 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "process.h"
+#include "readiness.h"
 #include "schedule.h"
 
 /* Milliseconds of real time for which somebody from outside is waited for. */

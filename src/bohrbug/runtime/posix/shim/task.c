@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "ending.h"
-#include "going_on.h"
+#include "short_way.h"
 
 __thread struct task *current;
 __thread int inside;

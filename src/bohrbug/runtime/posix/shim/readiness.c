@@ -1,0 +1,17 @@
+#include "readiness.h"
+
+#include "descriptors.h"
+#include "process.h"
+
+bool is_satisfied_outside(struct task *task) {
+    switch ((enum condition)task->condition) {
+    case FD_READY:
+        return descriptors_ready(task);
+    case CHILD_ENDED:
+        return child_ended(task->process, (int32_t)task->target);
+    case SIGNAL_SENT:
+        return signal_is_pending(task);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,24 @@
+/* Who has the turn: all others sleep, each on the futex `turn` of its task, or are fibers. */
+#ifndef BOHRBUG_TURNS_H
+#define BOHRBUG_TURNS_H
+
+#include "fiber.h"
+
+/* What the futex `turn` of a task says. */
+enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
+
+/* Wakes a task for something. */
+void tell(struct task *task, enum turn turn);
+/* A new thread waits until it is chosen. */
+void wait_for_turn(struct task *task);
+/* The running task passes the turn on to another thread of the kernel, and returns when it is its turn
+ * again. */
+void hand_over_to_thread(struct task *task, struct task *next);
+
+/* ... or to another fiber. */
+static inline void hand_over(struct task *task, struct task *next) {
+    if (on_fibers) fiber_switch(task, next);
+    else hand_over_to_thread(task, next);
+}
+
+#endif
