@@ -159,6 +159,18 @@ def test_bad_arguments_are_refused() -> None:
             call(*arguments)
 
 
+def printed_by(program: str, pure: str) -> str:
+    """What a program prints with the accelerator, or without it."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(SOURCES), "BOHRBUG_PURE_PYTHON": pure},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout or done.stderr
+
+
 @pytest.mark.parametrize("pure", ["", "1"])
 def test_what_a_gil_build_can_do_is_told_alike_with_and_without_it(pure: str) -> None:
     program = """
@@ -185,15 +197,27 @@ def test():
 (failure,) = bohrbug.explore(test, scope=("__main__",)).failures
 print(failure.interpreter.name)
 """
-    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "BOHRBUG_PURE_PYTHON": pure}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "FREE_THREADED\n", done.stderr
+    assert printed_by(program, pure) == "FREE_THREADED\n"
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_explorations_multiply_no_locals(pure: str) -> None:
+    program = """
+import gc, threading, bohrbug
+
+kept = threading.local()
+Local = type(kept)
+
+def test():
+    thread = threading.Thread(target=lambda: setattr(kept, "value", 1))
+    thread.start()
+    thread.join()
+
+for _ in range(8):
+    bohrbug.explore(test, executions=1)
+print(sum(type(each) is Local for each in gc.get_objects()) < 30)
+"""
+    assert printed_by(program, pure) == "True\n"
 
 
 def test_random_numbers_are_those_of_a_seeded_generator() -> None:

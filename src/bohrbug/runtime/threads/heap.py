@@ -58,7 +58,13 @@ def survey(
 
 
 def _referrers(objects: Iterable[Any], passed_over: Collection[type]) -> list[Any]:
-    return [found for found in gc.get_referrers(*objects) if type(found) not in passed_over]
+    # From Python 3.13 on the arguments of the call are found, too.
+    arguments = tuple(objects)
+    return [
+        found
+        for found in gc.get_referrers(*arguments)
+        if type(found) not in passed_over and found is not arguments
+    ]
 
 
 def _is_undefaulted(holder: Any) -> bool:

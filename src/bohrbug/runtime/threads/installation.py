@@ -141,15 +141,20 @@ class Installation:
         objects, holders = survey(
             [original for original, _ in functions],
             set(_WRAP),
-            executors | shared,
+            {*executors, *shared, thread_state.Values},
             PASSED_OVER.union(_WRAPPERS),
             unchangeable_types(),
         )
+        # What our locals of an earlier exploration keep their values in is no local of the program.
+        ours = {id(obj.by_thread) for obj in objects if type(obj) is thread_state.Values}
         pairs: list[tuple[Any, Any]] = list(functions)
         for obj in objects:
             wrap = _WRAP.get(type(obj))
             if wrap is not None:
-                pairs.append((obj, wrap(obj)))
+                if id(obj) not in ours:
+                    pairs.append((obj, wrap(obj)))
+            elif type(obj) is thread_state.Values:
+                continue
             elif type(obj) in executors:
                 futures.lasting_executors.add(obj)
             else:
