@@ -229,11 +229,10 @@ def test_orderings_of_an_execution_can_be_imposed_on_others(
 ) -> None:
     assume(count_schedules(program) <= MOST_SCHEDULES)
     from bohrbug.exploration.minimisation.candidates import Candidates
-    from bohrbug.model.history import Places
 
     traces = list(Test(program, ("done", frozenset(), ())).all())
     trace = traces[number % len(traces)]
-    orderings = Candidates(trace, Places()).of_failing
+    orderings = Candidates(trace).of_failing
     again, _ = execute(program, Plan(policy=Ordered(orderings, seed)))
     history = history_of(again)
     # All conflicting neighbours in the same order: the same happens-before.

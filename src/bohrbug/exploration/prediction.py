@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bohrbug.model.history import Places
 from bohrbug.model.operation import ACQUIRE
 from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
@@ -78,7 +77,6 @@ class Predictor:
     predictions: list[Prediction] = field(default_factory=list)
     _known: set[object] = field(default_factory=set)
     _queue: deque[Attempt] = field(default_factory=deque)
-    _places: Places = field(default_factory=Places)
     _passed: int = 0
 
     @property
@@ -91,7 +89,7 @@ class Predictor:
         self._passed += 1
         if not self.budget or (self._passed > LOOKED_AT and self._passed % LATER):
             return
-        for cycle in lock_cycles(nestings_of(trace, self._places)):
+        for cycle in lock_cycles(nestings_of(trace)):
             self._add(cycle)
 
     def observe_accesses(
@@ -120,7 +118,7 @@ class Predictor:
             return
         tasks = made[0].execution.all_tasks  # type: ignore[attr-defined]
         self._known.update(map(_places_of, races))
-        for race in made[0].possible_races(trace, lambda index: tasks[index].id, self._places):
+        for race in made[0].possible_races(trace, lambda index: tasks[index].id):
             self._add(race)
 
     def _add(self, what: LockCycle | PossibleRace) -> None:

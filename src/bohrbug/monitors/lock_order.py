@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bohrbug.model.history import Places, events_of
+from bohrbug.model.history import events_of
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
@@ -212,18 +212,17 @@ def _life_clocks(trace: Trace, wanted: set[int]) -> dict[int, VectorClock]:
     return found
 
 
-def nestings_of(trace: Trace, places: Places | None = None) -> list[Nesting]:
+def nestings_of(trace: Trace) -> list[Nesting]:
     """The different nested acquires of locks in an execution, in linear time.
 
     Parameters:
         trace: the execution.
-        places: what is known of sites already.
     """
     steps = _nested_steps(trace)
     if not steps:
         return []
     clocks = _life_clocks(trace, {step for step, _ in steps})
-    events = events_of(trace, places)
+    events = events_of(trace)
     resources = trace.resources
     found: dict[tuple[object, ...], Nesting] = {}
     for step, held in steps:

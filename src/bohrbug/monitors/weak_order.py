@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bohrbug.model.history import Places, events_of
+from bohrbug.model.history import events_of
 from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId, Site, TaskId
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.site import site_of
@@ -128,9 +128,7 @@ class WeakDetector(RaceDetector):
         if len(known) < MOST_ACCESSES:
             known.append(access)
 
-    def possible_races(
-        self, trace: Trace, task_id: Callable[[int], TaskId], places: Places | None = None
-    ) -> list[PossibleRace]:
+    def possible_races(self, trace: Trace, task_id: Callable[[int], TaskId]) -> list[PossibleRace]:
         """The pairs that may race, with what to turn round to see it.
 
         Those without a critical section between them are left out: they race as it is.
@@ -138,10 +136,9 @@ class WeakDetector(RaceDetector):
         Parameters:
             trace: the execution that was watched.
             task_id: the id of the task with an index.
-            places: what is known of sites already.
         """
         found = []
-        sections = _Sections(trace, places) if self._pairs else None
+        sections = _Sections(trace) if self._pairs else None
         for shadow, first, second in self._pairs.values():
             assert sections is not None
             one, other = task_id(first.task), task_id(second.task)
@@ -161,8 +158,8 @@ class WeakDetector(RaceDetector):
 class _Sections:
     """The critical sections of an execution: for each task and lock its acquires and releases."""
 
-    def __init__(self, trace: Trace, places: Places | None) -> None:
-        self._events = events_of(trace, places)
+    def __init__(self, trace: Trace) -> None:
+        self._events = events_of(trace)
         self._acquires: dict[tuple[TaskId, ResourceId], list[int]] = {}
         self._releases: dict[tuple[TaskId, ResourceId], list[int]] = {}
         for step, operation in enumerate(trace.operations):

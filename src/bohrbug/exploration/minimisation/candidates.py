@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bohrbug.model.history import History, Places, events_of, history_of, pending_events
+from bohrbug.model.history import History, events_of, history_of, pending_events
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
@@ -49,7 +49,7 @@ def _touched(trace: Trace) -> list[list[tuple[ResourceId, bool]]]:
     return touched
 
 
-def conflicting_pairs(trace: Trace, places: Places) -> Iterator[tuple[Event, Event]]:
+def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
     """Pairs of conflicting operations of two tasks in the order in which they happened.
 
     Each is paired with the last :data:`NEIGHBOURS` before it of each other task.  What tasks
@@ -57,9 +57,8 @@ def conflicting_pairs(trace: Trace, places: Places) -> Iterator[tuple[Event, Eve
 
     Parameters:
         trace: the execution.
-        places: what is known of sites already.
     """
-    events = events_of(trace, places)
+    events = events_of(trace)
     recent: dict[ResourceId, dict[TaskId, list[tuple[Event, bool]]]] = {}
 
     def before(event: Event, resource: ResourceId, is_write: bool) -> Iterator[Event]:
@@ -81,7 +80,7 @@ def conflicting_pairs(trace: Trace, places: Places) -> Iterator[tuple[Event, Eve
             own.append((event, is_write))
             if len(own) > 4 * NEIGHBOURS:
                 del own[: -2 * NEIGHBOURS]
-    for event in pending_events(trace, places).values():
+    for event in pending_events(trace).values():
         for other in before(event, event.resource, event.kind.is_write):
             yield other, event
 
@@ -115,23 +114,19 @@ class Candidates:
 
     Parameters:
         trace: the failing execution.
-        places: what is known of sites already.
         limit: how many are kept at most.
     """
 
-    def __init__(self, trace: Trace, places: Places, limit: int = 2_000) -> None:
-        self._history = history_of(trace, places)
+    def __init__(self, trace: Trace, limit: int = 2_000) -> None:
+        self._history = history_of(trace)
         self._length = len(trace)
-        self._places = places
         self._limit = limit
         self.ranks: dict[Ordering, Rank] = {}
         # The events of the failing execution, with resources as they are called there.
-        own = [event for event in events_of(trace, places) if event is not None]
-        self._own = {event: event for event in (*own, *pending_events(trace, places).values())}
+        own = [event for event in events_of(trace) if event is not None]
+        self._own = {event: event for event in (*own, *pending_events(trace).values())}
         self._fired = {(e.task, e.kind, e.where): e for e in own if e.fired}
-        self.of_failing = tuple(
-            self._take([Ordering(*pair) for pair in conflicting_pairs(trace, places)])
-        )
+        self.of_failing = tuple(self._take([Ordering(*pair) for pair in conflicting_pairs(trace)]))
 
     def _take(self, orderings: list[Ordering]) -> list[Ordering]:
         fresh = {
@@ -153,7 +148,7 @@ class Candidates:
         Returns:
             The orderings that are new.
         """
-        pairs = list(conflicting_pairs(trace, self._places))
+        pairs = list(conflicting_pairs(trace))
         turned = [self._turned(*pair) for pair in pairs]
         # What was done here may have been given up there, as its timeout fired.
         turned += [

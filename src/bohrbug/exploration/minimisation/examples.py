@@ -8,7 +8,7 @@ from itertools import permutations, product
 from math import factorial, prod
 
 from bohrbug.exploration.minimisation.candidates import Candidates
-from bohrbug.model.history import History, Places, data_choices, history_of
+from bohrbug.model.history import History, data_choices, history_of
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import OutcomeKind
@@ -99,8 +99,7 @@ class Examples:
         self.values = data_choices(failing)
         self._values = dict(self.values)
         self._known: set[int] = set()
-        self.places = Places()
-        self.candidates = Candidates(failing, self.places)
+        self.candidates = Candidates(failing)
         self.all: list[Example] = []
         self.add(failing)
 
@@ -117,7 +116,7 @@ class Examples:
             return False
         self._known.add(schedule)
         failed = trace.outcome.signature() == self._signature
-        self.all.append(Example(history_of(trace, self.places), failed))
+        self.all.append(Example(history_of(trace), failed))
         if not failed:
             self.candidates.learn(trace)
         return True

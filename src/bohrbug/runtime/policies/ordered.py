@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from bohrbug.model.history import Places
 from bohrbug.model.operation import TaskId
 from bohrbug.model.ordering import Event, Ordering, What
 from bohrbug.model.plan import Ordered
+from bohrbug.model.site import point_of
 from bohrbug.runtime.policies.decider import Tasks, TaskView
 
 _STAYING = (0.0, 0.5, 0.8, 0.95)
@@ -26,7 +26,6 @@ class OrderedDecider:
         self._stay = _STAYING[policy.seed % len(_STAYING)]
         self._values = {task: list(reversed(values)) for task, values in policy.values}
         self._chooser: TaskId = "0"
-        self._places = Places()
         # What of each kind has to be counted, and how often it happened.
         self._counts: dict[What, int] = {}
         self._tasks: set[TaskId] = set()
@@ -46,7 +45,7 @@ class OrderedDecider:
         """What a task would do next, if it matters for an ordering."""
         if task.id not in self._tasks or task.pending is None:
             return None
-        what = (task.id, task.pending.kind, self._places.where(task.pending), fires)
+        what = (task.id, task.pending.kind, point_of(task.pending), fires)
         return what if what in self._counts else None
 
     def _must_wait(self, task: TaskView, fires: bool) -> bool:
