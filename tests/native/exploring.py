@@ -11,7 +11,8 @@ from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
+from bohrbug.runtime.posix.runtime import NativeRuntime
+from bohrbug.runtime.posix.settings import NativeSettings
 
 
 def explored(

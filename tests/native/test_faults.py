@@ -11,7 +11,8 @@ from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.model.operation import CHOOSE, fault_id
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Segments, UniformRandom
-from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings
+from bohrbug.runtime.posix.runtime import NativeRuntime
+from bohrbug.runtime.posix.settings import NativeSettings
 from tests.native.exploring import explored
 from tests.native.test_command_line import bohrbug
 

@@ -12,9 +12,10 @@ from typing import cast
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
-from bohrbug.exploration.findings import LONG, Findings
+from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.priming import Priming
 from bohrbug.exploration.progress import Progress, TellProgress
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.result import Result
@@ -116,14 +117,21 @@ class Explorer:
         self._directing = Directing(
             options, self.runtime, self.findings, self._execute, lambda: self.has_ended
         )
-        # Whether what the accesses of the test are has been seen, as far as they ever are.
-        sees_accesses = isinstance(self.runtime, ThreadsRuntime)
-        self._primed = options.level == Level.SYNC.value or not sees_accesses
         self.caveats = Caveats()
         self._proposed = 0
         self._restarts = 0
         # Plans whose executions have shown the runtime more of the test, in order.
         self._lessons: list[Plan] = []
+        self._priming = Priming(
+            options,
+            self.result,
+            self.runtime,
+            self.findings,
+            self._lessons,
+            self._execute,
+            lambda: self.has_ended,
+            lambda: self._interrupted,
+        )
         self._interrupted = False
         # Executions from now on follow other rules: the strategy has to begin again.
         self._rules_changed = False
@@ -217,10 +225,10 @@ class Explorer:
             seen = {} if saved is None else saved.occurrences
             self.findings.restore(loaded.failures, loaded.races, seen)
             if saved is not None:
-                self._primed = True
+                self._priming.is_over = True
                 self._resume(saved)
                 return True
-        if not self._prime():
+        if not self._priming.run():
             return False
         if not self.has_ended:
             trying = TryingAgain(
@@ -231,29 +239,6 @@ class Explorer:
                 lambda: self.has_ended,
             )
             trying.all(self._remembered)
-        return True
-
-    def _prime(self) -> bool:
-        """The first executions find functions and racy places; True if there is more to do.
-
-        CHESS primes the pump so that lazy initialisation is over (section 4.2).
-        """
-        quiet = 0
-        for number in range(6):
-            self._primed = self._primed or number > 3
-            executed = self._execute(Plan())
-            if executed is None or self.has_ended:
-                return True
-            trace, new_points = executed
-            if self.result.tasks <= 1 and not trace.arities:
-                return False
-            if self.options.level == Level.SYNC.value:
-                return True
-            # The first execution rewrites, the second is the first to see accesses.
-            quiet = 0 if new_points else quiet + 1
-            if quiet > 1:
-                break
-        self._primed = True
         return True
 
     def _search(self) -> bool:
@@ -396,27 +381,10 @@ class Explorer:
             self._learn_step_limit(len(trace))
             self._directing.observe(trace)
         elif outcome.is_failure:
-            if not self._primed and executed.tasks > 1:
-                trace = self._seen_closer(trace)
+            if not self._priming.is_over and executed.tasks > 1:
+                trace = self._priming.seen_closer(trace)
             self._keep_failure(trace)
         return executed.new_points
-
-    def _seen_closer(self, trace: Trace) -> Trace:
-        """A failure of one of the first executions, once the accesses that matter are seen.
-
-        These executions have no preemptions, and the same schedule fails again.
-        """
-        self._primed = True
-        for _ in range(4):
-            if len(trace) > LONG or self._interrupted:
-                break
-            executed = self.runtime.execute(Plan())
-            if self.runtime.has_learned:
-                self._lessons.append(Plan())
-            if self.options.races != "ignore":
-                self.findings.note_races(executed.trace)
-        again = self.findings.replay(Plan())
-        return again if again.outcome.signature() == trace.outcome.signature() else trace
 
     def tell_progress(self, more: int) -> None:
         """Now and then tell how it goes.

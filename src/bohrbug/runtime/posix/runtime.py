@@ -28,7 +28,7 @@ from bohrbug.runtime.posix.accesses import (
 )
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf, is_of_rust
-from bohrbug.runtime.posix.engines import AUTO, Choice, Done, Engine, reason_of, ways_in_words
+from bohrbug.runtime.posix.engines import Choice, Done, Engine, reason_of, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
@@ -43,53 +43,12 @@ from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import Segment
+from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed
 
 _FIRST = 10
 """Executions that are looked at for what the others will have, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class NativeSettings:
-    """How executions are run.
-
-    Parameters:
-        late_timeouts: a timeout fires only when no task is enabled.
-        max_steps: steps after which an execution is ended as a livelock.
-        after_release: there is a scheduling point after an operation that lets others go on, too.
-        hang_seconds: seconds of real time without a step after which an execution hangs.
-        one_cpu: all threads share one processor, which makes handing over several times faster.
-        epoch: what the real-time clock says at the beginning of every execution, in seconds.
-        engine: how the program gets to its main function, of
-            :data:`bohrbug.runtime.posix.engines.ENGINES`: by default in the fastest way that makes
-            no difference; failures are confirmed by programs started anew.
-        level: which accesses to memory are scheduling points, where they can be seen: ``sync``,
-            ``racy`` or ``all``, as in the options.
-        fibers: one kernel thread wears all tasks of a program, where that makes no difference;
-            failures are confirmed with a kernel thread for each task.
-        faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
-        most_faults: how many of them fail in one execution.
-        watch: memory whose accesses the processor tells of, see
-            :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
-        sample: at how many instructions that access memory tasks are held in each execution.
-        seed: of the choice of these.
-    """
-
-    late_timeouts: bool = False
-    max_steps: int = 300_000
-    after_release: bool = True
-    hang_seconds: float = 10.0
-    one_cpu: bool = True
-    epoch: int = 1_700_000_000
-    engine: str = AUTO
-    fibers: bool = True
-    level: str = "racy"
-    faults: tuple[str, ...] = ()
-    most_faults: int = 1
-    watch: tuple[str, ...] = ()
-    sample: int = 0
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
