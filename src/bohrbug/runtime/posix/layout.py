@@ -82,6 +82,9 @@ KINDS = (
     UPDATE,
     CALL,
     CHOOSE,
+    EXECUTE,
+    SIGNAL,
+    CANCEL,
 )
 """``enum kind``."""
 
@@ -460,6 +463,9 @@ class Header(ctypes.Structure):
         ("idle_timeouts", c_uint32),
         ("idle_looked_at", c_uint32),
         ("idle_since", c_uint64),
+        ("looks_closely", c_uint32),
+        ("timers_run", c_uint32),
+        ("helped_by_timers", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),
     )

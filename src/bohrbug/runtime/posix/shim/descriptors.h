@@ -10,8 +10,8 @@
 
 /* Whether a task that waits for descriptors can go on; another process is asked if need be. */
 bool descriptors_ready(struct task *task);
-/* Answers that question for a task of this thread. */
-void descriptors_answer(struct task *task);
+/* The same for a task of this process, and on record. */
+void descriptors_look(struct task *task);
 /* The most that anybody outside has to do with what tasks wait for. */
 enum outsider descriptors_outsider(void);
 

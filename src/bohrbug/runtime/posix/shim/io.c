@@ -16,6 +16,7 @@
 #include "descriptors.h"
 #include "faults.h"
 #include "real.h"
+#include "signals.h"
 
 /* As much as a pipe that is ready takes without blocking. */
 #define PIECE PIPE_BUF
@@ -203,7 +204,8 @@ static struct timespec milliseconds(int timeout) {
     return (struct timespec){timeout / 1000, timeout % 1000 * 1000000L};
 }
 
-/* With another mask while it waits, as ppoll, pselect and epoll_pwait do. */
+/* With another mask while it waits, as ppoll, pselect and epoll_pwait do; what is pending then would be
+ * handled before, and is left to the real call, which it interrupts. */
 struct masked {
     bool is_set;
     sigset_t before;
@@ -245,6 +247,8 @@ EXPORT int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, siz
 EXPORT int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                  const sigset_t *mask) {
     CONTROLLED(ppoll, descriptors, count, time, mask);
+    if (mask && signals_come_with(mask))
+        return REAL(ppoll)(descriptors, count, &(struct timespec){0, 0}, mask);
     WITH_MASK(mask);
     return poll_for(descriptors, count, time, SITE);
 }
@@ -276,6 +280,8 @@ EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writab
                    fd_set *restrict exceptional, const struct timespec *restrict time,
                    const sigset_t *restrict mask) {
     CONTROLLED(pselect, count, readable, writable, exceptional, time, mask);
+    if (mask && signals_come_with(mask))
+        return REAL(pselect)(count, readable, writable, exceptional, &(struct timespec){0, 0}, mask);
     WITH_MASK(mask);
     return select_for(count, readable, writable, exceptional, time, SITE);
 }
@@ -295,6 +301,7 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
                        const sigset_t *mask) {
     CONTROLLED(epoll_pwait, fd, events, most, timeout, mask);
+    if (mask && signals_come_with(mask)) return REAL(epoll_pwait)(fd, events, most, 0, mask);
     WITH_MASK(mask);
     return epoll_for(fd, events, most, timeout, SITE);
 }
