@@ -110,7 +110,7 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
 void descriptor_operation(enum kind kind, int fd, short events, uint64_t site) {
     uint32_t resource = resource_of(fd, site);
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || flags & O_NONBLOCK) {
+    if (!events || flags < 0 || flags & O_NONBLOCK) {
         perform(kind, resource, site);
         segment->fd_changes++;
         return;
@@ -124,6 +124,12 @@ enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t d
                             uint64_t site) {
     uint32_t resource = resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site));
     return wait_for(GET, resource, descriptors, count, deadline, site);
+}
+
+void descriptors_inspect(uint64_t site) {
+    perform(INSPECT, resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site)), site);
+    segment->fd_changes++;
+    fruitless(site);
 }
 
 void descriptor_change(int fd, uint64_t site) {

@@ -88,9 +88,7 @@ EXPORT int dup3(int from, int to, int flags) {
 /* -- sockets -------------------------------------------------------------------------- */
 
 static void socket_operation(enum kind kind, int fd, int flags, short events, uint64_t site) {
-    if (flags & MSG_DONTWAIT) events = 0;
-    if (events) descriptor_operation(kind, fd, events, site);
-    else perform(kind, current_resource(), site);
+    descriptor_operation(kind, fd, flags & MSG_DONTWAIT ? 0 : events, site);
 }
 
 EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
@@ -189,9 +187,7 @@ EXPORT int shutdown(int fd, int how) {
 static int wait_for(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                      uint64_t site) {
     if (time && time->tv_sec == 0 && time->tv_nsec == 0) {
-        perform(INSPECT, current_resource(), site);
-        segment->fd_changes++;
-        fruitless(site);
+        descriptors_inspect(site);
         return 0;
     }
     uint64_t deadline = time ? deadline_after(time) : NO_DEADLINE;

@@ -240,11 +240,19 @@ EXPORT int pthread_kill(pthread_t thread, int number) {
     return REAL(pthread_kill)(thread, number);
 }
 
+/* The process that is meant; where it is several, or one outside, the one that sends. */
+static uint32_t resource_of(pid_t pid) {
+    for (uint32_t i = 0; pid > 0 && i < segment->processes; i++)
+        if (PROCESSES[i].pid == pid && PROCESSES[i].state == ALIVE)
+            return TASK_BIT | PROCESSES[i].main_task;
+    return current_resource();
+}
+
 EXPORT int kill(pid_t pid, int number) {
     CONTROLLED(kill, pid, number);
     if (number == 0) return REAL(kill)(pid, number);
     needs_kernel_threads("kill");
-    perform(SIGNAL, current_resource(), SITE);
+    perform(SIGNAL, resource_of(pid), SITE);
     segment->signals_matter = 1;
     for (uint32_t i = 0; i < segment->processes; i++) {
         struct process *process = &PROCESSES[i];
