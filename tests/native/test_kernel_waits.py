@@ -25,6 +25,7 @@ Build = Callable[..., Path]
         "own-pipe",
         "own-pipe-for-children",
         "other-mask",
+        "interrupted-calls",
         "signal-descriptor",
         "kill",
         "thread-exit",

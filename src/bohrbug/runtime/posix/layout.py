@@ -225,6 +225,7 @@ class TaskRecord(ctypes.Structure):
         ("detached", c_uint8),
         ("joined", c_uint8),
         ("main", c_uint8),
+        ("restarts", c_uint8),
         ("looks", c_uint32),
         ("seen_changes", c_uint64),
         ("last_yield", c_uint32),
@@ -286,6 +287,7 @@ class ProcessRecord(ctypes.Structure):
         ("main_task", c_uint32),
         ("signals", c_uint64),
         ("handled", c_uint64),
+        ("restarting", c_uint64),
     )
 
 

@@ -130,6 +130,7 @@ struct task {
     uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
     uint8_t cancellable, cancelled, cancel_disabled, interruptible;
     uint8_t detached, joined, main;
+    uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
     uint32_t looks;            /* fruitless ones in a row */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;
@@ -171,6 +172,7 @@ struct process {
     uint32_t joined;           /* its shim takes part */
     uint32_t main_task;
     uint64_t signals, handled; /* sent to it as a whole by other tasks, and those with a handler */
+    uint64_t restarting;       /* ... which has SA_RESTART */
 };
 
 struct module {
