@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -133,8 +134,6 @@ class Explorer:
             lambda: self._interrupted,
         )
         self._interrupted = False
-        # Executions from now on follow other rules: the strategy has to begin again.
-        self._rules_changed = False
         self._started = 0.0
         self._shown = 0.0
         # Steps of the longest execution that passed.
@@ -581,9 +580,12 @@ class Explorer:
 
 
 def _from_a_seed(function: Callable[[], object]) -> None:
-    """The test, with the same random numbers each time.
+    """The test, with the same random numbers each time; it fails if it has not been executed.
 
     Not a method: the runtime, which calls it, then holds no explorer and dies with it at once.
     """
     seed_alike()
-    function()
+    returned = function()
+    if inspect.iscoroutine(returned):
+        returned.close()
+        raise TypeError("the test returned a coroutine, and nobody awaited it: use asyncio.run")
