@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from bohrbug.exploration.progress import Progress, TellProgress
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
-from bohrbug.exploration.seeding import seed_alike
+from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
@@ -102,7 +101,7 @@ class Explorer:
             cast(ThreadsRuntime, runtime)
             if runtime is not None
             else threads_subject(
-                partial(_from_a_seed, function),
+                partial(from_a_seed, function),
                 options.settings(),
                 Level(options.level),
                 Scope(options.scope),
@@ -577,15 +576,3 @@ class Explorer:
         execution = self.runtime.execution
         if execution is not None:
             execution.interrupt()
-
-
-def _from_a_seed(function: Callable[[], object]) -> None:
-    """The test, with the same random numbers each time; it fails if it has not been executed.
-
-    Not a method: the runtime, which calls it, then holds no explorer and dies with it at once.
-    """
-    seed_alike()
-    returned = function()
-    if inspect.iscoroutine(returned):
-        returned.close()
-        raise TypeError("the test returned a coroutine, and nobody awaited it: use asyncio.run")

@@ -214,8 +214,8 @@ class Outcome:
         """What makes two outcomes *the same failure*, whatever the schedule.
 
         Minimisation and replay compare outcomes by it: the kind and, depending
-        on it, the exception and the place where it was raised, the tasks of a
-        deadlock, or the two sites of a race.
+        on it, the exception and the place where it was raised, what the tasks of a
+        deadlock were about to do, or the variable of a race.
         """
         if self.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK):
             return (self.kind, tuple(sorted(b.operation.kind.name for b in self.blocked)))
