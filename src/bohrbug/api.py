@@ -48,31 +48,23 @@ def explore(
             time from the same initial state.
         name: how reports call it; by default the function's qualified name.
         progress: called several times a second with how far it has come.
-        write: write a reproduction file for each failure; only for a function that a module
-            holds under its name, as a replay has to find it again.
+        write: write a reproduction file for each failure.
         options: see :class:`bohrbug.exploration.options.ExploreOptions`.
 
     Returns:
         The result, with a verdict.
 
     Raises:
-        ValueError: an option makes no sense, or ``write`` for a function that a replay
-            could not find.
+        ValueError: an option makes no sense.
         TypeError: there is no such option, ``function`` can't be called, or calling it
             executes nothing, as it is a coroutine function or a generator function.
     """
     _check_function(function, "explore()")
-    target = _findable(function) if write else {}
-    explorer = Explorer(
-        function,
-        name or str(getattr(function, "__qualname__", repr(function))),
-        _options(options),
-        progress,
-    )
+    explorer = Explorer(function, name or _name_of(function), _options(options), progress)
     result = explorer.explore()
     if write:
         for failure in result.reproducible:
-            write_reproduction(explorer, failure, target)
+            write_reproduction(explorer, failure, target_of(function))
     return result
 
 
@@ -94,25 +86,17 @@ def _options(keywords: Keywords) -> ExploreOptions:
     return ExploreOptions(**keywords)
 
 
-def _findable(function: Callable[[], object]) -> dict[str, Any]:
-    """The target of a function; ``ValueError`` if that does not lead back to it."""
-    found: object = sys.modules.get(getattr(function, "__module__", ""))
-    for name in getattr(function, "__qualname__", "").split("."):
-        found = getattr(found, name, None)
-    if found != function:
-        raise ValueError(
-            f"write=True needs a function that a module holds under its name, not {function!r}: "
-            "a replay could not find it"
-        )
-    return target_of(function)
+def _name_of(function: Callable[[], object]) -> str:
+    return str(getattr(function, "__qualname__", repr(function)))
 
 
 def target_of(function: Callable[[], object]) -> dict[str, Any]:
     """How to find a function again, for a reproduction file."""
-    module = sys.modules.get(function.__module__)
+    module_name = getattr(function, "__module__", "")
+    module = sys.modules.get(module_name)
     return {
         "kind": "function",
-        "name": f"{function.__module__}:{function.__qualname__}",
+        "name": f"{module_name}:{_name_of(function)}",
         "path": getattr(module, "__file__", None),
     }
 

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import bohrbug
+from bohrbug.cli.programs import ProgramError, program_of
 from bohrbug.exploration.options import ExploreOptions, Keywords
 from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import read_reproduction
@@ -148,12 +149,6 @@ def test_what_can_not_be_explored() -> None:
     assert "nobody awaited it" in failure.outcome.message
 
 
-def test_a_reproduction_needs_a_function_that_can_be_found() -> None:
-    for function in (lambda: None, functools.partial(alone)):
-        with pytest.raises(ValueError, match="a replay could not find it"):
-            bohrbug.explore(function, write=True)
-
-
 def test_all_names_are_listed() -> None:
     assert set(bohrbug.__all__) <= set(dir(bohrbug))
     assert bohrbug.__all__ == sorted(bohrbug._HOMES)
@@ -245,6 +240,19 @@ def test_a_reproduction_is_written_and_replayed(
     replayed = replay(read, lost_update, times=100)
     assert replayed.reproduced == 100
     assert replayed.difference is None
+
+
+def test_what_no_module_holds_is_replayed_from_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    test = functools.partial(lost_update)
+    (failure,) = bohrbug.explore(test, write=True).failures
+    assert failure.reproduction is not None
+    read = read_reproduction(failure.reproduction)
+    assert replay(read, test).reproduced == 1
+    with pytest.raises(ProgramError, match="replay it from your own program"):
+        program_of(read.target)
 
 
 def test_progress_is_told() -> None:

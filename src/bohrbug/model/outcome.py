@@ -23,10 +23,8 @@ class OutcomeKind(str, Enum):
     """A synchronisation object was used as its interface forbids."""
     INVARIANT = "invariant"
     STEP_LIMIT = "step limit"
-    DIVERGENCE = "divergence"
     INTERRUPTED = "interrupted"
     HANG = "hang"
-    SKIPPED = "skipped"
 
     @property
     def is_failure(self) -> bool:
