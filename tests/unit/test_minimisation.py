@@ -254,6 +254,15 @@ def test_no_preemption_is_left_that_the_failure_does_not_need() -> None:
     assert run(Plan(tuple(smallest.choices))).outcome == failing.outcome
 
 
+def test_preemptions_before_the_one_that_matters_are_taken_away() -> None:
+    add = (Instruction("write", "y", 1), Instruction("read", "x"), Instruction("write", "x", 1))
+    run = Run(Program((("0", add), ("0.1", add))), 2)
+    failing = run(Plan(("0", "0.1", "0", "0.1", "0.1", "0")))
+    assert failing.outcome.is_failure
+    assert len(failing.preemptions()) == 3
+    assert len(minimise(failing, run).preemptions()) == 1
+
+
 def test_what_fails_in_another_way_is_not_taken_for_the_failure() -> None:
     run = Run(three_busy_tasks(), 3)
     failing = run(Plan(NEEDLESS))

@@ -364,8 +364,7 @@ def marks_of(trace: Trace, alignment: Alignment) -> Marks:
         if site is None and operation.place is not None and operation.kind.name not in _OF_TASKS:
             lost.append(step)
             continue
-        fired = task not in trace.enabled[step] and bool(trace.timed[step])
-        marks.append(Mark(task, operation.kind.name, site, fired))
+        marks.append(Mark(task, operation.kind.name, site, trace.has_fired(step)))
         steps.append(step)
     tasks = tuple(
         (info.id, None if info.spawned is None else alignment.site(info.spawned))

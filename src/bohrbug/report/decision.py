@@ -309,8 +309,9 @@ def _done(trace: Trace, first: int, names: Names) -> Iterator[_Row]:
             words = fault_words(trace, step) or f"choose {trace.choices[step]}"
         note = ""
         if trace.is_preemption(step, task):
-            timed = task not in trace.enabled[step]
-            note = "timeout, early" if timed else f"preempted {trace.tasks[step - 1]}"
+            note = (
+                "timeout, early" if trace.has_fired(step) else f"preempted {trace.tasks[step - 1]}"
+            )
         source = source_line(site) if site is not None and site.line else ""
         yield _Row("", task, words, names.place(site), source, note)
 

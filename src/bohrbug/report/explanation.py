@@ -117,7 +117,7 @@ def _last_by_resource(trace: Trace, steps: Sequence[int]) -> dict[str, int]:
 def tell(trace: Trace, step: int, steps: TaskSteps) -> Story:
     """The story of the preemption with which ``step`` begins."""
     operations = trace.operations
-    if trace.tasks[step] not in trace.enabled[step]:
+    if trace.has_fired(step):
         others = [task for task in trace.enabled[step] if task != trace.tasks[step]]
         return Story(
             step,

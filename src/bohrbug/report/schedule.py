@@ -300,7 +300,7 @@ class _Writer:
         if index > 0 and not alone:
             self._transition(index)
         place, source, site = self._described(operation)
-        if task not in trace.enabled[index] and index not in trace.arities:
+        if trace.has_fired(index):
             self.rows.append(
                 Timeout(
                     task,
