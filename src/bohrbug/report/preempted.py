@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bohrbug.model.operation import BEGIN, END
 from bohrbug.model.trace import Trace
-from bohrbug.report.explanation import TaskSteps
 from bohrbug.report.naming import Names
+from bohrbug.report.stories import TaskSteps
 
 
 def preemptions_in_words(trace: Trace) -> list[tuple[int, str]]:

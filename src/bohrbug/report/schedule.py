@@ -20,10 +20,10 @@ from bohrbug.model.operation import (
 )
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
-from bohrbug.report.explanation import Story, TaskSteps, stories
 from bohrbug.report.naming import EXIT, Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import telling_frame
+from bohrbug.report.stories import Story, TaskSteps, stories
 from bohrbug.report.wording import fault_words
 
 SHOWN_STEPS = 40
