@@ -12,6 +12,7 @@ from bohrbug.model.operation import (
     CHOOSE,
     CONTINUE,
     END,
+    EXIT,
     JOIN,
     Kind,
     Operation,
@@ -21,7 +22,7 @@ from bohrbug.model.operation import (
 )
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
-from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import telling_frame
 from bohrbug.report.stories import Story, TaskSteps, stories
