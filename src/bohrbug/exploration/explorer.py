@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import cast
 
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.directing import DIRECTED, Directing
@@ -96,17 +95,12 @@ class Explorer:
         self._on_stuck = on_stuck
         self._remembered = remembered
         self._settle = settle
-        # What only the threads runtime has serves remembered schedules.
-        self.runtime: ThreadsRuntime = (
-            cast(ThreadsRuntime, runtime)
-            if runtime is not None
-            else threads_subject(
-                partial(from_a_seed, function),
-                options.settings(),
-                Level(options.level),
-                Scope(options.scope),
-                options.invariant,
-            )
+        self.runtime: Runtime = runtime or threads_subject(
+            partial(from_a_seed, function),
+            options.settings(),
+            Level(options.level),
+            Scope(options.scope),
+            options.invariant,
         )
         self._given_strategy = strategy
         # What can't be saved can't be kept.
@@ -228,9 +222,10 @@ class Explorer:
                 return True
         if not self._priming.run():
             return False
-        if not self.has_ended:
+        runtime = self.runtime
+        if isinstance(runtime, ThreadsRuntime) and not self.has_ended:
             trying = TryingAgain(
-                self.runtime,
+                runtime,
                 self.findings,
                 self._count_execution,
                 self._execute,

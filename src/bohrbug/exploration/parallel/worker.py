@@ -30,7 +30,7 @@ from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.search.divisible import Divisible, Reporting
 
 REPORTED = 5
@@ -84,7 +84,7 @@ class Worker:
     def __init__(
         self,
         task: Task,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy: Divisible,
         channel: Channel,
         shared: SharedNumbers,
