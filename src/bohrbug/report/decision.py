@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from bohrbug.model.decision import Decision, Readiness, Standing
-from bohrbug.model.operation import BEGIN, END, JOIN, Site
+from bohrbug.model.operation import BEGIN, END, EXIT, JOIN, Site
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.report.columns import draw_schedule
-from bohrbug.report.naming import EXIT, Names, task_order
+from bohrbug.report.naming import Names, task_order
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path, source_line
 from bohrbug.report.stack import draw_stack, telling_frame

@@ -9,6 +9,7 @@ from bohrbug.model.operation import (
     BEGIN,
     CONTINUE,
     END,
+    EXIT,
     JOIN,
     SLEEP,
     Operation,
@@ -17,7 +18,7 @@ from bohrbug.model.operation import (
 )
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
-from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stories import LIFE, Story, TaskSteps, stories
 from bohrbug.report.wording import fault_words
