@@ -70,7 +70,11 @@ def assert_passes(
 
 @LEVELS
 @pytest.mark.parametrize("program", PASSING, ids=lambda program: program.__name__)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:The executor did not finish")
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning",
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning",
+    "ignore:The executor did not finish",
+)
 def test_program_passes(program: Callable[[], object], level: Level) -> None:
     """It does natively, and does under any schedule."""
     assert_passes(program, level)

@@ -188,6 +188,7 @@ def test_another_thread_left_blocked_is_a_leak() -> None:
     assert kinds(program, 20) == {"leak"}
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_sys_exit_ends_only_its_thread() -> None:
     def program() -> int:
         done: list[int] = []
