@@ -400,6 +400,10 @@ class Execution:
             counts.clear()
             self._spinning = True
 
+    def spins(self) -> None:
+        """The running task spins: it yields at its next scheduling point."""
+        self._spinning = True
+
     def choose(self, arity: int, place: Any) -> int:
         """A data choice among ``range(arity)``; part of the choice sequence."""
         task = self.current
