@@ -267,3 +267,27 @@ def test_the_shortest_sleeps_make_time_pass() -> None:
 
     result = bohrbug.explore(test, executions=5, timeouts="late", max_steps=2_000)
     assert not result.failures
+
+
+def test_short_sleeps_end_beside_a_task_that_spins() -> None:
+    """Each of them would cost as many steps as the first, and there are a hundred."""
+    lock = threading.Lock()
+    done: list[bool] = []
+
+    def work() -> None:
+        for _ in range(100):
+            time.sleep(0.001)
+        done.append(True)
+
+    def test() -> None:
+        done.clear()
+        thread = threading.Thread(target=work)
+        thread.start()
+        while True:
+            with lock:
+                if done:
+                    break
+        thread.join()
+
+    result = bohrbug.explore(test, executions=1, timeouts="late", max_steps=60_000)
+    assert not result.failures, result.failures[0].outcome.message

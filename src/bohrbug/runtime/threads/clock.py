@@ -40,13 +40,17 @@ class VirtualClock:
 
     Parameters:
         epoch: what ``time.time()`` says at the beginning, in seconds.
+
+    Attributes:
+        jumps: how many timeouts have fired.
     """
 
-    __slots__ = ("_in_step", "_readings", "_step", "_tasks", "_yielding", "epoch", "now")
+    __slots__ = ("_in_step", "_readings", "_step", "_tasks", "_yielding", "epoch", "jumps", "now")
 
     def __init__(self, epoch: float) -> None:
         self.epoch = epoch
         self.now = 0.0
+        self.jumps = 0
         self._readings = 0
         # Readings in the present step, in which nobody else can run.
         self._step = self._in_step = 0
@@ -102,6 +106,7 @@ class VirtualClock:
     def advance_to(self, moment: float | None) -> None:
         """A timeout fired: at least ``moment`` it is now."""
         self._readings = 0
+        self.jumps += 1
         if moment is not None and moment > self.now:
             self.now = moment
 

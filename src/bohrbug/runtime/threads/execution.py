@@ -462,7 +462,7 @@ class Execution:
         step = len(self.rows)
         yielded = self._yielding
         self._yielding = False
-        if step >= self.next_check and not self.checks.make(step, sleeping):
+        if step >= self.next_check and not self.checks.make(step, sleeping, enabled):
             return self.root
         if self._spinning:
             self._spinning = False
@@ -474,6 +474,7 @@ class Execution:
             elif step - self._slice_began >= LONELY_STEPS:
                 self._slice_began = step
                 self.time_is_up = True
+                self.checks.note_lonely(step)
         if (yielded or self.time_is_up) and sleeping and enabled:
             self._idle_yields += 1
             if self.time_is_up or self._idle_yields > IDLE_YIELDS * len(enabled):
