@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from bohrbug.model.numbering import tell_of_new_numbers
-from bohrbug.model.operation import ResourceId
+from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId
 from bohrbug.model.plan import Constraint, ResourceEvent
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.trace import Trace
@@ -34,6 +34,9 @@ LARGEST_ENERGY = 32
 
 ANY_SHARE = 0.5
 """The part of the plans that goes on from any execution that is kept, be it rare or not."""
+
+POSITIVE_SHARE = 0.75
+"""The part of the new constraints that say from what an event reads, not from what it does not."""
 
 Pair = tuple[ResourceEvent | None, ResourceEvent]
 
@@ -287,7 +290,12 @@ class Corpus:
             for other in (None, *self.knowledge.sources.get(reader.resource, ()))
             if other != source and (other is None or other.task != reader.task)
         ]
-        if others and random.random() < 0.6:
+        if reader.kind == ACQUIRE.name:
+            # What is taken has to be given back first, but for what several may have at once.
+            before = {each.kind for each, by in entry.pairs if each and by.kind == reader.kind}
+            before.add(RELEASE.name)
+            others = [other for other in others if other is None or other.kind in before]
+        if others and random.random() < POSITIVE_SHARE:
             return Constraint(_one_of(others, _place, random), reader)
         return Constraint(source, reader, False)
 
