@@ -33,7 +33,10 @@ from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.search.divisible import Divisible, Sharing
 
 IN_SEQUENCE = 32
-"""Plans of one sequence that a worker takes at a time."""
+"""Plans of one sequence that a worker takes at a time, if those after a failure are not wanted."""
+
+MOST_IN_SEQUENCE = 256
+"""The same if all are wanted: each piece costs the first process as much as an execution."""
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at the budget and at what the user wants."""
@@ -239,7 +242,8 @@ class Crew:
         most = max(most // (2 * self._size), 1)
         if strategy.position() is not None:
             # In order, or a failure late in the sequence is found before an early one.
-            most = min(most, IN_SEQUENCE)
+            stops = self._chief.stops_at_first_failure
+            most = min(most, IN_SEQUENCE if stops else MOST_IN_SEQUENCE)
         state = strategy.hand_out(most)
         if state is None and not self._pieces():
             # All has come back: this may be the time for the next bound, or the next strategy.
