@@ -52,9 +52,23 @@ class Directing:
         """The predictions that were tried and did not happen."""
         return self._predictor.unconfirmed
 
+    @property
+    def known(self) -> frozenset[object] | None:
+        """The keys of the predictions that need not be made again; ``None``: none are wanted."""
+        return self._predictor.known if self._predictor.budget else None
+
+    @property
+    def waiting(self) -> int:
+        """Directed executions that are still to be made."""
+        return self._predictor.waiting
+
     def observe(self, trace: Trace) -> None:
-        """Look at a passing execution."""
+        """Look at a passing execution, if it is of the first ones or of the sample."""
         self._predictor.observe(trace)
+
+    def look_at(self, trace: Trace) -> None:
+        """Look at a passing execution of another process."""
+        self._predictor.look_at(trace)
 
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""

@@ -546,6 +546,24 @@ class Explorer:
         self.findings.note_races(trace, are_counted=True)
         self._keep_findings()
 
+    @property
+    def known_predictions(self) -> frozenset[object] | None:
+        """Those that workers need not tell of; ``None`` if they are to look for none."""
+        return self._directing.known
+
+    def take_lock_order(self, plan: Plan, spare: int) -> None:
+        """See in what order a worker has seen locks taken, and try what that lets fear.
+
+        Parameters:
+            plan: of the worker's execution.
+            spare: how much of the budget no worker has; later there may be more.
+        """
+        trace = self.runtime.execute(plan, learn=False).trace
+        if trace.outcome.kind is OutcomeKind.PASSED:
+            self._directing.look_at(trace)
+        if self._directing.waiting <= spare and self._directing.follow():
+            self.findings.rules_changed = True
+
     def learn_from(self, plan: Plan) -> None:
         """See more of the test, as a worker did when it executed this plan."""
         for _ in range(LOOKS):
