@@ -70,7 +70,9 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
 EXPORT int close(int fd) {
     CONTROLLED(close, fd);
     descriptor_change(fd, SITE);
-    return REAL(close)(fd);
+    int result = REAL(close)(fd);
+    segment->releases++;
+    return result;
 }
 
 EXPORT int dup2(int from, int to) {
