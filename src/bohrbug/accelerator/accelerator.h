@@ -174,6 +174,7 @@ PyObject *use_swap(PyObject *module, PyObject *arguments);
 /* -- parts.c -------------------------------------------------------------------- */
 
 PyObject *use_parts(PyObject *module, PyObject *arguments);
+PyObject *use_thread_parts(PyObject *module, PyObject *arguments);
 PyObject *use_hashes(PyObject *module, PyObject *arguments);
 
 /* -- points.c ------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ static PyMethodDef functions[] = {
     {"use_carriers", use_carriers, METH_VARARGS, "Take over what carriers do."},
     {"use_swap", use_swap, METH_VARARGS, "Know how to exchange running loops."},
     {"use_parts", use_parts, METH_VARARGS, "What the making of events does at first."},
+    {"use_thread_parts", use_thread_parts, METH_VARARGS, "What the making of threads does at first."},
     {"use_hashes", use_hashes, METH_VARARGS, "Know how threads are hashed."},
     {"use_points", use_points, METH_VARARGS, "What operations are recognised by, in C."},
     {"use_queues", use_queues, METH_VARARGS, "What methods of queues do at first."},

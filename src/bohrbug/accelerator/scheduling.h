@@ -43,6 +43,8 @@ PyObject *new_operation(PyObject *kind, PyObject *resource, PyObject *place);
 
 /* ``f"{parent}.{number}"`` */
 PyObject *shared_child(PyObject *parent, Py_ssize_t number);
+/* ``f"Thread-{number} ({function})"``, or without a function (NULL) ``f"Thread-{number}"``. */
+PyObject *shared_thread_name(PyObject *number, PyObject *function);
 /* The ids of some tasks, as a tuple. */
 PyObject *shared_ids(PyObject **tasks, Py_ssize_t count);
 PyObject *shared_operation(PyTypeObject *type, PyObject *kind, PyObject *resource, PyObject *place);

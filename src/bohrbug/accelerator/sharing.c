@@ -1,4 +1,5 @@
-/* What executions write down again and again, made once: places, ids of tasks, operations, rows.
+/* What executions write down again and again, made once: places, ids of tasks, names of
+ * threads, operations, rows.
  *
  * None of them ever changes, and nobody asks which of two equal ones it is; so equal ones may be one
  * object, in all executions of an exploration. Each kind has a table of the last ones, by a hash of
@@ -81,6 +82,31 @@ shared_child(PyObject *parent, Py_ssize_t number)
     return kept(&children[entry].id, id);
 }
 
+/* -- names of threads -------------------------------------------------------------------- */
+
+static struct {
+    PyObject *number, *function, *name;
+} thread_names[ENTRIES];
+
+PyObject *
+shared_thread_name(PyObject *number, PyObject *function)
+{
+    size_t entry = entry_of(mixed(address(number), address(function)));
+    PyObject *name = thread_names[entry].name;
+    if (name != NULL && thread_names[entry].number == number &&
+        thread_names[entry].function == function)
+        return Py_NewRef(name);
+    name = function == NULL ? PyUnicode_FromFormat("Thread-%S", number)
+                            : PyUnicode_FromFormat("Thread-%S (%U)", number, function);
+    if (name != NULL) {
+        Py_XSETREF(thread_names[entry].number, Py_NewRef(number));
+        Py_XSETREF(thread_names[entry].function, Py_XNewRef(function));
+    }
+    return kept(&thread_names[entry].name, name);
+}
+
+/* -- sets of tasks ----------------------------------------------------------------------- */
+
 static PyObject *sets[ENTRIES];
 
 PyObject *
@@ -160,6 +186,9 @@ forget_shared(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
         Py_CLEAR(sets[i]);
         Py_CLEAR(children[i].parent);
         Py_CLEAR(children[i].id);
+        Py_CLEAR(thread_names[i].number);
+        Py_CLEAR(thread_names[i].function);
+        Py_CLEAR(thread_names[i].name);
         Py_CLEAR(places[i].place);
     }
     Py_RETURN_NONE;

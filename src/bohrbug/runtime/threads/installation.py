@@ -20,6 +20,7 @@ from bohrbug.runtime.threads import (
     hashing,
     imports,
     queues,
+    started_flags,
     synchronizers,
     thread_functions,
     thread_state,
@@ -60,6 +61,8 @@ for _owner, _name in ((_thread, "RLock"), (threading, "_CRLock"), (threading, "R
     _lock_patches.add(_owner, _name, RLock)
 
 _ALL: tuple[Patches, ...] = (
+    # Restored last, when what completes flags makes real locks again.
+    started_flags.patches,
     _lock_patches,
     synchronizers.patches,
     queues.patches,
