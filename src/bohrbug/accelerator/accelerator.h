@@ -208,6 +208,10 @@ extern PyMethodDef hook_definitions[];
 PyObject *generator_state(PyObject *module, PyObject *generator);
 PyObject *set_generator_state(PyObject *module, PyObject *arguments);
 
+/* -- plain.c -------------------------------------------------------------------- */
+
+PyObject *use_plain(PyObject *module, PyObject *arguments);
+
 /* -- branching.c ---------------------------------------------------------------- */
 
 PyObject *branches(PyObject *module, PyObject *arguments);

@@ -21,6 +21,7 @@ static PyMethodDef functions[] = {
     {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
     {"generator_state", generator_state, METH_O, "See random_state.c."},
     {"set_generator_state", set_generator_state, METH_VARARGS, "See random_state.c."},
+    {"use_plain", use_plain, METH_VARARGS, "Make objects of a class whose __init__ only stores."},
     {"branches", branches, METH_VARARGS, "Where a search branches off an execution."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
     {"survey", survey, METH_VARARGS, "See the function in Python."},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from bohrbug.accelerator.plain import plain
+
 READING = 1e-6
 """Seconds by which every reading of the clock advances it."""
 
@@ -19,6 +21,7 @@ LONGEST_ADVANCE = 1.0
 _GROWS = math.ceil(math.log(LONGEST_ADVANCE / READING, GROWTH))
 
 
+@plain
 class VirtualClock:
     """Seconds since the beginning of the execution.
 

@@ -292,7 +292,7 @@ def _making_in_c() -> Callable[[Any], bool] | None:
 
 
 event_in_c = _making_in_c()
-"""Makes an event if ``threading`` does so, and says whether it has; ``None``: it can't be told how."""
+"""Makes an event if ``threading`` does so, and says whether it has; ``None``: nothing does in C."""
 
 _registering(_Event, "Event", event_in_c)
 

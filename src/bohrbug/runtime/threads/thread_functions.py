@@ -478,9 +478,7 @@ def _init(
     **others: Any,
 ) -> None:
     is_ordinary = group is None and len(others) == ("daemon" in others)
-    if not is_ordinary or not _thread_in_c(
-        self, target, name, args, kwargs, others.get("daemon")
-    ):
+    if not is_ordinary or not _thread_in_c(self, target, name, args, kwargs, others.get("daemon")):
         _thread_init(self, group, target, name, args, kwargs, **others)
 
 
