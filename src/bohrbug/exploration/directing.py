@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.prediction import Prediction, Predictor
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.runtime import MakeDetector, ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
 DIRECTED = "prediction"
@@ -63,7 +62,7 @@ class Directing:
         if self._has_ended() or not (self._looks_for_races and self._predictor.budget):
             return
 
-        def execute(plan: Plan, detector: Any) -> Trace:
+        def execute(plan: Plan, detector: MakeDetector) -> Trace:
             return self._runtime.execute(plan, learn=False, watch=True, detector=detector).trace
 
         known = list(self._findings.races.values())

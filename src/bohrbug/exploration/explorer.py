@@ -20,7 +20,7 @@ from bohrbug.exploration.progress import Progress, TellProgress
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
-from bohrbug.exploration.seeding import seed_alike
+from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
@@ -101,7 +101,7 @@ class Explorer:
             cast(ThreadsRuntime, runtime)
             if runtime is not None
             else threads_subject(
-                partial(_from_a_seed, function),
+                partial(from_a_seed, function),
                 options.settings(),
                 Level(options.level),
                 Scope(options.scope),
@@ -133,8 +133,6 @@ class Explorer:
             lambda: self._interrupted,
         )
         self._interrupted = False
-        # Executions from now on follow other rules: the strategy has to begin again.
-        self._rules_changed = False
         self._started = 0.0
         self._shown = 0.0
         # Steps of the longest execution that passed.
@@ -578,12 +576,3 @@ class Explorer:
         execution = self.runtime.execution
         if execution is not None:
             execution.interrupt()
-
-
-def _from_a_seed(function: Callable[[], object]) -> None:
-    """The test, with the same random numbers each time.
-
-    Not a method: the runtime, which calls it, then holds no explorer and dies with it at once.
-    """
-    seed_alike()
-    function()

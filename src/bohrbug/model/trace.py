@@ -134,6 +134,10 @@ class Trace:
         previous = self.tasks[index - 1]
         return previous != task and previous in enabled
 
+    def has_fired(self, index: int) -> bool:
+        """Whether the task of step ``index`` ran because its timeout fired."""
+        return self.tasks[index] in self.timed[index]
+
     def faults(self) -> list[int]:
         """Indices of the data choices by which a call failed."""
         return [

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from bohrbug.model.operation import (
     ACQUIRE,
+    EXIT,
     GET,
     JOIN,
     PUT,
@@ -15,7 +16,7 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.outcome import Abandoned, BlockedTask, Outcome, OutcomeKind
-from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack, program_frames
 from bohrbug.report.style import HEADING, QUIET, Paper

@@ -10,6 +10,7 @@ from bohrbug.model.operation import (
     CHOOSE,
     CONTINUE,
     END,
+    EXIT,
     JOIN,
     SET,
     SPAWN,
@@ -26,9 +27,6 @@ from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name
 from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
 from bohrbug.runtime.posix.symbols import without_parameters
-
-EXIT = "exit"
-"""The resource that the root task waits for after the test has returned."""
 
 # For each kind of operation: what a task does (with the resource behind it), and
 # the same as a noun.

@@ -1,0 +1,18 @@
+"""Fixtures of several test files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from bohrbug.runtime.threads.rewrite import set_sink
+from tests.unit.rewriting import REWRITER
+
+
+@pytest.fixture
+def restored_code() -> Iterator[None]:
+    """What a test lets rewrite is as it was afterwards."""
+    yield
+    set_sink(None)
+    REWRITER.restore()
