@@ -50,7 +50,7 @@ def plain(cls: _Class) -> _Class:
     slots = []
     for base in cls.__mro__:
         for name in vars(base).get("__slots__", ()):
-            if hasattr(made, name):
+            if name != "__weakref__" and hasattr(made, name):
                 value = getattr(made, name)
                 is_new = value is not getattr(another, name)
                 number = numbers.get(id(value), -1)
