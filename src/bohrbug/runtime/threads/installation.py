@@ -19,6 +19,7 @@ from bohrbug.runtime.threads import (
     futures,
     hashing,
     imports,
+    log_records,
     queues,
     started_flags,
     synchronizers,
@@ -72,6 +73,7 @@ _ALL: tuple[Patches, ...] = (
     futures.patches,
     hashing.patches,
     imports.patches,
+    log_records.patches,
 )
 if os.name == "posix":
     from bohrbug.runtime.threads import io, processes, semaphores
