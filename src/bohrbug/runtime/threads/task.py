@@ -149,7 +149,7 @@ class Carrier(greenlet):
         self.task: Task | None = None
         self.execution: Any = None
         # A greenlet counts recursion from where it was switched to first.  That would be in
-        # whichever task waits before it begins, which had it from another: many would reach the limit.
+        # whichever task waits before it begins, which had it from another, and so on to the limit.
         self.switch(getcurrent())
 
     def run(self, maker: greenlet) -> None:
