@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from bohrbug.runtime.channels.installation import install, restore
+from bohrbug.runtime.channels.streams import local
 from bohrbug.runtime.threads.rewrite import set_sink
 from tests.unit.rewriting import REWRITER
 
@@ -16,3 +18,12 @@ def restored_code() -> Iterator[None]:
     yield
     set_sink(None)
     REWRITER.restore()
+
+
+@pytest.fixture
+def channels_in_place() -> Iterator[None]:
+    """As at the start of a command: before the program takes functions by name."""
+    install()
+    yield
+    restore()
+    assert local.stream is None

@@ -58,11 +58,6 @@ def text(source: str) -> FileText:
     return FileText(dict(enumerate(lines, 1)))
 
 
-def line_of(source: FileText, wanted: str) -> int:
-    (number,) = [number for number, line in source.lines.items() if line.strip() == wanted]
-    return number
-
-
 def found(old: FileText, new: FileText, alignment: FileAlignment) -> dict[str, str]:
     """Each recorded line as it is now; ``""`` if it is gone."""
     return {

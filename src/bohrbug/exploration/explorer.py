@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import cast
 
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.directing import DIRECTED, Directing
@@ -96,17 +95,12 @@ class Explorer:
         self._on_stuck = on_stuck
         self._remembered = remembered
         self._settle = settle
-        # What only the threads runtime has serves remembered schedules.
-        self.runtime: ThreadsRuntime = (
-            cast(ThreadsRuntime, runtime)
-            if runtime is not None
-            else threads_subject(
-                partial(from_a_seed, function),
-                options.settings(),
-                Level(options.level),
-                Scope(options.scope),
-                options.invariant,
-            )
+        self.runtime: Runtime = runtime or threads_subject(
+            partial(from_a_seed, function),
+            options.settings(),
+            Level(options.level),
+            Scope(options.scope),
+            options.invariant,
         )
         self._given_strategy = strategy
         # What can't be saved can't be kept.
@@ -228,9 +222,10 @@ class Explorer:
                 return True
         if not self._priming.run():
             return False
-        if not self.has_ended:
+        runtime = self.runtime
+        if isinstance(runtime, ThreadsRuntime) and not self.has_ended:
             trying = TryingAgain(
-                self.runtime,
+                runtime,
                 self.findings,
                 self._count_execution,
                 self._execute,
@@ -550,6 +545,24 @@ class Explorer:
         trace = self.runtime.execute(plan, learn=False, watch=True).trace
         self.findings.note_races(trace, are_counted=True)
         self._keep_findings()
+
+    @property
+    def known_predictions(self) -> frozenset[object] | None:
+        """Those that workers need not tell of; ``None`` if they are to look for none."""
+        return self._directing.known
+
+    def take_lock_order(self, plan: Plan, spare: int) -> None:
+        """See in what order a worker has seen locks taken, and try what that lets fear.
+
+        Parameters:
+            plan: of the worker's execution.
+            spare: how much of the budget no worker has; later there may be more.
+        """
+        trace = self.runtime.execute(plan, learn=False).trace
+        if trace.outcome.kind is OutcomeKind.PASSED:
+            self._directing.look_at(trace)
+        if self._directing.waiting <= spare and self._directing.follow():
+            self.findings.rules_changed = True
 
     def learn_from(self, plan: Plan) -> None:
         """See more of the test, as a worker did when it executed this plan."""

@@ -139,7 +139,7 @@ class Findings:
                 )
                 confirmed = self._confirm_race(trace, race)
                 if confirmed:
-                    failure = self._failure(replace(trace, outcome=outcome), confirmed)
+                    failure = self._failure(trace.with_outcome(outcome), confirmed)
                     self.failures[key] = failure
                     self._result.failures.append(failure)
 

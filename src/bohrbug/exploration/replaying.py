@@ -355,7 +355,7 @@ def executed(runtime: Runtime, expected: Failure, plan: Plan) -> Trace:
         for found in trace.races:
             if found.label == race.label:
                 outcome = replace(expected.outcome, race=found, stack=found.second.stack)
-                return replace(trace, outcome=outcome)
+                return trace.with_outcome(outcome)
     return trace
 
 

@@ -56,7 +56,7 @@ def _waits_for(blocked: BlockedTask, names: Names) -> str:
     if operation.kind is JOIN:
         if operation.resource == EXIT:
             return "waits for the other threads to end (the test has returned)"
-        return f"waits for the end of task {operation.resource}{names.at(operation)}"
+        return f"waits for the end of {names.awaited(blocked.task, operation)}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"{names.does(operation)}"
     return f"waits for {names.awaited(blocked.task, operation)}{names.at(operation)}"

@@ -290,7 +290,8 @@ def operation_words(standing: Standing, names: Names) -> str:
     if operation.kind.is_yield:
         return f"{brief} ends" if standing.readiness is Readiness.TIMED else f"in {brief}"
     if operation.kind is JOIN:
-        of = "the other threads" if operation.resource == EXIT else f"task {operation.resource}"
+        ended = names.short_resource(operation.resource)
+        of = "the other threads" if operation.resource == EXIT else ended
         words = f"waits for the end of {of}"
     else:
         words = f"waits: {brief}"

@@ -165,8 +165,9 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
     if operation is None:
         return "for a while"
     if operation.kind is JOIN:
-        what = "for the others" if operation.resource == EXIT else f"for task {operation.resource}"
-        return f"until it waits {what}{names.at(operation)}"
+        ended = names.short_resource(operation.resource)
+        what = "the others" if operation.resource == EXIT else ended
+        return f"until it waits for {what}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"until it {names.does(operation)}"
     return f"until it waits for {names.awaited(task, operation)}{names.at(operation)}"

@@ -371,7 +371,7 @@ class _Writer:
             what = (
                 "waits for the other threads"
                 if pending.resource == EXIT
-                else f"waits for task {pending.resource}"
+                else f"waits for {self.names.short_resource(pending.resource)}"
             )
         elif task in trace.enabled[index]:
             # Fair scheduling: the program itself did nothing that a reader could see.

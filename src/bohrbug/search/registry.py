@@ -72,13 +72,14 @@ def _auto(options: Options) -> Auto:
             PreemptionBounding(options.bound, steps=options.steps),
             DelayBounding(options.bound, steps=options.steps),
         ],
+        # An execution of RFF is one of POS that meets constraints besides, so it has most turns.
         [
-            (PartialOrderSampling(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 3.0),
-            (ReadsFromFuzzing(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 3.0),
-            (SelectivelyUniform(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 3.0),
-            (PCT(options.depths, seed()), 0.3),
-            (UniformSampling(seed()), 0.3),
-            (RandomWalk(seed()), 0.3),
+            (PartialOrderSampling(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 2.0),
+            (ReadsFromFuzzing(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 6.0),
+            (SelectivelyUniform(seed(), smallest_piece=SMALLEST_OF_MEMBERS), 2.0),
+            (PCT(options.depths, seed()), 0.2),
+            (UniformSampling(seed()), 0.2),
+            (RandomWalk(seed()), 0.2),
         ],
         options.executions,
     )
