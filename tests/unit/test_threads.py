@@ -313,6 +313,22 @@ def test_recursion_error_in_a_task() -> None:
     assert kinds(program, 5) == {PASSED}
 
 
+def test_many_threads_that_begin_one_after_the_other() -> None:
+    """None of them takes the recursion of the one before it for its own."""
+
+    def attempt() -> int:
+        ended: list[int] = []
+
+        def wait() -> None:
+            time.sleep(1)
+            ended.append(1)
+
+        together(*[wait] * 300)
+        return len(ended)
+
+    assert values(attempt, 1, late_timeouts=True) == {300}
+
+
 def test_fifty_threads() -> None:
     def program() -> int:
         lock = threading.Lock()
