@@ -21,6 +21,8 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.runtime import MakeDetector
 
 TRIES = 5
 """Directed executions of each prediction."""
@@ -64,12 +66,12 @@ class Attempt:
 class _Watched(WeakDetector):
     """A detector that remembers whom it watched."""
 
-    def __init__(self, execution: object) -> None:
+    def __init__(self, execution: Execution) -> None:
         self.execution = execution
-        tasks = execution.all_tasks  # type: ignore[attr-defined]
+        tasks = execution.all_tasks
         super().__init__(
             lambda index: frozenset(map(id, tasks[index].holding)),
-            lambda: execution.steps,  # type: ignore[attr-defined]
+            lambda: execution.steps,
         )
 
 
@@ -117,7 +119,7 @@ class Predictor:
     def observe_accesses(
         self,
         plan: Plan,
-        execute: Callable[[Plan, Callable[[object], object]], Trace],
+        execute: Callable[[Plan, MakeDetector], Trace],
         races: list[Race],
     ) -> None:
         """Execute a plan once more, with the weak order watching, if it takes locks at all.
@@ -131,14 +133,14 @@ class Predictor:
             return
         made: list[_Watched] = []
 
-        def detector(execution: object) -> _Watched:
+        def detector(execution: Execution) -> _Watched:
             made.append(_Watched(execution))
             return made[-1]
 
         trace = execute(plan, detector)
         if not made or not any(o.kind is ACQUIRE for o in trace.operations):
             return
-        tasks = made[0].execution.all_tasks  # type: ignore[attr-defined]
+        tasks = made[0].execution.all_tasks
         self._known.update(map(_places_of, races))
         for race in made[0].possible_races(trace, lambda index: tasks[index].id):
             self._add(race)

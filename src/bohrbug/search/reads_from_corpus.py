@@ -189,6 +189,14 @@ def _one_of(things: Sequence[_Thing], place: Callable[[_Thing], object], random:
     return random.choice(random.choice(list(by_place.values())))
 
 
+def _joined(constraints: Sequence[Constraint], new: Constraint) -> list[Constraint]:
+    """Constraints with a new one, and without those that it rules out: no event reads from two."""
+    return [
+        *(c for c in constraints if c.reader != new.reader or not (c.holds and new.holds)),
+        new,
+    ]
+
+
 class Corpus:
     """Executions to go on from, and whose turn it is.
 
@@ -265,17 +273,10 @@ class Corpus:
         if constraints and dice < 0.15:
             del constraints[random.randrange(len(constraints))]
         elif constraints and dice < 0.3:
-            place = random.randrange(len(constraints))
-            constraints[place] = replace(constraints[place], holds=not constraints[place].holds)
+            old = constraints.pop(random.randrange(len(constraints)))
+            constraints = _joined(constraints, replace(old, holds=not old.holds))
         elif entry.pairs:
-            new = self._new_constraint(entry, random)
-            # One event can't read from two.
-            constraints = [
-                each
-                for each in constraints
-                if each.reader != new.reader or not (each.holds and new.holds)
-            ]
-            constraints.append(new)
+            constraints = _joined(constraints, self._new_constraint(entry, random))
         return tuple(constraints[-CONSTRAINTS:])
 
     def _new_constraint(self, entry: Entry, random: Random) -> Constraint:

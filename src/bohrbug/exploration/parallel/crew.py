@@ -30,7 +30,7 @@ from bohrbug.exploration.parallel.messages import (
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.parallel.worker import Task, Worker, live_as_worker
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.search.divisible import Divisible, Sharing
 
 IN_SEQUENCE = 32
@@ -161,7 +161,7 @@ class Crew:
         self,
         size: int,
         chief: Chief,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy: Divisible,
         task: Task,
         settle: Callable[[int], object] | None = None,

@@ -33,7 +33,7 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import lock_cycles, nestings_of
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.search.divisible import Divisible, Reporting
 
 REPORTED = 5
@@ -89,7 +89,7 @@ class Worker:
     def __init__(
         self,
         task: Task,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy: Divisible,
         channel: Channel,
         shared: SharedNumbers,

@@ -10,6 +10,7 @@
 #include "accesses.h"
 #include "affinity.h"
 #include "ending.h"
+#include "environment.h"
 #include "policy.h"
 #include "process.h"
 #include "real.h"
@@ -35,7 +36,7 @@ static int is_of_this_version(const struct header *header) {
 }
 
 int segment_open(void) {
-    const char *path = getenv("BOHRBUG_SEGMENT");
+    const char *path = variable("BOHRBUG_SEGMENT");
     if (!path || !*path) return 0;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return 0;
