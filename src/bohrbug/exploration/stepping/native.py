@@ -16,7 +16,8 @@ from bohrbug.model.plan import Ask, Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix.launching import Ended
 from bohrbug.runtime.posix.recorded import Reading
-from bohrbug.runtime.posix.runtime import NativeRuntime, Printed
+from bohrbug.runtime.posix.launching import Printed
+from bohrbug.runtime.posix.runtime import NativeRuntime
 
 
 class _Asking:

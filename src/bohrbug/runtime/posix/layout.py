@@ -55,6 +55,8 @@ MOST_READERS = 8
 CPU_WORDS = 16
 PORT_WORDS = 1024
 STACK_DEPTH = 32
+MOST_PRINTED = 4096
+"""Bytes of each output stream that are kept in the segment."""
 
 KINDS = (
     SPAWN,
@@ -160,6 +162,9 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
     NOT_ON_FIBERS,
 ) = range(10)
 """``enum ending``."""
+
+NOT_OVER, IN_FILES, PRINTED_KEPT = 0, 1, 2
+"""``enum over``: whether an execution has ended in a process that was put back, and where its output is."""
 
 PREPARED, ALIVE, OVER = 1, 2, 3
 """``enum task_state``, of tasks and processes."""
@@ -296,6 +301,7 @@ TABLES = (
     "steps",
     "pool",
     "stacks",
+    "printed",
     "accesses",
 )
 """``struct tables``."""
@@ -462,4 +468,7 @@ class Header(ctypes.Structure):
         ("idle_since", c_uint64),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),
+        ("over", c_uint32),
+        ("status", c_uint32),
+        ("printed", c_uint32 * 2),
     )
