@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
-
 KEPT = 256
 """Seeds that are at hand before the last one asked for, at least."""
 

@@ -1,7 +1,7 @@
 """Executions that are made before anybody asks for them.
 
-A process that is put back after each execution makes several at one order, without anybody to talk to
-in between.  So where it is known what will be asked for, soon or later, that is made, too, and kept.
+A process that is put back after each execution makes several at one order, with nobody to talk to
+in between.  So where it is known what will be asked for, soon or later, that is made, and kept.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class Ahead:
             self._free.append(self._made.pop(next(iter(self._made))).segment)
         most = min(self._most, (len(self._free) + 1) // 2)
         self._most *= 2
-        wanted = {
-            each: None
+        wanted = [
+            each
             for each in foresee(most + 1)
-            if each != plan and each not in self._made and len(each.prefix) <= SMALL.steps
-        }
+            if len(each.prefix) <= SMALL.steps and each not in self._made and each != plan
+        ]
         return list(zip(wanted, self._free[:most], strict=False))
 
     def keep(self, made: Iterable[Made]) -> None:

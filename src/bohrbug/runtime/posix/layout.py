@@ -164,7 +164,7 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
 """``enum ending``."""
 
 NOT_OVER, IN_FILES, PRINTED_KEPT = 0, 1, 2
-"""``enum over``: whether an execution has ended in a process that was put back, and where its output is."""
+"""``enum over``, of a process that is put back: whether an execution has ended."""
 
 PREPARED, ALIVE, OVER = 1, 2, 3
 """``enum task_state``, of tasks and processes."""

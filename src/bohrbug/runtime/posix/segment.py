@@ -302,8 +302,9 @@ class Segment:
         for (address, most, size), count in zip(self._cleared, counts, strict=True):
             if count:
                 # Whatever a program may have written there by mistake.
-                ctypes.memset(address, 0, min(count, most) * size)
-        self._clear_accesses(min(tasks, layout.MOST_TASKS))
+                ctypes.memset(address, 0, (count if count < most else most) * size)
+        if not self.start:
+            self._clear_accesses(min(tasks, layout.MOST_TASKS))
         ctypes.memmove(self._address, self._begun, len(self._begun))
 
     def _clear_accesses(self, tasks: int) -> None:
@@ -403,9 +404,7 @@ class Segment:
             for number, value in enumerate(made, 1)
             if value
         ]
-        records = (layout.ValueRecord * len(rows)).from_buffer(
-            self._memory, self._at["values"]
-        )
+        records = (layout.ValueRecord * len(rows)).from_buffer(self._memory, self._at["values"])
         for record, row in zip(records, rows, strict=True):
             record.name, record.number, record.value = row
         self.header.values_length = len(rows)
@@ -420,9 +419,7 @@ class Segment:
         keys = sorted(deciding | chosen)
         if len(keys) > MOST_POINTS:
             raise PlanTooLongError(f"the plan names {len(keys):,} resources")
-        records = (layout.PointRecord * len(keys)).from_buffer(
-            self._memory, self._at["points"]
-        )
+        records = (layout.PointRecord * len(keys)).from_buffer(self._memory, self._at["points"])
         for index, key in enumerate(keys):
             records[index].key = key
             records[index].decides = key in deciding
@@ -438,7 +435,7 @@ class Segment:
 
     def end_reading(self) -> None:
         """What the segment holds is about to go."""
-        reader = self._reader and self._reader()
+        reader = None if self._reader is None else self._reader()
         self._reader = None
         if reader is not None:
             reader.detach()
