@@ -191,7 +191,9 @@ uint32_t policy_settled(const struct options *options, uint32_t running, uint32_
         return highest_until(options, running, step);
     case SLEEPING:
         return nobody_sleeps() ? NONE : step;
-    case SEGMENTS: case PARTIAL_ORDER: case WEIGHTED: case ASK:
+    case PARTIAL_ORDER:
+        return options->enabled_count == 1 && nobody_has_priority(running) ? NONE : step;
+    case SEGMENTS: case WEIGHTED: case ASK:
         break;
     }
     return step;
