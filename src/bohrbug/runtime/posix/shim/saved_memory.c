@@ -11,6 +11,9 @@
 #include "own_call.h"
 #include "segment.h"
 
+/* As of snapshot.c. */
+#if defined(__x86_64__)
+
 #define PAGE ((uintptr_t)4096)
 #define PAGES_AT_ONCE 1024
 /* Of more memory than this hardly any is used, such as of the stacks of threads: it is given back. */
@@ -243,3 +246,5 @@ bool memory_restore(struct saved_memory *memory) {
     if (!is_known) memory->faults = count_faults();
     return true;
 }
+
+#endif
