@@ -89,8 +89,9 @@ static inline bool looks_in_vain(const struct task *task, uint64_t changes) {
     return task->seen_changes == changes && task->looks >= FRUITLESS;
 }
 
-static inline void add_to_streak(struct task *task, uint64_t changes, enum kind kind,
-                                 uint32_t number, uint64_t site, enum condition condition) {
+static inline __attribute__((always_inline)) void
+add_to_streak(struct task *task, uint64_t changes, enum kind kind,
+              uint32_t number, uint64_t site, enum condition condition) {
     if (__builtin_expect(streak.draws, 0)) policy_skips(number);
     segment->changes = changes;
     if (task->seen_changes != changes) {

@@ -1,6 +1,7 @@
 #include "policy.h"
 
 #include "draw.h"
+#include "points.h"
 #include "sampling.h"
 #include "sleepers.h"
 #include "task.h"
@@ -179,6 +180,10 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
         break;
     }
     return non_preemptive(options, running, yielded);
+}
+
+void policy_skips(uint32_t resource) {
+    if (decides_about(resource)) skip_draw(&segment->random);
 }
 
 uint32_t policy_settled(const struct options *options, uint32_t running, uint32_t step) {

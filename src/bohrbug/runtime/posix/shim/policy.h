@@ -4,8 +4,6 @@
 
 #include <stdbool.h>
 
-#include "draw.h"
-#include "points.h"
 #include "segment.h"
 
 /* What there is to choose from: indices of tasks, oldest first. */
@@ -36,9 +34,7 @@ uint32_t policy_settled(const struct options *options, uint32_t running, uint32_
 /* Whether something would be drawn in these steps, of which nobody would know. */
 static inline bool policy_draws(void) { return segment->policy == PARTIAL_ORDER; }
 /* ... in one with an operation on a resource. */
-static inline void policy_skips(uint32_t resource) {
-    if (decides_about(resource)) skip_draw(&segment->random);
-}
+void policy_skips(uint32_t resource);
 /* Whether there can be such steps, with so many enabled tasks. */
 static inline bool policy_may_settle(uint32_t enabled_count) {
     return segment->policy == NON_PREEMPTIVE || segment->policy == PRIORITIES ||
