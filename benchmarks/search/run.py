@@ -36,8 +36,6 @@ SEEDS = 20
 DETERMINISTIC = frozenset({"bpor", "dfs", "ipb", "idb", "dpor"})
 """Strategies for which the seed changes nothing: one trial stands for all."""
 
-NOT_MEASURED = frozenset({"replay"})
-
 AUTO = "auto"
 
 
@@ -177,8 +175,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m search.run", description=(__doc__ or "").partition("\n")[0]
     )
-    names = [name for name in STRATEGIES if name not in NOT_MEASURED]
-    parser.add_argument("--strategy", action="append", choices=names, help="may be repeated")
+    parser.add_argument(
+        "--strategy", action="append", choices=list(STRATEGIES), help="may be repeated"
+    )
     parser.add_argument("--program", action="append", choices=list(SUITE), help="may be repeated")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--limit", type=int, default=LIMIT, help="schedules per trial")
@@ -198,7 +197,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments = parser.parse_args(argv)
     if arguments.quick:
         arguments.seeds, arguments.limit, arguments.no_large = 3, 1_000, True
-    arguments.strategy = arguments.strategy or names
+    arguments.strategy = arguments.strategy or list(STRATEGIES)
     arguments.program = [
         name
         for name in arguments.program or SUITE

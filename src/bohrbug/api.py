@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from sys import _getframe
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, Unpack
 
 from bohrbug.exploration.explorer import Explorer
-from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.options import ExploreOptions, Keywords
 from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
 from bohrbug.exploration.result import Failure, Result
@@ -39,7 +39,7 @@ def explore(
     name: str | None = None,
     progress: TellProgress | None = None,
     write: bool = False,
-    **options: Any,
+    **options: Unpack[Keywords],
 ) -> Result:
     """Explore a test: execute it under one interleaving after another.
 
@@ -56,18 +56,11 @@ def explore(
 
     Raises:
         ValueError: an option makes no sense.
-        TypeError: there is no such option, or ``function`` can't be called.
+        TypeError: there is no such option, ``function`` can't be called, or calling it
+            executes nothing, as it is a coroutine function or a generator function.
     """
-    if not callable(function):
-        raise TypeError(f"explore() needs a function to call, not {function!r}")
-    if inspect.iscoroutinefunction(function):
-        raise TypeError("explore() takes no coroutine function: wrap it in asyncio.run")
-    explorer = Explorer(
-        function,
-        name or str(getattr(function, "__qualname__", repr(function))),
-        ExploreOptions(**options),
-        progress,
-    )
+    _check_function(function, "explore()")
+    explorer = Explorer(function, name or _name_of(function), _options(options), progress)
     result = explorer.explore()
     if write:
         for failure in result.reproducible:
@@ -75,12 +68,35 @@ def explore(
     return result
 
 
+def _check_function(function: Any, caller: str) -> None:
+    if not callable(function):
+        raise TypeError(f"{caller} needs a function to call, not {function!r}")
+    called = (function, type(function).__call__)
+    if any(map(inspect.iscoroutinefunction, called)):
+        raise TypeError(f"{caller} takes no coroutine function: wrap it in asyncio.run")
+    if any(map(inspect.isgeneratorfunction, called)):
+        raise TypeError(f"{caller} takes no generator function: a call of it executes nothing")
+
+
+def _options(keywords: Keywords) -> ExploreOptions:
+    for name in keywords:
+        if name not in Keywords.__annotations__:
+            known = ", ".join(Keywords.__annotations__)
+            raise TypeError(f"there is no option {name!r}; there are {known}")
+    return ExploreOptions(**keywords)
+
+
+def _name_of(function: Callable[[], object]) -> str:
+    return str(getattr(function, "__qualname__", repr(function)))
+
+
 def target_of(function: Callable[[], object]) -> dict[str, Any]:
     """How to find a function again, for a reproduction file."""
-    module = sys.modules.get(function.__module__)
+    module_name = getattr(function, "__module__", "")
+    module = sys.modules.get(module_name)
     return {
         "kind": "function",
-        "name": f"{function.__module__}:{function.__qualname__}",
+        "name": f"{module_name}:{_name_of(function)}",
         "path": getattr(module, "__file__", None),
     }
 
@@ -96,22 +112,29 @@ def write_reproduction(
 
 
 def explored(
-    **options: Any,
+    **options: Unpack[Keywords],
 ) -> Callable[[Callable[_Parameters, object]], Callable[_Parameters, Result]]:
     """Decorator: calling the function explores it, and raises if a failure is found.
 
     Parameters:
         options: see :class:`bohrbug.exploration.options.ExploreOptions`.
 
+    Returns:
+        The decorator; the decorated function returns the result.
+
     Raises:
         BohrbugFailure: from the decorated function, with the report as its text.
+        ValueError: an option makes no sense.
+        TypeError: there is no such option; from the decorator, as :func:`explore`.
     """
     # Fails here, where the mistake is, and not at the first call.
-    ExploreOptions(**options)
+    _options(options)
 
     def decorate(
         function: Callable[_Parameters, object],
     ) -> Callable[_Parameters, Result]:
+        _check_function(function, "explored()")
+
         @functools.wraps(function)
         def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> Result:
             result = explore(
@@ -139,7 +162,10 @@ def choose(number: int) -> int:
 
     Raises:
         ValueError: ``number`` is less than 1.
+        TypeError: it is no whole number.
     """
+    if not isinstance(number, int):
+        raise TypeError(f"choose() needs a whole number, not {number!r}")
     if number < 1:
         raise ValueError(f"choose() needs at least one value, not {number}")
     execution = controlled()

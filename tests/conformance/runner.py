@@ -88,28 +88,26 @@ def run(module: str, mode: str, names: Iterable[str], seeds: Sequence[int] = ())
     left = list(names)
     deaths = 0
     while left:
-        errors = tempfile.TemporaryFile("w+")
-        process = _start([module, mode, *map(str, seeds)], errors)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write("\n".join(left))
-        process.stdin.close()
         running: tuple[str, int] | None = None
-        for line in process.stdout:
-            try:
-                data = json.loads(line)
-            except ValueError:
-                # Something that a test wrote.
-                continue
-            if "begin" in data:
-                running = (data["begin"], data["seed"])
-            else:
-                running = None
-                reports.append(Report(**data))
-        process.wait()
-        errors.seek(0)
-        stacks = errors.read()[-6000:]
-        errors.close()
+        with tempfile.TemporaryFile("w+") as errors:
+            with _start([module, mode, *map(str, seeds)], errors) as process:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write("\n".join(left))
+                process.stdin.close()
+                for line in process.stdout:
+                    try:
+                        data = json.loads(line)
+                    except ValueError:
+                        # Something that a test wrote.
+                        continue
+                    if "begin" in data:
+                        running = (data["begin"], data["seed"])
+                    else:
+                        running = None
+                        reports.append(Report(**data))
+            errors.seek(0)
+            stacks = errors.read()[-6000:]
         if running is None:
             break
         name, seed = running

@@ -382,9 +382,36 @@ def test_what_is_not_explored_is_said(folder: Folder) -> None:
     )
     done = folder.pytest("--bohrbug", "--doctest-modules", "-rs")
     assert "2 passed, 1 skipped" in done.out, done.out
-    assert "async tests are not explored yet" in done.out
+    assert "not explored: 1 test, skipped: async tests are not explored yet" in done.out
     assert "not explored: 1 test, DoctestItem is no Python function" in done.out
     assert "not explored: 1 test, hypothesis draws other examples" in done.out
+
+
+def test_the_order_of_log_records_is_explored_for_who_looks_at_them(folder: Folder) -> None:
+    folder.write(
+        "test_logs.py",
+        """
+        import logging
+        import threading
+
+        def log_in_two_threads():
+            threads = [threading.Thread(target=logging.warning, args=(word,)) for word in "ab"]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        def test_order(caplog):
+            log_in_two_threads()
+            assert caplog.messages == ["a", "b"]
+
+        def test_nobody_looks():
+            log_in_two_threads()
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-v")
+    assert "1 failed, 1 passed" in done.out
+    assert "test_nobody_looks PASSED (holds in 1 execution" in done.out, done.out
 
 
 def test_markers(folder: Folder) -> None:
@@ -680,6 +707,7 @@ def test_what_needs_an_early_timeout_is_listed_and_passes(folder: Folder) -> Non
     assert ended.code == 0
     assert "would fail if a timeout or a sleep ended" in ended.out
     assert "test_guard.py::test_guard: Empty (bohrbug explain .bohrbug/" in ended.out
+    assert "explored without that from then on" not in ended.out
     replayed = folder.bohrbug("replay", str(folder.reproduction()))
     assert replayed.code == 1
     assert folder.pytest("--bohrbug", "--bohrbug-timeouts", "early").code == 1

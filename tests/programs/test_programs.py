@@ -17,9 +17,10 @@ from . import broken, correct
 Program = Callable[[], None]
 
 
-def _programs(module: types.ModuleType) -> list[Program]:
+def _programs(modules: tuple[types.ModuleType, ...]) -> list[Program]:
     return [
         value
+        for module in modules
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType)
         and value.__module__ == module.__name__
@@ -41,7 +42,7 @@ _CORRECT_BEFORE_3_12 = {"cached_property_computed_twice", "cached_property_two_o
 
 
 def _broken_here() -> list[Program]:
-    programs = _programs(broken)
+    programs = _programs(broken.MODULES)
     if sys.version_info >= (3, 12):
         return programs
     return [program for program in programs if program.__name__ not in _CORRECT_BEFORE_3_12]
@@ -58,7 +59,7 @@ def test_a_broken_program_fails(program: Program) -> None:
     assert failure.outcome.message.split("\n")[0].split()[0] in report
 
 
-@pytest.mark.parametrize("program", _programs(correct), ids=_name)
+@pytest.mark.parametrize("program", _programs(correct.MODULES), ids=_name)
 def test_a_correct_program_does_not_fail(program: Program) -> None:
     result = bohrbug.explore(program, **_CORRECT_BUDGET)
     report = failure_text(result.failures[0]) if result.failures else ""

@@ -294,7 +294,7 @@ def named(name: str, executions: int) -> Divisible:
     return strategy
 
 
-@pytest.mark.parametrize("name", sorted(set(STRATEGIES) - {"replay"}))
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_every_strategy_goes_on_from_its_state_as_if_nothing_had_been(name: str) -> None:
     program, random = LOST_UPDATE[3], Random(3)
     whole, expected = alone(lambda: named(name, 70), program, 70)

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 import bohrbug
 from bohrbug.runtime.channels.codec import encode
 from bohrbug.runtime.channels.events import LOOP, Log
-from bohrbug.runtime.channels.installation import install, restore
 from bohrbug.runtime.channels.reading import read_log
-from bohrbug.runtime.channels.streams import local
-
-
-@pytest.fixture(autouse=True)
-def in_place() -> Iterator[None]:
-    """As at the start of a command: before the program takes functions by name."""
-    install()
-    yield
-    restore()
-    assert local.stream is None
 
 
 def pause(seconds: float = 0.003) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 
 import bohrbug
-from bohrbug.exploration.options import ExploreOptions
+from bohrbug.cli.programs import ProgramError, program_of
+from bohrbug.exploration.options import ExploreOptions, Keywords
 from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
@@ -61,7 +64,7 @@ def test_a_failure_is_confirmed_and_minimised() -> None:
 
 
 def test_the_kinds_of_verdicts() -> None:
-    def kind(function: Callable[[], object], **options: object) -> VerdictKind:
+    def kind(function: Callable[[], object], **options: Any) -> VerdictKind:
         return bohrbug.explore(function, **options).verdict.kind
 
     assert kind(alone) is VerdictKind.HOLDS
@@ -104,9 +107,14 @@ def test_the_same_seed_gives_the_same_exploration() -> None:
         ({"bound": -1}, "bound must not be negative"),
         ({"depth": 0}, "depth must be at least 1"),
         ({"scope": ("+",)}, "names no module"),
+        ({"max_steps": 0}, "max_steps must be at least 1"),
+        ({"hang_seconds": -1.0}, "hang_seconds must not be negative"),
+        ({"executions": "5"}, "executions must be a whole number, not '5'"),
+        ({"keep_going": "no"}, "keep_going must be true or false"),
+        ({"seed": True}, "seed must be a whole number"),
     ],
 )
-def test_an_option_that_makes_no_sense(options: dict[str, object], message: str) -> None:
+def test_an_option_that_makes_no_sense(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bohrbug.explore(alone, **options)
     with pytest.raises(ValueError, match=message):
@@ -116,13 +124,34 @@ def test_an_option_that_makes_no_sense(options: dict[str, object], message: str)
 def test_what_can_not_be_explored() -> None:
     with pytest.raises(TypeError, match="needs a function"):
         bohrbug.explore(5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        bohrbug.explore(alone, exekutions=5)
+    with pytest.raises(TypeError, match="no option 'exekutions'; there are strategy, executions"):
+        bohrbug.explore(alone, exekutions=5)  # type: ignore[call-arg]
 
     async def coroutine() -> None: ...
 
-    with pytest.raises(TypeError, match="coroutine"):
-        bohrbug.explore(coroutine)
+    def generator() -> Iterator[int]:
+        yield 1
+
+    class Asynchronous:
+        async def __call__(self) -> None: ...
+
+    for function, words in (
+        (coroutine, "no coroutine function"),
+        (functools.partial(coroutine), "no coroutine function"),
+        (Asynchronous(), "no coroutine function"),
+        (generator, "no generator function"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            bohrbug.explore(function)
+        with pytest.raises(TypeError, match=words):
+            bohrbug.explored()(function)
+    (failure,) = bohrbug.explore(lambda: coroutine()).failures
+    assert "nobody awaited it" in failure.outcome.message
+
+
+def test_all_names_are_listed() -> None:
+    assert set(bohrbug.__all__) <= set(dir(bohrbug))
+    assert bohrbug.__all__ == sorted(bohrbug._HOMES)
 
 
 def test_explored_raises_with_the_report() -> None:
@@ -155,6 +184,8 @@ def test_choose_outside_an_exploration() -> None:
     assert bohrbug.choose(5) == 0
     with pytest.raises(ValueError, match="at least one value"):
         bohrbug.choose(0)
+    with pytest.raises(TypeError, match="whole number"):
+        bohrbug.choose(2.5)  # type: ignore[arg-type]
 
 
 def test_races_are_reported_or_fail_or_are_ignored() -> None:
@@ -211,6 +242,19 @@ def test_a_reproduction_is_written_and_replayed(
     assert replayed.difference is None
 
 
+def test_what_no_module_holds_is_replayed_from_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    test = functools.partial(lost_update)
+    (failure,) = bohrbug.explore(test, write=True).failures
+    assert failure.reproduction is not None
+    read = read_reproduction(failure.reproduction)
+    assert replay(read, test).reproduced == 1
+    with pytest.raises(ProgramError, match="replay it from your own program"):
+        program_of(read.target)
+
+
 def test_progress_is_told() -> None:
     told: list[int] = []
 
@@ -234,11 +278,12 @@ def test_options_have_the_names_of_the_settings() -> None:
     from bohrbug.search.registry import STRATEGIES
     from bohrbug.settings import BY_NAME, OPTIONS
 
+    assert get_type_hints(Keywords) == get_type_hints(ExploreOptions)
     # These two are for the API only.
     not_settings = {"invariant", "epoch"}
     names = [field.name for field in fields(ExploreOptions) if field.name not in not_settings]
     assert [option.name for option in OPTIONS] == names
-    assert set(BY_NAME["strategy"].choices) == set(STRATEGIES) - {"replay"}
+    assert set(BY_NAME["strategy"].choices) == set(STRATEGIES)
     for option in OPTIONS:
         for choice in option.choices:
             ExploreOptions(**{option.name: choice})

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.unit.test_primitives import PASSED, kinds, values
+from tests.unit.random_schedules import PASSED, kinds, values
 
 
 def in_a_task(function: object) -> None:

@@ -135,7 +135,8 @@ def test_two_tasks_that_wait_for_each_other_are_a_deadlock() -> None:
 
     def test() -> None:
         left, right = socket.socketpair()
-        together(lambda: left.recv(1), lambda: right.recv(1))
+        with left, right:
+            together(lambda: left.recv(1), lambda: right.recv(1))
 
     for trace in execute(test, PLANS[:3]):
         assert trace.outcome.kind is OutcomeKind.DEADLOCK
@@ -145,13 +146,12 @@ def test_waiting_for_another_process_in_vain_is_no_deadlock() -> None:
     """It is outside our control, and said to be."""
 
     def test() -> None:
-        process = subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE)
-        try:
-            assert process.stdout is not None
-            process.stdout.read()
-        finally:
-            process.kill()
-            process.wait()
+        with subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE) as process:
+            try:
+                assert process.stdout is not None
+                process.stdout.read()
+            finally:
+                process.kill()
 
     [trace] = execute(test, PLANS[:1], Settings(external_patience=0.05))
     assert trace.outcome.kind is OutcomeKind.HANG

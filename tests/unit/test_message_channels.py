@@ -19,7 +19,9 @@ import bohrbug
 from bohrbug.runtime.channels.events import Kind, MessageId, Status
 from bohrbug.runtime.channels.reading import read_log
 from tests.programs.together import together
-from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
+from tests.unit.message_programs import pause, steady
+
+pytestmark = pytest.mark.usefixtures("channels_in_place")
 
 SENDERS, MESSAGES = 4, 25
 

@@ -18,7 +18,9 @@ from bohrbug.runtime.channels.bisection import Verdict, decide
 from bohrbug.runtime.channels.codec import encode
 from bohrbug.runtime.channels.events import LOOP, READINESS, TIMER, Log
 from bohrbug.runtime.channels.reading import read_log
-from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
+from tests.unit.message_programs import pause, steady
+
+pytestmark = pytest.mark.usefixtures("channels_in_place")
 
 WORST = 0.003
 

@@ -21,7 +21,9 @@ import bohrbug
 from bohrbug.runtime.channels.codec import encode
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.reading import read_coded, read_log
-from tests.unit.message_programs import in_place, pause, steady  # noqa: F401
+from tests.unit.message_programs import pause, steady
+
+pytestmark = pytest.mark.usefixtures("channels_in_place")
 
 # -- sockets ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Minimisation: covers, normal form, candidates, causes."""
+"""Minimisation: preemptions, covers, normal form, candidates, causes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from bohrbug.exploration.minimisation.examples import (
     renamings,
 )
 from bohrbug.exploration.minimisation.normal_form import normalise
+from bohrbug.exploration.minimisation.preemptions import minimise
 from bohrbug.model.cause import Strength
 from bohrbug.model.operation import READ, WRITE
 from bohrbug.model.ordering import Event, Ordering
-from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
+from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from tests.simulated import Instruction, Program, execute
@@ -227,3 +228,68 @@ def test_an_ordering_of_other_tasks() -> None:
         event("read", "0.2"), event("write", "0.1")
     )
     assert renamed(ordering, {}) is ordering
+
+
+# -- preemptions -----------------------------------------------------------------
+
+
+NEEDLESS = ("0", "0.1", "0.2", "0", "0.1", "0.2", "0.1", "0", "0.2")
+"""Loses an update of three tasks, by more preemptions than that takes."""
+
+
+def three_busy_tasks() -> Program:
+    add = (Instruction("read", "x"), Instruction("write", "y", 1), Instruction("write", "x", 1))
+    return Program((("0", add), ("0.1", add), ("0.2", add)))
+
+
+def test_no_preemption_is_left_that_the_failure_does_not_need() -> None:
+    run = Run(three_busy_tasks(), 3)
+    failing = run(Plan(NEEDLESS))
+    assert failing.outcome.is_failure
+    assert len(failing.preemptions()) > 3
+    smallest = minimise(failing, run)
+    assert smallest.outcome == failing.outcome
+    assert len(smallest.preemptions()) == 1
+    # From the reading of one to its writing comes the other, as a whole.
+    assert run(Plan(tuple(smallest.choices))).outcome == failing.outcome
+
+
+def test_preemptions_before_the_one_that_matters_are_taken_away() -> None:
+    add = (Instruction("write", "y", 1), Instruction("read", "x"), Instruction("write", "x", 1))
+    run = Run(Program((("0", add), ("0.1", add))), 2)
+    failing = run(Plan(("0", "0.1", "0", "0.1", "0.1", "0")))
+    assert failing.outcome.is_failure
+    assert len(failing.preemptions()) == 3
+    assert len(minimise(failing, run).preemptions()) == 1
+
+
+def test_what_fails_in_another_way_is_not_taken_for_the_failure() -> None:
+    run = Run(three_busy_tasks(), 3)
+    failing = run(Plan(NEEDLESS))
+
+    def otherwise(plan: Plan) -> Trace:
+        trace = run(plan)
+        trace.outcome = Outcome(OutcomeKind.EXCEPTION, exception="KeyError")
+        return trace
+
+    assert minimise(failing, otherwise) is failing
+
+
+def test_what_has_not_followed_its_plan_is_no_smaller_schedule() -> None:
+    run = Run(three_busy_tasks(), 3)
+    failing = run(Plan(NEEDLESS))
+
+    def diverging(plan: Plan) -> Trace:
+        trace = run(plan)
+        trace.divergence = Divergence(0, "0", "0.1")
+        return trace
+
+    assert minimise(failing, diverging) is failing
+
+
+def test_the_budget_of_executions_is_kept() -> None:
+    run = Run(three_busy_tasks(), 3)
+    failing = run(Plan(NEEDLESS))
+    run.count = 0
+    minimise(failing, run, budget=2)
+    assert run.count == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 import bohrbug
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.runtime.threads.clock import LONGEST_ADVANCE, VirtualClock
+from bohrbug.runtime.threads.clock import LONGEST_ADVANCE
 
 TIMEOUTS = ("early", "late")
 
@@ -179,7 +180,114 @@ def test_a_sleep_that_ends_before_a_shorter_one_is_put_aside() -> None:
 
 
 def test_the_clock_can_be_read_any_number_of_times() -> None:
-    clock = VirtualClock(0.0)
-    readings = [clock.read() for _ in range(10_000)]
+    readings: list[float] = []
+    bohrbug.explore(lambda: readings.extend(time.monotonic() for _ in range(10_000)), executions=1)
+    readings = readings[-10_000:]
     assert readings == sorted(set(readings))
-    assert readings[-1] - readings[-2] == LONGEST_ADVANCE
+    assert readings[-1] - readings[-2] == pytest.approx(LONGEST_ADVANCE)
+
+
+def reads_the_clock_all_the_time(work: Callable[[], None], patience: float = 5.0) -> float:
+    """Wait for some work, with the usual helper, beside a scheduler that never sleeps.
+
+    Returns:
+        How long it took.
+    """
+    stop = threading.Event()
+
+    def schedule() -> None:
+        while not stop.is_set():
+            time.monotonic()
+
+    done = threading.Event()
+
+    def run() -> None:
+        work()
+        done.set()
+
+    threads = [threading.Thread(target=schedule), threading.Thread(target=run)]
+    for thread in threads:
+        thread.start()
+    began = time.monotonic()
+    while not done.is_set():
+        if time.monotonic() - began > patience:
+            break
+        time.sleep(0.01)
+    took = time.monotonic() - began
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert done.is_set()
+    assert took < patience
+    return took
+
+
+def works_long() -> None:
+    lock = threading.Lock()
+    for _ in range(300):
+        with lock:
+            pass
+
+
+@pytest.mark.parametrize("strategy", ["ipb", "random", "pct"])
+def test_who_reads_the_clock_all_the_time_lets_others_work(strategy: str) -> None:
+    def test() -> None:
+        reads_the_clock_all_the_time(works_long)
+
+    result = bohrbug.explore(test, executions=20, strategy=strategy, timeouts="report")
+    assert not result.failures, result.failures[0].outcome.message
+
+
+def test_who_reads_the_clock_all_the_time_passes_no_wake_up() -> None:
+    """What waits beside it for a moment wakes up then, and not long after."""
+    times = []
+
+    def test() -> None:
+        times.append(reads_the_clock_all_the_time(lambda: time.sleep(0.5)))
+
+    result = bohrbug.explore(test, executions=3, strategy="random", timeouts="late")
+    assert not result.failures, result.failures[0].outcome.message
+    assert all(0.5 <= took < 0.6 for took in times)
+
+
+def test_the_shortest_sleeps_make_time_pass() -> None:
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            time.sleep(sys.float_info.min)
+
+    def test() -> None:
+        stop.clear()
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(0.01)
+        stop.set()
+        thread.join()
+
+    result = bohrbug.explore(test, executions=5, timeouts="late", max_steps=2_000)
+    assert not result.failures
+
+
+def test_short_sleeps_end_beside_a_task_that_spins() -> None:
+    """Each of them would cost as many steps as the first, and there are a hundred."""
+    lock = threading.Lock()
+    done: list[bool] = []
+
+    def work() -> None:
+        for _ in range(100):
+            time.sleep(0.001)
+        done.append(True)
+
+    def test() -> None:
+        done.clear()
+        thread = threading.Thread(target=work)
+        thread.start()
+        while True:
+            with lock:
+                if done:
+                    break
+        thread.join()
+
+    result = bohrbug.explore(test, executions=1, timeouts="late", max_steps=60_000)
+    assert not result.failures, result.failures[0].outcome.message

@@ -20,7 +20,6 @@ from bohrbug.exploration.program_text import (
 from bohrbug.exploration.realignment import (
     Alignment,
     FileAlignment,
-    PointKey,
     align,
     align_file,
     align_points,
@@ -33,6 +32,7 @@ from bohrbug.model.outcome import Frame, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Mark
 from bohrbug.model.trace import Trace
 from bohrbug.report.sources import source_line
+from bohrbug.runtime.threads.points import PlaceKey
 
 FILE = "/somewhere/counter.py"
 
@@ -56,11 +56,6 @@ def test_add():
 def text(source: str) -> FileText:
     lines = textwrap.dedent(source).strip("\n").split("\n")
     return FileText(dict(enumerate(lines, 1)))
-
-
-def line_of(source: FileText, wanted: str) -> int:
-    (number,) = [number for number, line in source.lines.items() if line.strip() == wanted]
-    return number
 
 
 def found(old: FileText, new: FileText, alignment: FileAlignment) -> dict[str, str]:
@@ -241,7 +236,7 @@ def test_lines_put_in_move_the_others_and_change_none(kept: list[str], data: st.
 
 def point(
     line: int, column: int, instruction: str, name: str, offset: int
-) -> tuple[PointKey, PointText]:
+) -> tuple[PlaceKey, PointText]:
     return (FILE, "Counter.add", 1, offset), PointText(line, column, instruction, name)
 
 

@@ -21,8 +21,9 @@ from bohrbug.model.operation import (
 )
 from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.trace import Trace
-from bohrbug.report.explanation import TaskSteps, explain, tell
+from bohrbug.report.explanation import explain
 from bohrbug.report.naming import Names
+from bohrbug.report.stories import TaskSteps, tell
 from tests.unit.report_samples import (
     Writer,
     early_timeout,

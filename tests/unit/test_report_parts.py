@@ -17,22 +17,36 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.result import Interpreter, Result
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, judge
-from bohrbug.model.operation import ACQUIRE, GET, SET, WAIT, WAKE, Operation, Resource, Site
+from bohrbug.model.operation import (
+    ACQUIRE,
+    CANCEL,
+    EXECUTE,
+    GET,
+    JOIN,
+    SET,
+    SIGNAL,
+    WAIT,
+    WAKE,
+    Operation,
+    Resource,
+    Site,
+)
 from bohrbug.model.outcome import BlockedTask, Frame, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.trace import Trace
 from bohrbug.report import progress
 from bohrbug.report.columns import wrapped_source
 from bohrbug.report.deadlock import alone_in_words, cycle_in_words
-from bohrbug.report.explanation import TaskSteps, stories
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.schedule import SHOWN_STEPS, Folded, Preempted, schedule_of, select
 from bohrbug.report.sources import ShortNames, is_tool_file, source_line
 from bohrbug.report.stack import program_traceback, telling_frame
+from bohrbug.report.stories import TaskSteps, stories
 from bohrbug.report.text import interpreter_note, render_result
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
+from bohrbug.runtime.posix.naming import ANY_CHILD
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.random_walk import RandomWalk
@@ -100,18 +114,31 @@ def test_places_in_the_tool_are_not_shown() -> None:
 
 def test_native_operations_are_no_events() -> None:
     trace = Trace(
-        tasks=["0"] * 3,
-        operations=[Operation(SET, "0:0"), Operation(SET, "0.1"), Operation(SET, "0:1")],
+        tasks=["0"] * 6,
+        operations=[
+            Operation(SET, "0:0"),
+            Operation(SIGNAL, "0.1"),
+            Operation(SET, "0:1"),
+            Operation(EXECUTE, "0"),
+            Operation(CANCEL, "0.1"),
+            Operation(JOIN, "0:2"),
+        ],
         resources={
             "0:0": Resource("0:0", "descriptor", "descriptor"),
             "0:1": Resource("0:1", "Event", "Event done"),
+            "0:2": Resource("0:2", "children", ANY_CHILD),
         },
     )
     names = Names(trace)
-    change, act, put = trace.operations
+    change, signal, put, execute, cancel, join = trace.operations
     assert names.brief(change) == "change descriptor"
     assert names.noun(change, named=False) == "change"
-    assert names.does(act) == "acts on task 0.1"
+    assert names.does(signal) == "sends a signal to task 0.1"
+    assert names.brief(signal) == "signal task 0.1"
+    assert names.does(execute) == "becomes another program"
+    assert names.noun(execute) == "exec"
+    assert names.does(cancel) == "cancels task 0.1"
+    assert names.brief(join) == "join any child process"
     assert names.brief(put) == "set Event done"
 
 

@@ -6,13 +6,12 @@ import itertools
 
 import pytest
 
-from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind
+from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.pct import PCT, miss_probability
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.registry import DEFAULT, STRATEGIES, Options, strategy_named
-from bohrbug.search.replay import Replay
 from bohrbug.search.strategy import Strategy
 from tests.simulated import Instruction, Program, execute
 
@@ -131,24 +130,9 @@ def test_a_depth_is_at_least_one(depths: tuple[int, ...]) -> None:
         PCT(depths)
 
 
-def test_replay_executes_its_plan_once() -> None:
-    plan = Plan(("0.1", "0"))
-    strategy = Replay(plan)
-    assert not strategy.exhausted
-    assert plans(strategy, 10, SMALL) == [plan]
-    assert strategy.exhausted
-    assert strategy.covered() == "one execution of a given plan, with 2 steps"
-
-
-def test_a_diverged_replay_says_where() -> None:
-    strategy = Replay(Plan(("0.1",)))
-    strategy.observe(Trace(divergence=Divergence(0, "0.1", "0")))
-    assert "diverged from its plan at step 0" in strategy.covered()
-
-
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_strategies_by_name(name: str) -> None:
-    options = Options(executions=30, plan=Plan(("0",)))
+    options = Options(executions=30)
     strategy = strategy_named(name, options)
     assert strategy.name == name
     made = plans(strategy, 30)
@@ -164,14 +148,9 @@ def test_the_default_has_a_name() -> None:
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(
         ValueError,
-        match="auto, bpor, dfs, dpor, idb, ipb, pct, pos, random, replay, rff, surw, uniform",
+        match="auto, bpor, dfs, dpor, idb, ipb, pct, pos, random, rff, surw, uniform",
     ):
         strategy_named("magic")
-
-
-def test_replay_needs_a_plan() -> None:
-    with pytest.raises(ValueError, match="needs a plan"):
-        strategy_named("replay")
 
 
 def test_the_depth_option_is_for_pct() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs.together import together
-from tests.unit.test_primitives import DEADLOCK, EXCEPTION, PASSED, kinds, values
+from tests.unit.random_schedules import DEADLOCK, EXCEPTION, PASSED, kinds, values
 
 CONTEXT = multiprocessing.get_context("fork")
 OLDER = CONTEXT.Lock()

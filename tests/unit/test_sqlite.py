@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bohrbug.runtime.threads.installation import installation
-from tests.unit.test_primitives import PASSED, kinds, values
+from tests.unit.random_schedules import PASSED, kinds, values
 
 Work = Callable[[sqlite3.Connection], object]
 

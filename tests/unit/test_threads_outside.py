@@ -11,7 +11,7 @@ from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
-from tests.unit.test_primitives import PASSED, kinds, values
+from tests.unit.random_schedules import PASSED, kinds, values
 
 
 class Counter:

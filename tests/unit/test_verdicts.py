@@ -26,9 +26,11 @@ class Searched:
 
     name = "searched"
 
-    def __init__(self, complete: bool = False, completed: str | None = None) -> None:
+    def __init__(
+        self, complete: bool = False, completed: str | None = None, exhausted: bool = False
+    ) -> None:
         self.complete = complete
-        self.exhausted = complete
+        self.exhausted = complete or exhausted
         self.completed = completed
 
     def covered(self) -> str:
@@ -59,6 +61,7 @@ def evidence(strategy: Strategy | None = None, **figures: object) -> Evidence:
 ALL = Searched(complete=True)
 BOUNDED = Searched(completed="at most 2 preemptions")
 SOME = Searched()
+GIVEN_UP = Searched(exhausted=True)
 
 
 # -- who may promise something -------------------------------------------------------------
@@ -155,6 +158,12 @@ def test_everything_was_executed() -> None:
     assert verdict.reason == "every schedule was executed"
     assert verdict.covered == ("what was covered",)
     assert not verdict.caveats
+
+
+def test_nothing_left_to_execute_is_not_everything() -> None:
+    verdict = judge(evidence(GIVEN_UP))
+    assert verdict.kind is VerdictKind.NO_FAILURE_FOUND
+    assert "does not cover every schedule" in verdict.reason
 
 
 def test_there_is_only_one_schedule() -> None:

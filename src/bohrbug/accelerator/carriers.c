@@ -100,8 +100,12 @@ carry_to_end(PyObject *self, PyObject *task)
 
 /* Carrier.run */
 static PyObject *
-run(PyObject *carrier, PyObject *Py_UNUSED(nothing))
+run(PyObject *carrier, PyObject *maker)
 {
+    PyObject *begun = PyObject_CallMethodNoArgs(maker, text_switch);
+    if (begun == NULL)
+        return NULL;
+    Py_DECREF(begun);
     for (;;) {
         PyObject *task = Py_NewRef(slot_get(carrier, carrier_slots[CARRIED_TASK]));
         PyObject *execution = Py_NewRef(slot_get(carrier, carrier_slots[CARRIED_FOR]));
@@ -154,7 +158,7 @@ give_carrier(PyObject *self, PyObject *task)
 }
 
 static Twin carrier_twins[] = {
-    {{"run", run, METH_NOARGS, "See the method in Python."}, NULL},
+    {{"run", run, METH_O, "See the method in Python."}, NULL},
     {{0}, NULL},
 };
 

@@ -98,6 +98,7 @@ RAW_ARGUMENTS = "bohrbug.arguments"
     cls=RawCommand,
     context_settings={"allow_interspersed_args": False},
     epilog=EXIT_CODES,
+    short_help="Explore a script, a function or a native program.",
 )
 @exploration_options
 @native_options
@@ -162,7 +163,7 @@ def _mention_misplaced_options(arguments: Sequence[str]) -> None:
         )
 
 
-@main.command(epilog=EXIT_CODES)
+@main.command(epilog=EXIT_CODES, short_help="Go on with an exploration that was interrupted.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @given_option("seconds", tells_default=False)
 @given_option("workers", tells_default=False)
@@ -224,7 +225,9 @@ def explorations() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
 @click.option("--gdb", "with_gdb", is_flag=True, help="Run a native program under gdb.")
-@click.option("--times", type=click.IntRange(1), default=1, help="Replay so many times.")
+@click.option(
+    "--times", type=click.IntRange(1), default=1, metavar="N", help="Replay so many times."
+)
 @click.option(
     "--update",
     is_flag=True,
@@ -386,7 +389,7 @@ def run_in_pytest(
     )
 
 
-@main.command(epilog=EXIT_CODES)
+@main.command(epilog=EXIT_CODES, short_help="Print the report in a reproduction FILE.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Show every step, however many there are.")
 def explain(file: Path, full: bool) -> None:

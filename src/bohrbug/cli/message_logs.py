@@ -43,7 +43,7 @@ class _ShowByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_ShowByDefault)
+@click.group(cls=_ShowByDefault, short_help="Show a message log, or where two part.")
 def messages() -> None:
     """Show a message log (messages FILE), or where two part (messages diff PASS FAIL)."""
 
@@ -58,8 +58,12 @@ def _log(file: Path) -> Log:
 @messages.command("show")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--chart", is_flag=True, help="Draw the message sequence chart.")
-@click.option("--from", "first", type=click.IntRange(1), default=1, help="Chart: first event.")
-@click.option("--limit", type=click.IntRange(1), help="Chart, Mermaid: so many events at most.")
+@click.option(
+    "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="Chart: first event."
+)
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="Chart, Mermaid: so many events at most."
+)
 @click.option(
     "--mermaid", "mermaid_file", type=click.Path(path_type=Path), help="Save the chart as Mermaid."
 )
@@ -105,6 +109,7 @@ def show(
 @click.option(
     "--patience",
     type=click.FloatRange(0.1),
+    metavar="SECONDS",
     default=3.0,
     show_default=True,
     help="Seconds without progress after which a wait of a replay is one that never ends.",

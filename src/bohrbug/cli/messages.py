@@ -65,7 +65,7 @@ def tell_warnings(result: CommandResult) -> None:
         )
 
 
-@click.command("record", epilog=_RECORD_CODES)
+@click.command("record", epilog=_RECORD_CODES, short_help="Run a COMMAND and record its messages.")
 @click.option(
     "-o",
     "--output",
@@ -81,7 +81,13 @@ def tell_warnings(result: CommandResult) -> None:
     help="Run the command again and again until it passes or fails, and keep that log.",
 )
 @click.option(
-    "--max", "most", type=click.IntRange(1), default=1_000, help="With --until: runs at most."
+    "--max",
+    "most",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="With --until: runs at most.",
 )
 @click.option("--digests", is_flag=True, help="Record digests of values, too.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
@@ -136,11 +142,14 @@ def record(
 @click.option(
     "--patience",
     type=click.FloatRange(0.1),
+    metavar="SECONDS",
     default=10.0,
     show_default=True,
     help="Seconds without progress after which a wait is taken to be one that never ends.",
 )
-@click.option("--times", type=click.IntRange(1), default=1, help="Replay so many times.")
+@click.option(
+    "--times", type=click.IntRange(1), default=1, metavar="N", help="Replay so many times."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing, but for desynchronisations.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def replay_messages(

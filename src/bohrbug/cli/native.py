@@ -213,7 +213,9 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="CALL,...",
             help=f"Let calls of a native program fail, as a choice: {_FAULT_NAMES}.",
         ),
-        click.option("--exit-code", type=int, help="What a native program should exit with."),
+        click.option(
+            "--exit-code", type=int, metavar="N", help="What a native program should exit with."
+        ),
         click.option(
             "--same-output", is_flag=True, help="A native program must print the same each time."
         ),
@@ -230,11 +232,16 @@ def subject_of(test: Command, options: ExploreOptions) -> Subject:
     return Subject(test.target(), test.name, options)
 
 
+def enter_folder_of(target: Mapping[str, Any]) -> None:
+    """Go to the folder in which a native program was started, if it is still there."""
+    folder = Path(target["directory"])
+    if folder.is_dir():
+        os.chdir(folder)
+
+
 def explore_kept(subject: Subject, store: ExplorationStore, showing: Showing) -> NoReturn:
     """Go on with an exploration of a native program that was kept in a file."""
-    directory = Path(subject.target["directory"])
-    if directory.is_dir():
-        os.chdir(directory)
+    enter_folder_of(subject.target)
     explore_native(command_from(subject.target), subject.options, showing, store)
 
 
@@ -268,9 +275,7 @@ def replay_command_of(
     """Replay a native program; what it gave, and what the failing execution printed."""
     if with_pdb:
         usage_error("--pdb is for Python tests, and this file is of a native program")
-    directory = Path(reproduction.target["directory"])
-    if directory.is_dir():
-        os.chdir(directory)
+    enter_folder_of(reproduction.target)
     try:
         replayed, runtime = replay_native(reproduction, times, show_printed if verbose else None)
     except UnsupportedError as error:
@@ -282,9 +287,7 @@ def debug_native(reproduction: Reproduction) -> None:
     """Replay a native program under gdb, which is left to the user."""
     if reproduction.target.get("kind") != KIND:
         usage_error("--gdb is for native programs; for Python tests there is --pdb")
-    directory = Path(reproduction.target["directory"])
-    if directory.is_dir():
-        os.chdir(directory)
+    enter_folder_of(reproduction.target)
     failure = reproduction.failure
     test = command_from(reproduction.target)
     if test.watch or test.sample:

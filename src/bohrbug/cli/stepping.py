@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from bohrbug.cli.exploring import (
     leave,
     usage_error,
 )
-from bohrbug.cli.native import NativeFlags, is_native, native_options
+from bohrbug.cli.native import NativeFlags, enter_folder_of, is_native, native_options
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.prompt import Prompt, is_terminal, scripted_commands
 from bohrbug.exploration.findings import accesses_of
@@ -158,9 +157,7 @@ def _step_file(path: Path, script: TextIO | None) -> int:
     )
     kind = reproduction.target.get("kind")
     if kind == NATIVE:
-        folder = Path(reproduction.target["directory"])
-        if folder.is_dir():
-            os.chdir(folder)
+        enter_folder_of(reproduction.target)
         return _step_native(subject, script)
     if kind == "pytest":
         return _step_in_pytest(path, reproduction, subject, script)

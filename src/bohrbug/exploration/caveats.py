@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from bohrbug.exploration.result import Failure
 
+UNTIMELY = "the test fails if a timeout or a sleep ends although other tasks could still run"
+"""How the note begins that a failure is put aside, which summaries may list elsewhere."""
+
 
 @dataclass(slots=True)
 class Caveats:
@@ -60,7 +63,5 @@ class Caveats:
     def note_untimely(self, failure: Failure) -> None:
         """A failure that needs a timeout or a sleep to end early, which do so no more."""
         outcome = failure.outcome
-        self.notes.append(
-            "the test fails if a timeout or a sleep ends although other tasks could still run "
-            f"({outcome.message or outcome.kind.value}); explored without that from then on"
-        )
+        what = outcome.message or outcome.kind.value
+        self.notes.append(f"{UNTIMELY} ({what}); explored without that from then on")

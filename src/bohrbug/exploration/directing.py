@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.prediction import Prediction, Predictor
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.protocol import Runtime
+from bohrbug.runtime.threads.runtime import MakeDetector, ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
 DIRECTED = "prediction"
@@ -33,20 +33,18 @@ class Directing:
     def __init__(
         self,
         options: ExploreOptions,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         findings: Findings,
         execute: Callable[[Plan, bool], tuple[Trace, int] | None],
         has_ended: Callable[[], bool],
     ) -> None:
-        self._runtime = runtime
         self._findings = findings
         self._execute = execute
         self._has_ended = has_ended
         # Only there can orderings be imposed on an execution.
-        can_direct = isinstance(runtime, ThreadsRuntime)
-        sees_accesses = options.level != Level.SYNC.value and options.races != "ignore"
-        self._looks_for_races = can_direct and sees_accesses
-        self._predictor = Predictor(options.predict if can_direct else 0)
+        self._runtime = runtime if isinstance(runtime, ThreadsRuntime) else None
+        self._sees_races = options.level != Level.SYNC.value and options.races != "ignore"
+        self._predictor = Predictor(options.predict if self._runtime is not None else 0)
         self.is_under_way = False
 
     @property
@@ -54,17 +52,34 @@ class Directing:
         """The predictions that were tried and did not happen."""
         return self._predictor.unconfirmed
 
+    @property
+    def known(self) -> frozenset[object] | None:
+        """The keys of the predictions that need not be made again; ``None``: none are wanted."""
+        return self._predictor.known if self._predictor.budget else None
+
+    @property
+    def waiting(self) -> int:
+        """Directed executions that are still to be made."""
+        return self._predictor.waiting
+
     def observe(self, trace: Trace) -> None:
-        """Look at a passing execution."""
+        """Look at a passing execution, if it is of the first ones or of the sample."""
         self._predictor.observe(trace)
+
+    def look_at(self, trace: Trace) -> None:
+        """Look at a passing execution of another process."""
+        self._predictor.look_at(trace)
 
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
-        if self._has_ended() or not (self._looks_for_races and self._predictor.budget):
+        runtime = self._runtime
+        if runtime is None or not self._sees_races or not self._predictor.budget:
+            return
+        if self._has_ended():
             return
 
-        def execute(plan: Plan, detector: Any) -> Trace:
-            return self._runtime.execute(plan, learn=False, watch=True, detector=detector).trace
+        def execute(plan: Plan, detector: MakeDetector) -> Trace:
+            return runtime.execute(plan, learn=False, watch=True, detector=detector).trace
 
         known = list(self._findings.races.values())
         self._predictor.observe_accesses(Plan(), execute, known)

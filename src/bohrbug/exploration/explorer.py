@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import cast
 
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.directing import DIRECTED, Directing
@@ -20,7 +19,7 @@ from bohrbug.exploration.progress import Progress, TellProgress
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
-from bohrbug.exploration.seeding import seed_alike
+from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
@@ -96,17 +95,12 @@ class Explorer:
         self._on_stuck = on_stuck
         self._remembered = remembered
         self._settle = settle
-        # What only the threads runtime has serves remembered schedules.
-        self.runtime: ThreadsRuntime = (
-            cast(ThreadsRuntime, runtime)
-            if runtime is not None
-            else threads_subject(
-                partial(_from_a_seed, function),
-                options.settings(),
-                Level(options.level),
-                Scope(options.scope),
-                options.invariant,
-            )
+        self.runtime: Runtime = runtime or threads_subject(
+            partial(from_a_seed, function),
+            options.settings(),
+            Level(options.level),
+            Scope(options.scope),
+            options.invariant,
         )
         self._given_strategy = strategy
         # What can't be saved can't be kept.
@@ -133,8 +127,6 @@ class Explorer:
             lambda: self._interrupted,
         )
         self._interrupted = False
-        # Executions from now on follow other rules: the strategy has to begin again.
-        self._rules_changed = False
         self._started = 0.0
         self._shown = 0.0
         # Steps of the longest execution that passed.
@@ -230,9 +222,10 @@ class Explorer:
                 return True
         if not self._priming.run():
             return False
-        if not self.has_ended:
+        runtime = self.runtime
+        if isinstance(runtime, ThreadsRuntime) and not self.has_ended:
             trying = TryingAgain(
-                self.runtime,
+                runtime,
                 self.findings,
                 self._count_execution,
                 self._execute,
@@ -563,6 +556,24 @@ class Explorer:
         self.findings.note_races(trace, are_counted=True)
         self._keep_findings()
 
+    @property
+    def known_predictions(self) -> frozenset[object] | None:
+        """Those that workers need not tell of; ``None`` if they are to look for none."""
+        return self._directing.known
+
+    def take_lock_order(self, plan: Plan, spare: int) -> None:
+        """See in what order a worker has seen locks taken, and try what that lets fear.
+
+        Parameters:
+            plan: of the worker's execution.
+            spare: how much of the budget no worker has; later there may be more.
+        """
+        trace = self.runtime.execute(plan, learn=False).trace
+        if trace.outcome.kind is OutcomeKind.PASSED:
+            self._directing.look_at(trace)
+        if self._directing.waiting <= spare and self._directing.follow():
+            self.findings.rules_changed = True
+
     def learn_from(self, plan: Plan) -> None:
         """See more of the test, as a worker did when it executed this plan."""
         for _ in range(LOOKS):
@@ -588,12 +599,3 @@ class Explorer:
         execution = self.runtime.execution
         if execution is not None:
             execution.interrupt()
-
-
-def _from_a_seed(function: Callable[[], object]) -> None:
-    """The test, with the same random numbers each time.
-
-    Not a method: the runtime, which calls it, then holds no explorer and dies with it at once.
-    """
-    seed_alike()
-    function()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.minimisation.causes import Budget, find_cause
@@ -140,7 +139,7 @@ class Findings:
                 )
                 confirmed = self._confirm_race(trace, race)
                 if confirmed:
-                    failure = self._failure(replace_outcome(trace, outcome), confirmed)
+                    failure = self._failure(trace.with_outcome(outcome), confirmed)
                     self.failures[key] = failure
                     self._result.failures.append(failure)
 
@@ -348,13 +347,17 @@ class Findings:
         for failure in self._result.failures:
             if failure.outcome.kind is OutcomeKind.RACE:
                 continue
-            if self._options.interpreter == "gil":
-                failure.interpreter = Interpreter.GIL
-                continue
-            trace, beyond = self._runtime.preemptions_beyond_gil(failure.plan, failure.points)
-            if trace.outcome.signature() != failure.outcome.signature():
-                continue
-            failure.interpreter = Interpreter.FREE_THREADED if beyond else Interpreter.GIL
+            failure.interpreter = interpreter_of(self._runtime, failure)
+
+
+def interpreter_of(runtime: ThreadsRuntime, failure: Failure) -> Interpreter:
+    """Which builds of Python a failure can happen on."""
+    if runtime.settings.gil:
+        return Interpreter.GIL
+    trace, beyond = runtime.preemptions_beyond_gil(failure.plan, failure.points)
+    if trace.outcome.signature() != failure.outcome.signature():
+        return Interpreter.UNKNOWN
+    return Interpreter.FREE_THREADED if beyond else Interpreter.GIL
 
 
 def accesses_of(runtime: Runtime) -> tuple[PointText, ...]:
@@ -362,9 +365,3 @@ def accesses_of(runtime: Runtime) -> tuple[PointText, ...]:
     if not isinstance(runtime, ThreadsRuntime):
         return ()
     return texts_of_points(runtime.point_keys(), runtime.points)
-
-
-def replace_outcome(trace: Trace, outcome: Outcome) -> Trace:
-    """The same trace with another outcome."""
-    columns: dict[str, Any] = {field.name: getattr(trace, field.name) for field in fields(Trace)}
-    return Trace(**{**columns, "outcome": outcome})

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bohrbug.exploration.program_text import FileText, PointText
-from bohrbug.exploration.realignment import Alignment, Marks, PointKey
+from bohrbug.exploration.realignment import Alignment, Marks
 from bohrbug.model.following import followed, tasks_followed
 from bohrbug.model.operation import Site, TaskId
 from bohrbug.model.outcome import TaskInfo
 from bohrbug.model.plan import Aligned
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.points import PlaceKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def misfits_of(
     trace: Trace,
     alignment: Alignment,
     texts: Mapping[str, FileText],
-    points: Sequence[tuple[PointKey, PointText]],
+    points: Sequence[tuple[PlaceKey, PointText]],
 ) -> Misfits:
     """Compare a recorded execution with one that was to follow it.
 

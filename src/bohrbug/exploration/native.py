@@ -18,7 +18,7 @@ from bohrbug.exploration.native_strategies import (
 )
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import TellProgress
-from bohrbug.exploration.replaying import Replay, difference_between, executed
+from bohrbug.exploration.replaying import Replay, repeated
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.model.plan import Plan
@@ -208,23 +208,13 @@ def replay_native(
     Raises:
         UnsupportedError: the program can't be controlled any more.
     """
-    expected = reproduction.failure
     command = command_from(reproduction.target)
     runtime = command.runtime(reproduction.options, on_printed)
-    reproduced = 0
-    difference = None
     runtime.want_points(reproduction.points)
     with runtime:
         if needs_first_execution(command):
             runtime.execute(Plan())
-        for _ in range(times):
-            trace = executed(runtime, expected, expected.plan)
-            same = trace.outcome.signature() == expected.outcome.signature()
-            if same and trace.divergence is None:
-                reproduced += 1
-            elif difference is None:
-                difference = difference_between(expected.trace, trace)
-    return Replay(trace, reproduced, times, difference), runtime
+        return repeated(runtime, reproduction.failure, times), runtime
 
 
 def needs_first_execution(command: Command) -> bool:

@@ -20,7 +20,6 @@ from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling
 
 REFUSED = {
-    "replay": "a reproduction of a native program is replayed by 'bohrbug replay FILE'",
     "rff": "it decides which write each read sees, and accesses to memory are not seen",
 }
 """Why a strategy can't be used for native programs."""

@@ -6,15 +6,17 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
-
-TIMEOUTS = ("early", "report", "late")
-INTERPRETERS = ("free-threaded", "gil")
-RACES = ("report", "fail", "ignore")
+from bohrbug.runtime.threads.settings import Settings
+from bohrbug.settings import OPTIONS
 
 _wall = time.time
+
+_AT_LEAST_ONE = ("executions", "workers", "depth", "max_steps")
+_NOT_NEGATIVE = ("bound", "causes", "predict", "hang_seconds")
+_POSITIVE = ("seconds", "causes_seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,9 @@ class ExploreOptions:
         epoch: what ``time.time()`` says at the beginning of each execution, in seconds; by
             default the moment at which the exploration begins. It is kept in reproduction files.
         invariant: called before every step once there are several tasks.
+
+    Raises:
+        ValueError: a value is not of its type, or makes no sense.
     """
 
     strategy: str = "auto"
@@ -76,36 +81,27 @@ class ExploreOptions:
     invariant: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
-        from bohrbug.search.registry import STRATEGIES
-
-        _check("strategy", self.strategy, tuple(STRATEGIES))
-        _check("level", self.level, tuple(level.value for level in Level))
-        _check("timeouts", self.timeouts, TIMEOUTS)
-        _check("interpreter", self.interpreter, INTERPRETERS)
-        _check("races", self.races, RACES)
+        for option in OPTIONS:
+            value = option.check(getattr(self, option.name), option.name)
+            object.__setattr__(self, option.name, value)
         # Raises if one of the changes names nothing.
         Scope(self.scope)
-        if self.executions < 1:
-            raise ValueError(f"executions must be at least 1, not {self.executions}")
-        if self.seconds is not None and self.seconds <= 0:
-            raise ValueError(f"seconds must be positive, not {self.seconds}")
-        if self.workers < 1:
-            raise ValueError(f"workers must be at least 1, not {self.workers}")
+        self._check_numbers(_AT_LEAST_ONE, lambda value: value >= 1, "be at least 1")
+        self._check_numbers(_NOT_NEGATIVE, lambda value: value >= 0, "not be negative")
+        self._check_numbers(_POSITIVE, lambda value: value > 0, "be positive")
         if self.workers > 1 and not hasattr(os, "fork"):
             raise ValueError(
                 f"workers must be 1 here, not {self.workers}: workers are forked processes, "
                 "which this platform does not have"
             )
-        if self.bound is not None and self.bound < 0:
-            raise ValueError(f"bound must not be negative, not {self.bound}")
-        if self.causes < 0:
-            raise ValueError(f"causes must not be negative, not {self.causes}")
-        if self.predict < 0:
-            raise ValueError(f"predict must not be negative, not {self.predict}")
-        if self.causes_seconds <= 0:
-            raise ValueError(f"causes_seconds must be positive, not {self.causes_seconds}")
-        if self.depth is not None and self.depth < 1:
-            raise ValueError(f"depth must be at least 1, not {self.depth}")
+
+    def _check_numbers(
+        self, names: tuple[str, ...], allowed: Callable[[float], bool], must: str
+    ) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and not allowed(value):
+                raise ValueError(f"{name} must {must}, not {value}")
 
     def settings(self) -> Settings:
         """How executions are run."""
@@ -117,6 +113,27 @@ class ExploreOptions:
         )
 
 
-def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+class Keywords(TypedDict, total=False):
+    """The options as keyword arguments, for type checkers: see :class:`ExploreOptions`."""
+
+    strategy: str
+    executions: int
+    seconds: float | None
+    bound: int | None
+    depth: int | None
+    seed: int
+    level: str
+    scope: tuple[str, ...]
+    timeouts: str
+    interpreter: str
+    races: str
+    keep_going: bool
+    minimise: bool
+    causes: int
+    causes_seconds: float
+    predict: int
+    max_steps: int
+    hang_seconds: float
+    workers: int
+    epoch: float
+    invariant: Callable[[], object] | None

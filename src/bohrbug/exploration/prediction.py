@@ -8,6 +8,8 @@ listed as unconfirmed, and nobody has to believe it.
 
 from __future__ import annotations
 
+import marshal
+import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +21,8 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.runtime import MakeDetector
 
 TRIES = 5
 """Directed executions of each prediction."""
@@ -27,7 +31,13 @@ LOOKED_AT = 30
 """Passing executions that are looked at for lock orders, and after these ..."""
 
 LATER = 25
-"""... each so many-th one."""
+"""... one of so many; in which ones, what they did decides: see :func:`is_sampled`."""
+
+
+def is_sampled(trace: Trace) -> bool:
+    """Whether an execution is looked at for lock orders, whoever made it and when."""
+    # Version 0 of the format depends on nothing but the values.
+    return zlib.crc32(marshal.dumps(trace.choices, 0)) % LATER == 0
 
 
 @dataclass(slots=True)
@@ -56,12 +66,12 @@ class Attempt:
 class _Watched(WeakDetector):
     """A detector that remembers whom it watched."""
 
-    def __init__(self, execution: object) -> None:
+    def __init__(self, execution: Execution) -> None:
         self.execution = execution
-        tasks = execution.all_tasks  # type: ignore[attr-defined]
+        tasks = execution.all_tasks
         super().__init__(
             lambda index: frozenset(map(id, tasks[index].holding)),
-            lambda: execution.steps,  # type: ignore[attr-defined]
+            lambda: execution.steps,
         )
 
 
@@ -84,18 +94,32 @@ class Predictor:
         """The predictions that were tried and did not happen."""
         return [p for p in self.predictions if p.executions and not p.confirmed]
 
+    @property
+    def known(self) -> frozenset[object]:
+        """The keys of what was predicted, or needs no prediction."""
+        return frozenset(self._known)
+
+    @property
+    def waiting(self) -> int:
+        """Directed executions that are still to be made."""
+        return min(len(self._queue), self.budget)
+
     def observe(self, trace: Trace) -> None:
-        """Look at a passing execution."""
+        """Look at a passing execution, if it is of the first ones or of the sample."""
         self._passed += 1
-        if not self.budget or (self._passed > LOOKED_AT and self._passed % LATER):
-            return
-        for cycle in lock_cycles(nestings_of(trace)):
-            self._add(cycle)
+        if self._passed <= LOOKED_AT or is_sampled(trace):
+            self.look_at(trace)
+
+    def look_at(self, trace: Trace) -> None:
+        """Look for deadlocks that another schedule than that of a passing execution may have."""
+        if self.budget:
+            for cycle in lock_cycles(nestings_of(trace)):
+                self._add(cycle)
 
     def observe_accesses(
         self,
         plan: Plan,
-        execute: Callable[[Plan, Callable[[object], object]], Trace],
+        execute: Callable[[Plan, MakeDetector], Trace],
         races: list[Race],
     ) -> None:
         """Execute a plan once more, with the weak order watching, if it takes locks at all.
@@ -109,14 +133,14 @@ class Predictor:
             return
         made: list[_Watched] = []
 
-        def detector(execution: object) -> _Watched:
+        def detector(execution: Execution) -> _Watched:
             made.append(_Watched(execution))
             return made[-1]
 
         trace = execute(plan, detector)
         if not made or not any(o.kind is ACQUIRE for o in trace.operations):
             return
-        tasks = made[0].execution.all_tasks  # type: ignore[attr-defined]
+        tasks = made[0].execution.all_tasks
         self._known.update(map(_places_of, races))
         for race in made[0].possible_races(trace, lambda index: tasks[index].id):
             self._add(race)

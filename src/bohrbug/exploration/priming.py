@@ -12,6 +12,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
@@ -41,7 +42,7 @@ class Priming:
         self,
         options: ExploreOptions,
         result: Result,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         findings: Findings,
         lessons: list[Plan],
         execute: Callable[[Plan], tuple[Trace, int] | None],

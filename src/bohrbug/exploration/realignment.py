@@ -17,12 +17,10 @@ from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Aligned, Mark
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.points import PlaceKey
 
 SIMILAR = 0.6
 """How much of two texts must be equal for one to be taken for a changed form of the other."""
-
-PointKey = tuple[str, str, int, int]
-"""File name, function, its first line, byte offset: see :data:`~.runtime.PlaceKey`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +256,11 @@ def _find_moved(old: Mapping[int, str], new: Mapping[int, str], lines: dict[int,
 
 
 def align_points(
-    points: Sequence[PointKey],
+    points: Sequence[PlaceKey],
     texts: Sequence[PointText],
-    candidates: Mapping[PointKey, PointText],
+    candidates: Mapping[PlaceKey, PointText],
     alignment: Alignment,
-) -> tuple[list[PointKey], list[tuple[PointKey, PointText]]]:
+) -> tuple[list[PlaceKey], list[tuple[PlaceKey, PointText]]]:
     """Find data accesses again.
 
     On the line that the recorded one is now, the access with the same instruction and name that is
@@ -278,10 +276,10 @@ def align_points(
     Returns:
         The points of today, and the recorded ones that are gone.
     """
-    by_line: dict[tuple[str, int], list[tuple[PointKey, PointText]]] = {}
+    by_line: dict[tuple[str, int], list[tuple[PlaceKey, PointText]]] = {}
     for key, text in candidates.items():
         by_line.setdefault((key[0], text.line), []).append((key, text))
-    found: set[PointKey] = set()
+    found: set[PlaceKey] = set()
     gone = []
     for key, text in zip(points, texts, strict=True):
         if key[0] not in alignment.files and key[0] not in alignment.gone:
@@ -314,7 +312,7 @@ def _indentation(line: str) -> int:
 
 
 def _nearest(
-    there: Iterable[tuple[PointKey, PointText]], wanted: PointText, shift: int
+    there: Iterable[tuple[PlaceKey, PointText]], wanted: PointText, shift: int
 ) -> PointText | None:
     able = [text for _, text in there if text.is_write == wanted.is_write]
     return min(
@@ -366,8 +364,7 @@ def marks_of(trace: Trace, alignment: Alignment) -> Marks:
         if site is None and operation.place is not None and operation.kind.name not in _OF_TASKS:
             lost.append(step)
             continue
-        fired = task not in trace.enabled[step] and bool(trace.timed[step])
-        marks.append(Mark(task, operation.kind.name, site, fired))
+        marks.append(Mark(task, operation.kind.name, site, trace.has_fired(step)))
         steps.append(step)
     tasks = tuple(
         (info.id, None if info.spawned is None else alignment.site(info.spawned))

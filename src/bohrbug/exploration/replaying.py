@@ -6,9 +6,10 @@ import random
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
-from bohrbug.exploration.findings import CONFIRMATIONS, LONG, accesses_of, replace_outcome
+from bohrbug.exploration.findings import CONFIRMATIONS, LONG, accesses_of, interpreter_of
 from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
 from bohrbug.exploration.misfits import Misfits, misfits_of
 from bohrbug.exploration.program_text import PointText, current_text
@@ -22,6 +23,7 @@ from bohrbug.exploration.realignment import (
 )
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure, Interpreter
+from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.subject import ThreadExplainer, threads_subject
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Aligned, Plan
@@ -158,15 +160,9 @@ class _Replays:
     ) -> Generator[tuple[ThreadsRuntime, _Watched]]:
         """A runtime on which these data accesses are scheduling points."""
         options = self._reproduction.options
-        function = self._function
-
-        def test() -> None:
-            random.seed(0)
-            function()
-
         watched = _Watched(debugger)
         runtime = threads_subject(
-            test,
+            partial(from_a_seed, self._function),
             options.settings(),
             Level(options.level),
             Scope(options.scope),
@@ -187,7 +183,7 @@ class _Replays:
         expected = self._reproduction.failure
         with self._runtime(self._reproduction.points, debugger) as (runtime, watched):
             watched.active = True
-            return _repeated(runtime, expected, times)
+            return repeated(runtime, expected, times)
 
     # -- edited programs ---------------------------------------------------------
 
@@ -244,7 +240,7 @@ class _Replays:
                         if debugger is not None:
                             debugger.follow(failure)
                         watched.active = True
-                        return replace(_repeated(runtime, failure, times), edit=edit)
+                        return replace(repeated(runtime, failure, times), edit=edit)
                 tried.append((trace, misfits(policy, trace)))
         # A failure of another kind tells more than that it passes.
         trace, best = max(tried, key=lambda each: (each[0].outcome.is_failure, each[1].followed))
@@ -267,7 +263,8 @@ class _Replays:
         return [place for place in self._places if place[0].co_filename in files]
 
 
-def _repeated(runtime: ThreadsRuntime, expected: Failure, times: int) -> Replay:
+def repeated(runtime: Runtime, expected: Failure, times: int) -> Replay:
+    """Execute the plan of a failure so often, and compare."""
     reproduced = 0
     difference = None
     for _ in range(times):
@@ -324,18 +321,8 @@ def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Fail
         accesses=accesses_of(runtime),
     )
     if recorded.interpreter is not Interpreter.UNKNOWN:
-        failure.interpreter = _interpreter(runtime, failure)
+        failure.interpreter = interpreter_of(runtime, failure)
     return failure
-
-
-def _interpreter(runtime: ThreadsRuntime, failure: Failure) -> Interpreter:
-    """Which builds of Python a failure can happen on."""
-    if runtime.settings.gil:
-        return Interpreter.GIL
-    trace, beyond = runtime.preemptions_beyond_gil(failure.plan, failure.points)
-    if trace.outcome.signature() != failure.outcome.signature():
-        return Interpreter.UNKNOWN
-    return Interpreter.FREE_THREADED if beyond else Interpreter.GIL
 
 
 class _Watched(ThreadExplainer):
@@ -368,7 +355,7 @@ def executed(runtime: Runtime, expected: Failure, plan: Plan) -> Trace:
         for found in trace.races:
             if found.label == race.label:
                 outcome = replace(expected.outcome, race=found, stack=found.second.stack)
-                return replace_outcome(trace, outcome)
+                return trace.with_outcome(outcome)
     return trace
 
 

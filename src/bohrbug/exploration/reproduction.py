@@ -73,8 +73,6 @@ class Reproduction:
 
     def to_json(self) -> dict[str, Any]:
         """The file's content."""
-        options = asdict(replace(self.options, invariant=None))
-        del options["invariant"]
         failure = self.failure
         return {
             "format": FORMAT,
@@ -82,7 +80,7 @@ class Reproduction:
             "python": self.python,
             "target": self.target,
             "test": self.test,
-            "options": options,
+            "options": options_to_json(self.options),
             "points": self.points,
             "texts": {name: text_to_json(text) for name, text in self.texts.items()},
             **failure_to_json(failure),
@@ -174,13 +172,20 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
     )
 
 
+def options_to_json(options: ExploreOptions) -> dict[str, Any]:
+    """Options as they are written to files: all but the invariant, which is a function."""
+    plain = asdict(replace(options, invariant=None))
+    del plain["invariant"]
+    return {**plain, "scope": list(options.scope)}
+
+
 def options_from_json(data: dict[str, Any]) -> ExploreOptions:
-    """Options as they are written to files.
+    """The options that :func:`options_to_json` wrote.
 
     Raises:
         TypeError, ValueError: they make no sense.
     """
-    return ExploreOptions(**{**data, "scope": tuple(data["scope"])})
+    return ExploreOptions(**data)
 
 
 def read_reproduction(path: Path) -> Reproduction:

@@ -1,9 +1,11 @@
-"""The same random numbers in each execution."""
+"""The test with the same random numbers in each execution."""
 
 from __future__ import annotations
 
+import inspect
 import random
 import struct
+from collections.abc import Callable
 from typing import Any
 
 from bohrbug.accelerator import native
@@ -39,3 +41,19 @@ def seed_alike() -> None:
     else:
         native.set_generator_state(_generator, _state)
         _generator.gauss_next = None
+
+
+def from_a_seed(function: Callable[[], object]) -> None:
+    """Execute the test from the same random numbers as each time.
+
+    Not a method of the explorer: the runtime, which calls it, then holds no explorer and dies
+    with it at once.
+
+    Raises:
+        TypeError: the test has not been executed, but given a coroutine.
+    """
+    seed_alike()
+    returned = function()
+    if inspect.iscoroutine(returned):
+        returned.close()
+        raise TypeError("the test returned a coroutine, and nobody awaited it: use asyncio.run")

@@ -9,7 +9,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from bohrbug.exploration.reproduction import (
     failure_from_json,
     failure_to_json,
     options_from_json,
+    options_to_json,
     stem_of,
 )
 from bohrbug.exploration.result import Failure
@@ -78,20 +79,13 @@ class Subject:
 
     def path(self, directory: Path = DIRECTORY) -> Path:
         """Where the exploration is kept: the same test and options give the same file."""
-        options = _options_to_json(self.options)
+        options = options_to_json(self.options)
         for name in CHANGEABLE:
             options.pop(name)
         target = {name: value for name, value in self.target.items() if name not in VOLATILE}
         content = json.dumps([target, options], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:8]
         return directory / f"{stem_of(self.test)}-{digest}{SUFFIX}"
-
-
-def _options_to_json(options: ExploreOptions) -> dict[str, Any]:
-    plain = asdict(replace(options, invariant=None))
-    del plain["invariant"]
-    plain["scope"] = list(plain["scope"])
-    return plain
 
 
 def digest_of(path: str) -> str:
@@ -178,7 +172,7 @@ class ExplorationStore:
             if about.get(name) != now[name]
         ]
         then = json.loads(about["options"])
-        for name, value in _options_to_json(self._subject.options).items():
+        for name, value in options_to_json(self._subject.options).items():
             if name not in CHANGEABLE and then.get(name) != value:
                 flag = name.replace("_", "-")
                 differences.append(f"the option {flag} was {then.get(name)} and is {value}")
@@ -279,7 +273,7 @@ class ExplorationStore:
         return {
             "target": json.dumps(subject.target, sort_keys=True),
             "test": subject.test,
-            "options": json.dumps(_options_to_json(subject.options), sort_keys=True),
+            "options": json.dumps(options_to_json(subject.options), sort_keys=True),
             "files": json.dumps(list(subject.files)),
             "python": f"{platform.python_implementation()} {platform.python_version()}",
             "bohrbug": __version__,

@@ -40,12 +40,10 @@ def history_of(trace: Trace) -> History:
         trace: the execution.
     """
     steps: dict[What, list[int]] = {}
-    timed = trace.timed
     for index, (task, operation) in enumerate(zip(trace.tasks, trace.operations, strict=True)):
         if operation.kind is CHOOSE:
             continue
-        fired = bool(timed[index]) and task not in trace.enabled[index]
-        what = (task, operation.kind, point_of(operation), fired)
+        what = (task, operation.kind, point_of(operation), trace.has_fired(index))
         known = steps.get(what)
         if known is None:
             steps[what] = [index]
@@ -66,7 +64,7 @@ def events_of(trace: Trace) -> list[Event | None]:
         if operation.kind is CHOOSE:
             events.append(None)
             continue
-        fired = bool(trace.timed[index]) and task not in trace.enabled[index]
+        fired = trace.has_fired(index)
         place = point_of(operation)
         what = (task, operation.kind, place, fired)
         count = counts[what] = counts.get(what, 0) + 1

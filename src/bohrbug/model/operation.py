@@ -101,6 +101,10 @@ CALL = _kind("call")
 STATEMENT = _kind("statement", is_release=True)
 """One of a database, or the end of a transaction; the next only reads."""
 QUERY = _kind("query", is_write=False)
+EXECUTE = _kind("execute", is_release=True)
+"""A process becomes another program."""
+SIGNAL = _kind("signal", is_release=True)
+CANCEL = _kind("cancel", is_release=True)
 EXTERNAL = _kind("external")
 """Something outside our control that may block: a socket, a child process."""
 

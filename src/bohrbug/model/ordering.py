@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bohrbug.model.operation import Kind, Operation, ResourceId, Site, TaskId
+from bohrbug.model.operation import Kind, Operation, Point, ResourceId, Site, TaskId
 
-What = tuple[TaskId, Kind, "Site | ResourceId", bool]
+What = tuple[TaskId, Kind, Point, bool]
 """An event without its number: task, kind, where (or on what), whether a timeout fired."""
 
 
@@ -62,7 +62,7 @@ class Event:
         return self._hash
 
     @property
-    def where(self) -> Site | ResourceId:
+    def where(self) -> Point:
         """The site, or the resource if that is not known."""
         return self.resource if self.site is None else self.site
 

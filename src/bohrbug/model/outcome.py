@@ -23,10 +23,8 @@ class OutcomeKind(str, Enum):
     """A synchronisation object was used as its interface forbids."""
     INVARIANT = "invariant"
     STEP_LIMIT = "step limit"
-    DIVERGENCE = "divergence"
     INTERRUPTED = "interrupted"
     HANG = "hang"
-    SKIPPED = "skipped"
 
     @property
     def is_failure(self) -> bool:
@@ -214,8 +212,8 @@ class Outcome:
         """What makes two outcomes *the same failure*, whatever the schedule.
 
         Minimisation and replay compare outcomes by it: the kind and, depending
-        on it, the exception and the place where it was raised, the tasks of a
-        deadlock, or the two sites of a race.
+        on it, the exception and the place where it was raised, what the tasks of a
+        deadlock were about to do, or the variable of a race.
         """
         if self.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK):
             return (self.kind, tuple(sorted(b.operation.kind.name for b in self.blocked)))

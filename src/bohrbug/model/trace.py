@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId, is_fault
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, Race, TaskInfo, Uncontrolled
@@ -133,6 +133,19 @@ class Trace:
             return False
         previous = self.tasks[index - 1]
         return previous != task and previous in enabled
+
+    def with_outcome(self, outcome: Outcome) -> Trace:
+        """The same execution with another outcome.
+
+        Not :func:`dataclasses.replace`: a class derived from this one may keep its columns in
+        another way.
+        """
+        columns: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(Trace)}
+        return Trace(**{**columns, "outcome": outcome})
+
+    def has_fired(self, index: int) -> bool:
+        """Whether the task of step ``index`` ran because its timeout fired."""
+        return self.tasks[index] in self.timed[index]
 
     def faults(self) -> list[int]:
         """Indices of the data choices by which a call failed."""

@@ -162,12 +162,11 @@ def _nested_steps(trace: Trace) -> list[tuple[int, dict[ResourceId, int]]]:
     for step, task, resource, is_write in trace.effects:
         if is_write:
             effects.setdefault(step, []).append((task, resource))
-    timed = trace.timed
     for step, (task, (kind, resource, _)) in enumerate(
         zip(trace.tasks, trace.operations, strict=True)
     ):
         if kind is ACQUIRE:
-            if not timed[step] or task in trace.enabled[step]:
+            if not trace.has_fired(step):
                 held = holding.by_task.get(task)
                 if held and resource not in held:
                     found.append((step, dict(held)))

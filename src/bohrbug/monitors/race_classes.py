@@ -200,10 +200,6 @@ def _only_counts(access: AccessSource) -> bool:
 # -- check, then act -----------------------------------------------------------------
 
 
-def _test_of(node: ast.AST) -> ast.expr | None:
-    return node.test if isinstance(node, ast.If | ast.While | ast.IfExp) else None
-
-
 def _guards(access: AccessSource) -> Iterator[ast.If | ast.While]:
     """The tests in the function of an access that look at its variable and lead to a write of it.
 

@@ -168,6 +168,13 @@ def sections_of(item: pytest.Item) -> Sections:
     return item._report_sections
 
 
+def log_handler(item: pytest.Function) -> Any:
+    """What keeps log records for a test that asks for ``caplog``; ``None`` for others."""
+    if "caplog" not in item.fixturenames:
+        return None
+    return getattr(item.config.pluginmanager.getplugin("logging-plugin"), "caplog_handler", None)
+
+
 def is_async(item: pytest.Function) -> bool:
     """Whether the test is a coroutine function, or made one by a plugin for these."""
     function = getattr(item.function, "__func__", item.function)

@@ -260,7 +260,9 @@ class ItemProtocol:
     # -- phases and reports ----------------------------------------------------------------
 
     def _skip(self, reason: str) -> None:
-        self._log(self._report(self._call("setup", lambda: pytest.skip(reason))))
+        report = self._report(self._call("setup", lambda: pytest.skip(reason)))
+        setattr(report, ATTRIBUTE, {"plain": f"skipped: {reason}"})
+        self._log(report)
         self._phase("teardown", None, None, {})
 
     def _call(self, when: Any, function: Any) -> pytest.CallInfo[object]:

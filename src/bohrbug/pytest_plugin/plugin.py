@@ -29,6 +29,7 @@ from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
+from bohrbug.runtime.threads.log_records import Captured
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -178,10 +179,12 @@ class BohrbugPlugin:
     def running(self, execution: ItemExecution) -> Generator[None]:
         """While an item is explored or replayed."""
         self._running = execution
+        Captured.handler = internals.log_handler(execution.item)
         try:
             yield
         finally:
             self._running = None
+            Captured.handler = None
 
     @property
     def reproduction(self) -> Reproduction | None:

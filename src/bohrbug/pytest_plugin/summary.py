@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bohrbug.exploration.caveats import UNTIMELY
 from bohrbug.exploration.reproduction import DIRECTORY
 from bohrbug.exploration.result import Failure, Result, VerdictKind
 from bohrbug.report.headline import failure_headline
@@ -36,7 +37,9 @@ def report_data(result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "races": [race.label for race in result.races],
         "untimely": [_untimely_line(result.test, failure) for failure in result.untimely],
-        "caveats": list(result.verdict.caveats),
+        "caveats": [
+            caveat for caveat in result.verdict.caveats if not caveat.startswith(UNTIMELY)
+        ],
         "tasks": result.tasks,
     }
 

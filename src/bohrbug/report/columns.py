@@ -314,77 +314,69 @@ class _Layout:
     def draw_gutter(self) -> None:
         paper = self.paper
         tasks = self.schedule.tasks
-        bar = paper.glyphs.bar
         gutter = max([len(task) for task in tasks] or [1])
-        for task in tasks[:12]:
-            paper.paragraph(
-                paper.text(f"{task:<{gutter}} ", paper.style_of(task)).append_text(
-                    paper.text(
-                        ", ".join(
-                            word
-                            for word in dict.fromkeys(
-                                (self.names.thread_name(task), self.names.target(task))
-                            )
-                            if word
-                        )
-                    )
-                ),
-                indent=_INDENT,
-            )
-        if len(tasks) > 12:
-            paper.paragraph(paper.text(f"and {len(tasks) - 12} more tasks", QUIET))
+        self._draw_tasks(gutter)
         indent = _INDENT + gutter + 3 + self.place_width + 2
         narrow = paper.width - indent < 30
         if narrow:
             indent = _INDENT + gutter + 5
+        width = paper.width - indent
         widest = max((self._widest_words(task) for task in tasks), default=0)
-        if self._widest_source() + 2 + widest <= paper.width - indent:
+        if self._widest_source() + 2 + widest <= width:
             self.sources = dict.fromkeys(tasks, self._widest_source())
-
-        def line(task: TaskId | None, place: str, cell: Text, style: str = "") -> None:
-            text = Text(" " * _INDENT)
-            text.append(f"{task or '':<{gutter}} ", style=style or paper.style_of(task))
-            text.append(f"{bar} ", style=paper.style_of(task))
-            if not narrow:
-                text.append(f"{paper.glyphs.clean(place):<{self.place_width}}  ", style=QUIET)
-            else:
-                text.append("  ")
-            paper.put(text + cell)
-
-        shown: TaskId | None = None
         paper.put(
             Text(" " * _INDENT + paper.glyphs.light_rule * (paper.width - _INDENT), style=QUIET)
         )
+        shown: TaskId | None = None
         for row in self.schedule.rows:
-            width = paper.width - indent
             if isinstance(row, Folded):
                 shown = None
                 sign = f"{paper.glyphs.folded:<{gutter}}"
-                text = Text(f"{' ' * _INDENT}{sign} {bar} ", style=QUIET)
+                text = Text(f"{' ' * _INDENT}{sign} {paper.glyphs.bar} ", style=QUIET)
                 paper.put(text + paper.text(self._folded(row), QUIET))
                 continue
             if isinstance(row, Preempted):
                 self._preempted_in_gutter(row)
                 shown = None
                 continue
-            if isinstance(row, End):
-                message = paper.text(f"{paper.glyphs.failed} {row.message}", FAILED)
-                cells = [*paper.wrap(message, width)[:4]]
-                if row.source:
-                    cells = [*self._source(paper.text(row.source), width), *cells]
-            else:
-                cells = self._cell(row, width)
-            if narrow and row.place:
-                cells = [paper.crop(paper.text(row.place, QUIET), width), *cells]
-            for number, cell in enumerate(cells):
-                first = number == 0
-                line(
-                    row.task,
-                    row.place if first else "",
-                    cell,
-                    "" if first and row.task != shown else QUIET,
-                )
+            for number, cell in enumerate(self._cells_in_gutter(row, width, narrow)):
+                line = Text(" " * _INDENT)
+                fresh = number == 0 and row.task != shown
+                style = paper.style_of(row.task) if fresh else QUIET
+                line.append(f"{row.task or '':<{gutter}} ", style=style)
+                line.append(f"{paper.glyphs.bar} ", style=paper.style_of(row.task))
+                place = paper.glyphs.clean(row.place) if number == 0 else ""
+                line.append("  " if narrow else f"{place:<{self.place_width}}  ", style=QUIET)
+                paper.put(line + cell)
             shown = row.task
+
+    def _draw_tasks(self, gutter: int) -> None:
+        """Who is who: a line for each of the first tasks."""
+        paper = self.paper
+        tasks = self.schedule.tasks
+        for task in tasks[:12]:
+            names = dict.fromkeys((self.names.thread_name(task), self.names.target(task)))
+            line = paper.text(f"{task:<{gutter}} ", paper.style_of(task))
+            line.append_text(paper.text(", ".join(filter(None, names))))
+            paper.paragraph(line, indent=_INDENT)
+        if len(tasks) > 12:
+            paper.paragraph(paper.text(f"and {len(tasks) - 12} more tasks", QUIET))
+
+    def _cells_in_gutter(
+        self, row: Line | Waits | Timeout | End, width: int, narrow: bool
+    ) -> list[Text]:
+        """The lines of a row; where there is little room its place is one of them."""
+        paper = self.paper
+        if isinstance(row, End):
+            message = paper.text(f"{paper.glyphs.failed} {row.message}", FAILED)
+            cells = [*paper.wrap(message, width)[:4]]
+            if row.source:
+                cells = [*self._source(paper.text(row.source), width), *cells]
+        else:
+            cells = self._cell(row, width)
+        if narrow and row.place:
+            cells = [paper.crop(paper.text(row.place, QUIET), width), *cells]
+        return cells
 
     def _preempted_in_gutter(self, row: Preempted) -> None:
         paper = self.paper

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from bohrbug.model.operation import (
     ACQUIRE,
+    EXIT,
     GET,
     JOIN,
     PUT,
@@ -15,7 +16,7 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.outcome import Abandoned, BlockedTask, Outcome, OutcomeKind
-from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack, program_frames
 from bohrbug.report.style import HEADING, QUIET, Paper
@@ -55,7 +56,7 @@ def _waits_for(blocked: BlockedTask, names: Names) -> str:
     if operation.kind is JOIN:
         if operation.resource == EXIT:
             return "waits for the other threads to end (the test has returned)"
-        return f"waits for the end of task {operation.resource}{names.at(operation)}"
+        return f"waits for the end of {names.awaited(blocked.task, operation)}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"{names.does(operation)}"
     return f"waits for {names.awaited(blocked.task, operation)}{names.at(operation)}"

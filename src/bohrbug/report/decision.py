@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from bohrbug.model.decision import Decision, Readiness, Standing
-from bohrbug.model.operation import BEGIN, END, JOIN, Site
+from bohrbug.model.operation import BEGIN, END, EXIT, JOIN, Site
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.report.columns import draw_schedule
-from bohrbug.report.naming import EXIT, Names, task_order
+from bohrbug.report.naming import Names, task_order
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path, source_line
 from bohrbug.report.stack import draw_stack, telling_frame
@@ -290,7 +290,8 @@ def operation_words(standing: Standing, names: Names) -> str:
     if operation.kind.is_yield:
         return f"{brief} ends" if standing.readiness is Readiness.TIMED else f"in {brief}"
     if operation.kind is JOIN:
-        of = "the other threads" if operation.resource == EXIT else f"task {operation.resource}"
+        ended = names.short_resource(operation.resource)
+        of = "the other threads" if operation.resource == EXIT else ended
         words = f"waits for the end of {of}"
     else:
         words = f"waits: {brief}"
@@ -309,8 +310,9 @@ def _done(trace: Trace, first: int, names: Names) -> Iterator[_Row]:
             words = fault_words(trace, step) or f"choose {trace.choices[step]}"
         note = ""
         if trace.is_preemption(step, task):
-            timed = task not in trace.enabled[step]
-            note = "timeout, early" if timed else f"preempted {trace.tasks[step - 1]}"
+            note = (
+                "timeout, early" if trace.has_fired(step) else f"preempted {trace.tasks[step - 1]}"
+            )
         source = source_line(site) if site is not None and site.line else ""
         yield _Row("", task, words, names.place(site), source, note)
 

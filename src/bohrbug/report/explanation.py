@@ -1,187 +1,29 @@
-"""Which preemptions matter, in terms of the source.
-
-Everything is read off the trace of the minimised execution: the essential
-preemptions, what the preempted task did last and was about to do, and the
-conflicting operations that other tasks did before it went on.
-"""
+"""Which preemptions matter, in words."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bohrbug.model.operation import (
     BEGIN,
-    CHOOSE,
     CONTINUE,
     END,
+    EXIT,
     JOIN,
     SLEEP,
-    SPAWN,
     Operation,
     TaskId,
     is_fault,
 )
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
-from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
+from bohrbug.report.stories import LIFE, Story, TaskSteps, stories
 from bohrbug.report.wording import fault_words
 
-_LIFE = {SPAWN, BEGIN, END, JOIN, CHOOSE}
 _SECONDS = re.compile(r"(?:timeout\s*=|\b(?:wait|join|sleep)\()\s*(\d+(?:\.\d+)?|\.\d+)\s*[,)]")
-_NEARBY = 2000
-"""Steps looked at on either side of a preemption for operations that conflict."""
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """One preemption and what makes it matter; every field but the last two indexes steps.
-
-    Parameters:
-        step: the step that begins with the preemption.
-        before: the operation of the preempted task, before the preemption, that
-            belongs to the conflict, or its last one.
-        after: the step in which the preempted task goes on with its part of the
-            conflict; ``None`` if it never does.
-        between: the conflicting operation of another task in between, if there is one.
-        resumed: the step in which the preempted task goes on; ``None`` if it never does.
-        task: who was preempted, or whose timeout fired.
-        pending: what that task was about to do.
-        timeout: it is a timeout (or the end of a sleep) that came early.
-        same: ``before`` and the operation after are on the resource of ``between``.
-    """
-
-    step: int
-    task: TaskId
-    pending: Operation | None
-    before: int | None = None
-    after: int | None = None
-    between: int | None = None
-    resumed: int | None = None
-    timeout: bool = False
-    same: bool = False
-
-    def steps(self) -> tuple[int, ...]:
-        """The steps that a report must show to tell this story."""
-        found = {self.step, self.before, self.after, self.between, self.resumed}
-        if not self.timeout and self.step > 0:
-            found.add(self.step - 1)
-        return tuple(sorted(index for index in found if index is not None))
-
-
-class TaskSteps:
-    """For each task the indices of its steps, in order."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._of: dict[TaskId, list[int]] = {}
-        for index, task in enumerate(trace.tasks):
-            self._of.setdefault(task, []).append(index)
-
-    def __contains__(self, task: TaskId) -> bool:
-        return task in self._of
-
-    def of(self, task: TaskId) -> Sequence[int]:
-        """All steps of a task."""
-        return self._of.get(task, ())
-
-    def before(self, task: TaskId, index: int) -> Sequence[int]:
-        """Its last steps before ``index``, at most ``_NEARBY`` of them."""
-        steps = self.of(task)
-        end = bisect_left(steps, index)
-        return steps[max(0, end - _NEARBY) : end]
-
-    def since(self, task: TaskId, index: int) -> Sequence[int]:
-        """Its first steps from ``index`` on, at most ``_NEARBY`` of them."""
-        steps = self.of(task)
-        start = bisect_left(steps, index)
-        return steps[start : start + _NEARBY]
-
-    def next_operation(self, trace: Trace, task: TaskId, index: int) -> Operation | None:
-        """What a task was about to do before step ``index``."""
-        for step in self.since(task, index):
-            if trace.operations[step].kind is not CHOOSE:
-                return trace.operations[step]
-        if task in trace.final_pending:
-            return trace.final_pending[task]
-        blocked = (blocked for blocked in trace.outcome.blocked if blocked.task == task)
-        return next((task.operation for task in blocked), None)
-
-
-def _last_by_resource(trace: Trace, steps: Sequence[int]) -> dict[str, int]:
-    return {trace.operations[step].resource: step for step in steps}
-
-
-def tell(trace: Trace, step: int, steps: TaskSteps) -> Story:
-    """The story of the preemption with which ``step`` begins."""
-    operations = trace.operations
-    if trace.tasks[step] not in trace.enabled[step]:
-        others = [task for task in trace.enabled[step] if task != trace.tasks[step]]
-        return Story(
-            step,
-            trace.tasks[step],
-            operations[step],
-            timeout=True,
-            before=next(iter(reversed(steps.before(trace.tasks[step], step))), None),
-            after=next((s for task in others for s in steps.since(task, step)), None),
-        )
-    task = trace.tasks[step - 1]
-    later = steps.since(task, step)
-    resumed = later[0] if later else None
-    pending = steps.next_operation(trace, task, step)
-    end = len(trace) if resumed is None else resumed
-    between: dict[str, list[int]] = {}
-    for index in range(step, min(end, step + _NEARBY)):
-        operation = operations[index]
-        if operation.kind not in _LIFE:
-            between.setdefault(operation.resource, []).append(index)
-    own_before = _last_by_resource(trace, steps.before(task, step))
-    own_after = _last_by_resource(trace, list(reversed(later)))
-    if resumed is None and pending is not None:
-        own_after = {pending.resource: len(trace)}
-
-    best: tuple[tuple[int, int, int], Story] | None = None
-    for resource, conflicts in between.items():
-        before = own_before.get(resource)
-        after = own_after.get(resource)
-        mine = [operations[index] for index in (before,) if index is not None]
-        if after is not None:
-            mine.append(operations[after] if after < len(trace) else pending)  # type: ignore[arg-type]
-        conflicting = [
-            index
-            for index in conflicts
-            if any(operations[index].conflicts_with(operation) for operation in mine)
-        ]
-        if not conflicting:
-            continue
-        writes = [index for index in conflicting if operations[index].kind.is_write]
-        chosen = (writes or conflicting)[-1 if after is not None else 0]
-        both = before is not None and after is not None
-        is_data = operations[chosen].kind.is_data
-        distance = (0 if before is None else step - before) + (0 if after is None else after - end)
-        rank = (0 if is_data else 1, 0 if both else 1, distance)
-        story = Story(
-            step,
-            task,
-            pending,
-            before=before if before is not None else step - 1,
-            after=after if after is None or after < len(trace) else None,
-            between=chosen,
-            resumed=resumed,
-            same=both,
-        )
-        if best is None or rank < best[0]:
-            best = (rank, story)
-    if best is not None:
-        return best[1]
-    return Story(step, task, pending, before=step - 1, resumed=resumed)
-
-
-def stories(trace: Trace, essential: Sequence[int], steps: TaskSteps) -> list[Story]:
-    """The stories of the essential preemptions, in order."""
-    return [tell(trace, step, steps) for step in sorted(essential) if 0 <= step < len(trace)]
 
 
 class _Mentioned:
@@ -259,7 +101,7 @@ def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Men
 
 
 def _told_alone(operation: Operation) -> bool:
-    return operation.kind not in _LIFE
+    return operation.kind not in LIFE
 
 
 _VERBS = {
@@ -323,8 +165,9 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
     if operation is None:
         return "for a while"
     if operation.kind is JOIN:
-        what = "for the others" if operation.resource == EXIT else f"for task {operation.resource}"
-        return f"until it waits {what}{names.at(operation)}"
+        ended = names.short_resource(operation.resource)
+        what = "the others" if operation.resource == EXIT else ended
+        return f"until it waits for {what}{names.at(operation)}"
     if operation.kind.is_yield:
         return f"until it {names.does(operation)}"
     return f"until it waits for {names.awaited(task, operation)}{names.at(operation)}"

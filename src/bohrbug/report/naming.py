@@ -10,6 +10,8 @@ from bohrbug.model.operation import (
     CHOOSE,
     CONTINUE,
     END,
+    EXECUTE,
+    EXIT,
     JOIN,
     SET,
     SPAWN,
@@ -25,10 +27,8 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name
 from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
+from bohrbug.runtime.posix.naming import ANY_CHILD
 from bohrbug.runtime.posix.symbols import without_parameters
-
-EXIT = "exit"
-"""The resource that the root task waits for after the test has returned."""
 
 # For each kind of operation: what a task does (with the resource behind it), and
 # the same as a noun.
@@ -61,6 +61,9 @@ _WORDS: dict[str, tuple[str, str]] = {
     "call": ("calls", "call of"),
     "statement": ("executes a statement on", "statement on"),
     "query": ("queries", "query of"),
+    "execute": ("becomes another program", "exec"),
+    "signal": ("sends a signal to", "signal to"),
+    "cancel": ("cancels", "cancelling of"),
     "external": ("waits outside our control for", "wait outside our control for"),
     "read": ("reads", "read of"),
     "write": ("writes", "write of"),
@@ -79,12 +82,13 @@ _NATIVE = {
     "once",
     "futex",
     "descriptor",
+    "pipe",
+    "socket",
 }
 """Types of the resources of native programs; see ``runtime.posix.layout``."""
-# What `set` is there: connecting, closing, destroying; and of a task signals, cancelling, exec.
+# What `set` is there: connecting, closing, destroying.
 _CHANGES = ("changes", "change of", "change")
-_ACTS_ON = ("acts on", "acting on", "act on")
-_WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose"}
+_WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute"}
 _TASK = re.compile(r"0(\.\d+)*")
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
 
@@ -152,7 +156,8 @@ class Names:
         labels: dict[ResourceId, tuple[str, str]] = {}
         for (name, where), ids in sharing.items():
             for number, id in enumerate(ids, 1):
-                labels[id] = (f"{name} #{number}" if len(ids) > 1 else name, where)
+                numbered = len(ids) > 1 and name != ANY_CHILD
+                labels[id] = (f"{name} #{number}" if numbered else name, where)
         return labels
 
     def _label(self, resource: Resource) -> tuple[str, str]:
@@ -259,6 +264,10 @@ class Names:
             return f"join {self.resource(operation.resource)}"
         if kind is CONTINUE:
             return f"go on past {self.short_resource(operation.resource)}"
+        if kind is EXECUTE:
+            return "become another program"
+        if kind is WAIT and _TASK.fullmatch(operation.resource):
+            return "wait for a signal"
         if kind is CHOOSE or kind.name in _WITHOUT_RESOURCE:
             return kind.name
         words = self._words(operation)[2]
@@ -273,8 +282,6 @@ class Names:
     def _words(self, operation: Operation) -> tuple[str, str, str]:
         """What a task does, the same as a noun, and in a column."""
         kind, id = operation.kind.name, operation.resource
-        if operation.kind is SET and _TASK.fullmatch(id):
-            return _ACTS_ON
         known = self._resources.get(id)
         if operation.kind is SET and known is not None and known.type in _NATIVE:
             return _CHANGES

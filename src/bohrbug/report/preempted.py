@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bohrbug.model.operation import BEGIN, END
 from bohrbug.model.trace import Trace
-from bohrbug.report.explanation import TaskSteps
 from bohrbug.report.naming import Names
+from bohrbug.report.stories import TaskSteps
 
 
 def preemptions_in_words(trace: Trace) -> list[tuple[int, str]]:
@@ -22,7 +22,7 @@ def _sentence(trace: Trace, names: Names, steps: TaskSteps, step: int) -> str:
     if step == 0:
         return f"Step 0: {runs}."
     running = trace.tasks[step - 1]
-    if task not in trace.enabled[step]:
+    if trace.has_fired(step):
         return f"Step {step}: task {names.task(running)} stops here, and a timeout fires: {runs}."
     pending = steps.next_operation(trace, running, step)
     before = f", before its {names.noun(pending)}" if pending is not None else ""

@@ -12,7 +12,9 @@ from bohrbug.model.operation import (
     CHOOSE,
     CONTINUE,
     END,
+    EXIT,
     JOIN,
+    Kind,
     Operation,
     Site,
     TaskId,
@@ -20,10 +22,10 @@ from bohrbug.model.operation import (
 )
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
-from bohrbug.report.explanation import Story, TaskSteps, stories
-from bohrbug.report.naming import EXIT, Names
+from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import telling_frame
+from bohrbug.report.stories import Story, TaskSteps, stories
 from bohrbug.report.wording import fault_words
 
 SHOWN_STEPS = 40
@@ -300,7 +302,7 @@ class _Writer:
         if index > 0 and not alone:
             self._transition(index)
         place, source, site = self._described(operation)
-        if task not in trace.enabled[index] and index not in trace.arities:
+        if trace.has_fired(index):
             self.rows.append(
                 Timeout(
                     task,
@@ -317,38 +319,31 @@ class _Writer:
             words = fault_words(trace, index) or (
                 f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"
             )
+        line = Line(task, place, source, [words], [index], site, index in self.conflicting)
         last = self.rows[-1] if self.rows else None
-        conflicting = index in self.conflicting
-        if (
-            operation.kind in (CONTINUE, END)
-            and isinstance(last, Line)
-            and last.task == task
-            and previous == index - 1
-        ):
+        if isinstance(last, Line) and last.task == task and previous == index - 1:
+            if self._joined(last, line, operation.kind):
+                return
+            if last.site is None and last.operations == ["begins"]:
+                # That a task begins says nothing when it then goes on.
+                self.rows.pop()
+        self.rows.append(line)
+
+    @staticmethod
+    def _joined(last: Line, line: Line, kind: Kind) -> bool:
+        """Whether a line is told by the one before, of the same task, which takes it in then."""
+        if kind in (CONTINUE, END):
             # That a task goes on or ends is worth a row only where it was preempted before.
-            last.steps.append(index)
-            return
-        if (
-            isinstance(last, Line)
-            and last.task == task
-            and previous == index - 1
-            and (site is None or (last.site is not None and last.site[:2] == site[:2]))
-            and operation.kind is not BEGIN
-        ):
-            last.operations.append(words)
-            last.steps.append(index)
-            last.conflicting = last.conflicting or conflicting
-            return
-        if (
-            isinstance(last, Line)
-            and last.task == task
-            and last.site is None
-            and previous == index - 1
-            and last.operations == ["begins"]
-        ):
-            # That a task begins says nothing when it then goes on.
-            self.rows.pop()
-        self.rows.append(Line(task, place, source, [words], [index], site, conflicting))
+            last.steps += line.steps
+            return True
+        site = line.site
+        is_there = site is None or (last.site is not None and last.site[:2] == site[:2])
+        if not is_there or kind is BEGIN:
+            return False
+        last.operations += line.operations
+        last.steps += line.steps
+        last.conflicting = last.conflicting or line.conflicting
+        return True
 
     def _transition(self, index: int) -> None:
         """What happened to the task that ran before, if another one runs now."""
@@ -376,7 +371,7 @@ class _Writer:
             what = (
                 "waits for the other threads"
                 if pending.resource == EXIT
-                else f"waits for task {pending.resource}"
+                else f"waits for {self.names.short_resource(pending.resource)}"
             )
         elif task in trace.enabled[index]:
             # Fair scheduling: the program itself did nothing that a reader could see.

@@ -20,7 +20,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.report.cause import cause_in_lines, evidence_in_words
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
-from bohrbug.report.explanation import TaskSteps, explain
+from bohrbug.report.explanation import explain
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.livelock import draw_repeating
 from bohrbug.report.naming import Names, task_order
@@ -29,6 +29,7 @@ from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import display_path
 from bohrbug.report.stack import draw_stack, draw_traceback, program_frames, telling_frame
+from bohrbug.report.stories import TaskSteps
 from bohrbug.report.style import FAILED, HEADING, PASSED, QUIET, WARNED, Paper
 from bohrbug.report.verdict import draw_verdict, one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words

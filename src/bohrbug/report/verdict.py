@@ -115,7 +115,7 @@ def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None
     verdict = result.verdict
     failed = verdict.kind is VerdictKind.FAILED
     style = _STYLES[verdict.kind]
-    if verdict.kind is VerdictKind.FAILED:
+    if failed:
         sign = paper.glyphs.failed
     elif verdict.kind is VerdictKind.INCONCLUSIVE:
         sign = paper.glyphs.unknown

@@ -76,6 +76,11 @@ class Runtime(Protocol):
         ...
 
     @property
+    def accesses(self) -> str:
+        """Of a native program whose accesses to memory are seen, for people; else ""."""
+        ...
+
+    @property
     def is_settling(self) -> bool:
         """Whether the next executions are likely to have other scheduling points."""
         ...
@@ -118,6 +123,30 @@ class Runtime(Protocol):
 
     def point_keys(self) -> Sequence[tuple[str, str, int, int]]:
         """The data accesses that are scheduling points, as plain data."""
+        ...
+
+    def take_new_points(self) -> None:
+        """Let places that the last execution has found be scheduling points now, not later."""
+        ...
+
+    def name_older_objects(self, origin: str) -> None:
+        """Let ids that are given from now on to objects older than an execution differ.
+
+        Parameters:
+            origin: names this process; part of these ids.
+        """
+        ...
+
+    def sources(self) -> Sequence[str]:
+        """The files on which it depends what an execution does."""
+        ...
+
+    def counters(self) -> list[int]:
+        """What is counted from one execution to the next, as plain data."""
+        ...
+
+    def set_counters(self, counters: list[int]) -> None:
+        """Go on counting from what :meth:`counters` gave."""
         ...
 
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from bohrbug.model.numbering import tell_of_new_numbers
-from bohrbug.model.operation import ResourceId
+from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId
 from bohrbug.model.plan import Constraint, ResourceEvent
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.trace import Trace
@@ -32,7 +32,15 @@ SOURCES = 200
 LARGEST_ENERGY = 32
 """Executions in a row that go on from the same one."""
 
+ANY_SHARE = 0.5
+"""The part of the plans that goes on from any execution that is kept, be it rare or not."""
+
+POSITIVE_SHARE = 0.75
+"""The part of the new constraints that say from what an event reads, not from what it does not."""
+
 Pair = tuple[ResourceEvent | None, ResourceEvent]
+
+_Thing = TypeVar("_Thing")
 
 
 @dataclass(slots=True)
@@ -173,12 +181,29 @@ def _place(event: ResourceEvent | None) -> object:
     return None if event is None else (event.kind, event.site or event.resource)
 
 
+def _one_of(things: Sequence[_Thing], place: Callable[[_Thing], object], random: Random) -> _Thing:
+    """One of some things, each of their places with the same probability."""
+    by_place: dict[object, list[_Thing]] = {}
+    for thing in things:
+        by_place.setdefault(place(thing), []).append(thing)
+    return random.choice(random.choice(list(by_place.values())))
+
+
+def _joined(constraints: Sequence[Constraint], new: Constraint) -> list[Constraint]:
+    """Constraints with a new one, and without those that it rules out: no event reads from two."""
+    return [
+        *(c for c in constraints if c.reader != new.reader or not (c.holds and new.holds)),
+        new,
+    ]
+
+
 class Corpus:
     """Executions to go on from, and whose turn it is.
 
     Those whose combination is more frequent than the mean are passed over, others get twice
     as many executions each time (the cut-off exponential schedule of AFLFast: Böhme, Pham and
-    Roychoudhury, CCS 2016).
+    Roychoudhury, CCS 2016).  What is rare need not lead anywhere, such as a task that gave up
+    early: :data:`ANY_SHARE` of the plans goes on from any execution.
     """
 
     def __init__(self) -> None:
@@ -218,6 +243,8 @@ class Corpus:
 
     def mutant(self, random: Random) -> tuple[Constraint, ...]:
         """The constraints of a plan that goes on from the execution whose turn it is."""
+        if random.random() < ANY_SHARE:
+            return self._mutated(random.choice(self._entries), random)
         return self._mutated(self._next_entry(), random)
 
     def _next_entry(self) -> Entry:
@@ -246,29 +273,31 @@ class Corpus:
         if constraints and dice < 0.15:
             del constraints[random.randrange(len(constraints))]
         elif constraints and dice < 0.3:
-            place = random.randrange(len(constraints))
-            constraints[place] = replace(constraints[place], holds=not constraints[place].holds)
+            old = constraints.pop(random.randrange(len(constraints)))
+            constraints = _joined(constraints, replace(old, holds=not old.holds))
         elif entry.pairs:
-            new = self._new_constraint(entry, random)
-            # One event can't read from two.
-            constraints = [
-                each
-                for each in constraints
-                if each.reader != new.reader or not (each.holds and new.holds)
-            ]
-            constraints.append(new)
+            constraints = _joined(constraints, self._new_constraint(entry, random))
         return tuple(constraints[-CONSTRAINTS:])
 
     def _new_constraint(self, entry: Entry, random: Random) -> Constraint:
-        """That an event of an entry reads from another event than it did."""
-        source, reader = random.choice(entry.pairs)
+        """That an event of an entry reads from another event than it did.
+
+        First a place is drawn and then an event there, as the paper's mutations choose among
+        places: what one task does is not lost among what a hundred others do.
+        """
+        source, reader = _one_of(entry.pairs, lambda pair: _place(pair[1]), random)
         others = [
             other
             for other in (None, *self.knowledge.sources.get(reader.resource, ()))
             if other != source and (other is None or other.task != reader.task)
         ]
-        if others and random.random() < 0.6:
-            return Constraint(random.choice(others), reader)
+        if reader.kind == ACQUIRE.name:
+            # What is taken has to be given back first, but for what several may have at once.
+            before = {each.kind for each, by in entry.pairs if each and by.kind == reader.kind}
+            before.add(RELEASE.name)
+            others = [other for other in others if other is None or other.kind in before]
+        if others and random.random() < POSITIVE_SHARE:
+            return Constraint(_one_of(others, _place, random), reader)
         return Constraint(source, reader, False)
 
     def to_json(self, table: EventTable) -> dict[str, Any]:

@@ -120,7 +120,5 @@ def minimise(trace: Trace, execute: Execute, budget: int = 200) -> Trace:
 def early_timeouts(trace: Trace) -> tuple[int, ...]:
     """Steps in which a timeout or a sleep ended although another task could run."""
     return tuple(
-        index
-        for index, task in enumerate(trace.tasks)
-        if index not in trace.arities and trace.enabled[index] and task not in trace.enabled[index]
+        index for index in range(len(trace)) if trace.enabled[index] and trace.has_fired(index)
     )

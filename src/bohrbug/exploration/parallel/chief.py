@@ -37,6 +37,7 @@ def search_together(explorer: Explorer, settle: Callable[[int], object] | None) 
         longest_passed=explorer.longest_passed,
         known_failures=frozenset(findings.failures),
         known_races=frozenset(findings.races),
+        known_predictions=explorer.known_predictions,
         state_every=STATE_EVERY if explorer.can_save else None,
     )
     chief = _ExplorersChief(explorer)
@@ -78,6 +79,9 @@ class _ExplorersChief:
 
     def take_race(self, plan: Plan) -> None:
         self._explorer.take_race(plan)
+
+    def take_lock_order(self, plan: Plan, spare: int) -> None:
+        self._explorer.take_lock_order(plan, spare)
 
     def learn_from(self, plan: Plan) -> None:
         self._explorer.learn_from(plan)

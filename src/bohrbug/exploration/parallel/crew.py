@@ -18,6 +18,7 @@ from bohrbug.exploration.parallel.messages import (
     End,
     Finished,
     FoundFailure,
+    FoundLockOrder,
     FoundRace,
     Hung,
     Learned,
@@ -29,11 +30,14 @@ from bohrbug.exploration.parallel.messages import (
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.parallel.worker import Task, Worker, live_as_worker
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.search.divisible import Divisible, Sharing
 
 IN_SEQUENCE = 32
-"""Plans of one sequence that a worker takes at a time."""
+"""Plans of one sequence that a worker takes at a time, if those after a failure are not wanted."""
+
+MOST_IN_SEQUENCE = 256
+"""The same if all are wanted: each piece costs the first process as much as an execution."""
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at the budget and at what the user wants."""
@@ -97,6 +101,15 @@ class Chief(Protocol):
         """Look at a data race that a worker found, and that its figures count."""
         ...
 
+    def take_lock_order(self, plan: Plan, spare: int) -> None:
+        """Look at an order of locks that a worker has seen.
+
+        Parameters:
+            plan: of its execution.
+            spare: the part of the budget that is not with workers.
+        """
+        ...
+
     def take_figures(self, figures: Figures) -> None:
         """Add up the figures of a piece."""
         ...
@@ -148,7 +161,7 @@ class Crew:
         self,
         size: int,
         chief: Chief,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy: Divisible,
         task: Task,
         settle: Callable[[int], object] | None = None,
@@ -230,8 +243,7 @@ class Crew:
         if self._first is not None:
             # What is left of the sequence comes after the failure.
             return None
-        spent = sum(piece.most + piece.figures.executions for piece in self._pieces())
-        most = self._chief.executions_left - spent
+        most = self._spare()
         if most < 1:
             return None
         strategy = self._strategy
@@ -239,7 +251,8 @@ class Crew:
         most = max(most // (2 * self._size), 1)
         if strategy.position() is not None:
             # In order, or a failure late in the sequence is found before an early one.
-            most = min(most, IN_SEQUENCE)
+            stops = self._chief.stops_at_first_failure
+            most = min(most, IN_SEQUENCE if stops else MOST_IN_SEQUENCE)
         state = strategy.hand_out(most)
         if state is None and not self._pieces():
             # All has come back: this may be the time for the next bound, or the next strategy.
@@ -247,6 +260,11 @@ class Crew:
                 return None
             state = strategy.hand_out(most)
         return None if state is None else Piece(state, most)
+
+    def _spare(self) -> int:
+        """How much of the budget is not with workers."""
+        out = sum(piece.most + piece.figures.executions for piece in self._pieces())
+        return self._chief.executions_left - out
 
     def _send(self, hired: _Hired, message: Piece | End) -> None:
         # A worker that is gone is noticed by what it does not say any more.
@@ -297,6 +315,8 @@ class Crew:
                     self._shared.limit = position
             case FoundRace(plan):
                 chief.take_race(plan)
+            case FoundLockOrder(plan):
+                chief.take_lock_order(plan, self._spare())
             case Learned(plan):
                 self._lesson = plan
             case Hung(text):

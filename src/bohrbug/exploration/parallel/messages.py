@@ -60,6 +60,13 @@ class FoundRace:
 
 
 @dataclass(slots=True)
+class FoundLockOrder:
+    """From a worker: this plan passes, and takes locks in an order that may deadlock elsewhere."""
+
+    plan: Plan
+
+
+@dataclass(slots=True)
 class Learned:
     """From a worker: after this plan it sees more of the test than the others do."""
 

@@ -18,6 +18,7 @@ from bohrbug.exploration.parallel.messages import (
     End,
     Finished,
     FoundFailure,
+    FoundLockOrder,
     FoundRace,
     Hung,
     Learned,
@@ -26,12 +27,13 @@ from bohrbug.exploration.parallel.messages import (
     Reported,
 )
 from bohrbug.exploration.parallel.shared import SharedNumbers
+from bohrbug.exploration.prediction import is_sampled
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Foreseeing
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.monitors.lock_order import lock_cycles, nestings_of
+from bohrbug.runtime.protocol import Foreseeing, Runtime
 from bohrbug.search.divisible import Divisible, Reporting
 from bohrbug.search.strategy import Foresighted
 
@@ -60,6 +62,7 @@ class Task:
         longest_passed: steps of the longest execution that passed.
         known_failures: signatures that need not be told of again.
         known_races: the same for data races.
+        known_predictions: the same for orders of locks; ``None`` if they are not wanted.
         state_every: seconds after which to tell how far it is; ``None``: never.
     """
 
@@ -69,6 +72,7 @@ class Task:
     longest_passed: int
     known_failures: Collection[Signature]
     known_races: Collection[RaceKey]
+    known_predictions: Collection[object] | None
     state_every: float | None
 
 
@@ -86,7 +90,7 @@ class Worker:
     def __init__(
         self,
         task: Task,
-        runtime: ThreadsRuntime,
+        runtime: Runtime,
         strategy: Divisible,
         channel: Channel,
         shared: SharedNumbers,
@@ -98,6 +102,7 @@ class Worker:
         self._shared = shared
         self._told: dict[Signature, int] = {}
         self._told_races: set[RaceKey] = set()
+        self._told_orders: set[object] = set()
         self._longest_passed = task.longest_passed
         self._interrupted = False
         self._ends = False
@@ -222,6 +227,8 @@ class Worker:
         outcome = trace.outcome
         if outcome.kind is OutcomeKind.PASSED:
             self._learn_step_limit(len(trace), figures)
+            if self._task.known_predictions is not None and is_sampled(trace):
+                self._look_at_locks(trace)
         elif outcome.is_failure:
             signature = outcome.signature()
             figures.occurrences[signature] = figures.occurrences.get(signature, 0) + 1
@@ -241,6 +248,13 @@ class Worker:
                 is_new = True
         if is_new:
             self._channel.send(FoundRace(Plan(tuple(trace.choices))))
+
+    def _look_at_locks(self, trace: Trace) -> None:
+        known = self._task.known_predictions or ()
+        new = {cycle.key for cycle in lock_cycles(nestings_of(trace))} - self._told_orders
+        self._told_orders |= new
+        if any(key not in known for key in new):
+            self._channel.send(FoundLockOrder(Plan(tuple(trace.choices))))
 
     def _learn_step_limit(self, length: int, figures: Figures) -> None:
         figures.longest_passed = max(figures.longest_passed, length)

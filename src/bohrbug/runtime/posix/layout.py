@@ -13,9 +13,11 @@ from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
     CALL,
+    CANCEL,
     CHOOSE,
     CONTINUE,
     END,
+    EXECUTE,
     EXTERNAL,
     GET,
     INSPECT,
@@ -26,6 +28,7 @@ from bohrbug.model.operation import (
     READ,
     RELEASE,
     SET,
+    SIGNAL,
     SLEEP,
     SPAWN,
     STORE,
@@ -84,11 +87,28 @@ KINDS = (
     UPDATE,
     CALL,
     CHOOSE,
+    EXECUTE,
+    SIGNAL,
+    CANCEL,
 )
 """``enum kind``."""
 
 FUNCTION = "function"
 """The type of functions that are not reentrant."""
+
+CHILDREN = "children"
+"""The type of what a wait for any child process is on."""
+
+DESCRIPTOR = "descriptor"
+"""The type of pipes and sockets, and of what ``poll`` and its like wait for."""
+
+SOCKET = "socket"
+
+KINDS_OF_DESCRIPTORS = {1: SOCKET, 3: "pipe"}
+"""By the ``space`` of the resource, in the words of reports; see ``shim/descriptors.c``."""
+
+SHARED_BIT = 1 << 63
+"""Set in the space of what processes share."""
 
 FAULT = "fault"
 """The type of calls that fail by a data choice."""
@@ -114,8 +134,8 @@ TYPES = (
     "once",
     "futex",
     "file lock",
-    "descriptor",
-    "children",
+    DESCRIPTOR,
+    CHILDREN,
     "variable",
     "atomic",
     FUNCTION,
@@ -466,6 +486,9 @@ class Header(ctypes.Structure):
         ("idle_timeouts", c_uint32),
         ("idle_looked_at", c_uint32),
         ("idle_since", c_uint64),
+        ("looks_closely", c_uint32),
+        ("timers_run", c_uint32),
+        ("helped_by_timers", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),
         ("over", c_uint32),

@@ -23,6 +23,9 @@ from bohrbug.runtime.posix.symbols import (
     without_parameters,
 )
 
+ANY_CHILD = "any child process"
+"""What a wait for whichever process ends first is for, in the words of reports."""
+
 MOST_MAPPINGS = 100
 """Different mappings that are kept."""
 
@@ -242,6 +245,13 @@ class Naming:
         if type == layout.FAULT:
             call, error = list(layout.FAULTS.items())[record.address]
             return Resource(id, type, f"{call} fails with {error}")
+        if type == layout.CHILDREN:
+            return Resource(id, type, ANY_CHILD)
+        if type == layout.DESCRIPTOR:
+            type = layout.KINDS_OF_DESCRIPTORS.get(record.space & ~layout.SHARED_BIT, type)
+            if type == layout.SOCKET:
+                # All sockets are one.
+                return Resource(id, type, "a socket")
         static = self._static(number)
         name = static[0].name(static[1]) if static is not None else None
         if name is not None:

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bohrbug.model.outcome import Outcome, OutcomeKind
-from bohrbug.runtime.threads.pace import EXTENSIONS, LONELY_STEPS
+from bohrbug.runtime.policies import earliest
+from bohrbug.runtime.threads.pace import (
+    EXTENSIONS,
+    LONELY_STEPS,
+    LONELY_STEPS_LATER,
+    STEP_SECONDS,
+)
 from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
@@ -23,7 +29,15 @@ class Checks:
             raises, or a false result, decides the outcome.
     """
 
-    __slots__ = ("_execution", "_extensions", "_invariant", "_step_limit")
+    __slots__ = (
+        "_execution",
+        "_extensions",
+        "_has_been_lonely",
+        "_invariant",
+        "_jumps",
+        "_since",
+        "_step_limit",
+    )
 
     def __init__(
         self, execution: Execution, max_steps: int, invariant: Callable[[], object] | None
@@ -31,8 +45,11 @@ class Checks:
         self._execution = execution
         self._step_limit = max_steps
         self._extensions = 0
+        self._has_been_lonely = False
+        # How often virtual time had jumped at the last check, and since when it has not.
+        self._jumps = self._since = 0
         self._invariant = invariant
-        execution.next_check = max_steps if invariant is None else 0
+        execution.next_check = min(max_steps, LONELY_STEPS) if invariant is None else 0
 
     def limit_steps(self, steps: int) -> None:
         """There may be no more steps than this."""
@@ -45,12 +62,21 @@ class Checks:
         self._invariant = None
         self._step_limit = self._execution.next_check = steps
 
-    def make(self, step: int, sleeping: list[Task]) -> bool:
+    def note_lonely(self, step: int) -> None:
+        """A task has long run alone while others sleep: the next time, time passes sooner.
+
+        Otherwise a program that spins beside many short sleeps would reach its limit.
+        """
+        self._has_been_lonely = True
+        self._execution.next_check = min(self._execution.next_check, step + LONELY_STEPS_LATER)
+
+    def make(self, step: int, sleeping: list[Task], enabled: list[Task]) -> bool:
         """Check what is due; false ends the execution.
 
         Parameters:
             step: the number of the step that comes next.
             sleeping: the tasks whose timeouts are to come.
+            enabled: the tasks that can run.
         """
         execution = self._execution
         if execution.interrupted:
@@ -68,10 +94,28 @@ class Checks:
             execution.next_check = step + 1
             if len(execution.all_tasks) > 1:
                 self._check_invariant(self._invariant)
-                return not execution.aborting
-        else:
-            execution.next_check = self._step_limit
+            return not execution.aborting
+        if sleeping and not execution.ending.aftermath:
+            self._pass_time(step, sleeping, len(enabled))
+        pause = LONELY_STEPS_LATER if self._has_been_lonely else LONELY_STEPS
+        execution.next_check = min(self._step_limit, step + pause)
         return True
+
+    def _pass_time(self, step: int, sleeping: list[Task], enabled: int) -> None:
+        """Let virtual time pass if it has not for as long as so many steps take in reality."""
+        execution = self._execution
+        clock = execution.clock
+        if clock.jumps != self._jumps:
+            self._jumps = clock.jumps
+            self._since = step
+        if enabled == 0 or step == self._since:
+            return
+        first: Task = earliest(sleeping)  # type: ignore[assignment]
+        assert first.deadline is not None
+        is_over = first.deadline - clock.now <= (step - self._since) * STEP_SECONDS
+        if is_over or (self._has_been_lonely and enabled == 1):
+            self._has_been_lonely = True
+            execution.time_is_up = True
 
     def _check_invariant(self, invariant: Callable[[], object]) -> None:
         execution = self._execution

@@ -400,6 +400,10 @@ class Execution:
             counts.clear()
             self._spinning = True
 
+    def spins(self) -> None:
+        """The running task spins: it yields at its next scheduling point."""
+        self._spinning = True
+
     def choose(self, arity: int, place: Any) -> int:
         """A data choice among ``range(arity)``; part of the choice sequence."""
         task = self.current
@@ -458,7 +462,7 @@ class Execution:
         step = len(self.rows)
         yielded = self._yielding
         self._yielding = False
-        if step >= self.next_check and not self.checks.make(step, sleeping):
+        if step >= self.next_check and not self.checks.make(step, sleeping, enabled):
             return self.root
         if self._spinning:
             self._spinning = False
@@ -470,6 +474,7 @@ class Execution:
             elif step - self._slice_began >= LONELY_STEPS:
                 self._slice_began = step
                 self.time_is_up = True
+                self.checks.note_lonely(step)
         if (yielded or self.time_is_up) and sleeping and enabled:
             self._idle_yields += 1
             if self.time_is_up or self._idle_yields > IDLE_YIELDS * len(enabled):

@@ -19,6 +19,7 @@ from bohrbug.runtime.threads import (
     futures,
     hashing,
     imports,
+    log_records,
     queues,
     synchronizers,
     thread_functions,
@@ -69,6 +70,7 @@ _ALL: tuple[Patches, ...] = (
     futures.patches,
     hashing.patches,
     imports.patches,
+    log_records.patches,
 )
 if os.name == "posix":
     from bohrbug.runtime.threads import io, processes, semaphores

@@ -36,6 +36,12 @@ itself: in real life time passes while it spins.
 LONELY_STEPS = 10 * TIME_SLICE
 """Steps that a task does in a row, while all others sleep, after which virtual time passes."""
 
+LONELY_STEPS_LATER = 200
+"""The same once this has happened: how many steps apart it is looked at."""
+
+STEP_SECONDS = 1e-5
+"""How long a step takes in reality, when it matters whether a short sleep should be over."""
+
 EXTENSIONS = 3
 """How often time passes, rather than that a livelock is declared, while tasks sleep."""
 

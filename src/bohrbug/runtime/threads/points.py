@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
-from bohrbug.model.operation import Site
-from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 
@@ -45,10 +43,6 @@ class AccessPoints:
     def keys(self) -> list[PlaceKey]:
         """They as plain data, for a reproduction file."""
         return sorted(place_key(place) for place in self.places)
-
-    def sites(self) -> list[Site]:
-        """Where they stand in the source."""
-        return [site for site in map(site_of, self.places) if site]
 
     def are_in(self, code: CodeType) -> bool:
         """Whether one is in a function, or in one that is nested in it."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import Site
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
@@ -315,10 +314,6 @@ class ThreadsRuntime:
     def point_keys(self) -> list[PlaceKey]:
         """They as plain data, for a reproduction file."""
         return self._points.keys()
-
-    def point_sites(self) -> list[Site]:
-        """Where they stand in the source."""
-        return self._points.sites()
 
     def want_points(self, keys: Iterable[PlaceKey]) -> None:
         """Make these places scheduling points as soon as their functions are rewritten."""

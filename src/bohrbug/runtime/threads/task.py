@@ -148,9 +148,13 @@ class Carrier(greenlet):
         self.pool = pool
         self.task: Task | None = None
         self.execution: Any = None
+        # A greenlet counts recursion from where it was switched to first.  That would be in whichever
+        # task waits before it begins, which had it from another: many tasks would reach the limit.
+        self.switch(getcurrent())
 
-    def run(self) -> None:
+    def run(self, maker: greenlet) -> None:
         """Carry tasks for ever; between two tasks the carrier lies in its pool."""
+        maker.switch()
         while True:
             assert self.task is not None
             successor = self.execution.carry(self.task)
@@ -183,6 +187,5 @@ class CarrierPool:
     def close(self) -> None:
         """Let all idle carriers end."""
         for carrier in self._idle:
-            if carrier:  # false if it never ran
-                carrier.throw()
+            carrier.throw()
         self._idle.clear()

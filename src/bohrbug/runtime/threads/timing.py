@@ -17,6 +17,13 @@ patches = Patches()
 
 real_sleep = time.sleep
 
+SHORTEST_SLEEP = 5e-5
+"""Seconds that a sleep takes at least if it is not of 0.
+
+As long as Linux lets a thread oversleep unless told otherwise; loops of the shortest sleeps
+that a float can tell would else make no time pass.
+"""
+
 
 def _never() -> bool:
     return False
@@ -47,7 +54,7 @@ def sleep(seconds: Any, /) -> None:
     elif execution.aborting:
         execution.perform(SLEEP, state, place, _never)
     else:
-        execution.perform(SLEEP, state, place, _never, duration)
+        execution.perform(SLEEP, state, place, _never, max(duration, SHORTEST_SLEEP))
     task.looks.clear()
 
 
@@ -58,7 +65,7 @@ def _reader(name: str, epoch: bool, nanoseconds: bool) -> Callable[[], Any]:
         execution = controlled()
         if execution is None:
             return real()
-        value = execution.clock.read()
+        value = execution.clock.read(execution)
         if epoch:
             value += execution.clock.epoch
         return int(value * 1_000_000_000) if nanoseconds else value

@@ -52,7 +52,7 @@ static int execute(const char *path, char *const *arguments, char *const *enviro
     }
     GUARD;
     needs_kernel_threads("exec");
-    perform(SET, current_resource(), site);
+    perform(EXECUTE, current_resource(), site);
     if (access(path, X_OK) < 0) return -1;
     struct process *process = &PROCESSES[this_process];
     if (can_take_part(path)) {

@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 
+#include "asking.h"
 #include "real.h"
 
 /* Sockets have an inode for each end, so all of them count as one resource. */
@@ -29,24 +27,28 @@ static bool look(struct task *task) {
     return ready;
 }
 
-void descriptors_answer(struct task *task) {
+/* The most that anybody outside has to do with what the task waits for. */
+static enum outsider outsider_of_task(const struct task *task, enum outsider (*of)(int)) {
+    uint32_t index = index_of(task);
+    enum outsider most = NOBODY;
+    for (nfds_t i = 0; i < waits[index].count; i++) {
+        int fd = waits[index].descriptors[i].fd;
+        enum outsider outsider = fd < 0 ? NOBODY : of(fd);
+        if (outsider > most) most = outsider;
+    }
+    return most;
+}
+
+void descriptors_look(struct task *task) {
     task->fd_ready = look(task);
     task->fd_checked = segment->fd_changes;
-    __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&segment->probe, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &segment->probe, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (segment->looks_closely) task->fd_outside = outsider_of_task(task, outsider_behind);
 }
 
 bool descriptors_ready(struct task *task) {
     if (task->process == this_process) return look(task);
     if (task->fd_checked == segment->fd_changes) return task->fd_ready;
-    uint32_t before = __atomic_load_n(&segment->probe, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&task->turn, TO_ANSWER, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
-    struct timespec patience = {1, 0};
-    if (__atomic_load_n(&segment->probe, __ATOMIC_ACQUIRE) == before)
-        syscall(SYS_futex, &segment->probe, FUTEX_WAIT, before, &patience, NULL, 0);
-    return task->fd_ready;
+    return ask_owner(task) && task->fd_ready;
 }
 
 enum outsider descriptors_outsider(void) {
@@ -95,11 +97,8 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     uint32_t index = index_of(task);
     waits[index].descriptors = descriptors;
     waits[index].count = count;
-    task->fd_outside = NOBODY;
-    for (nfds_t i = 0; i < count; i++) {
-        enum outsider outsider = descriptors[i].fd < 0 ? NOBODY : outsider_of(descriptors[i].fd);
-        if (outsider > task->fd_outside) task->fd_outside = outsider;
-    }
+    /* Which ports are ours has to be known before anybody else connects. */
+    task->fd_outside = outsider_of_task(task, outsider_of);
     task->fd_checked = segment->fd_changes - 1;
     struct waiting waiting = {FD_READY, 0, deadline, true, true};
     enum woken woken = perform_when(kind, resource, site, waiting);
@@ -111,7 +110,7 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
 void descriptor_operation(enum kind kind, int fd, short events, uint64_t site) {
     uint32_t resource = resource_of(fd, site);
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || flags & O_NONBLOCK) {
+    if (!events || flags < 0 || flags & O_NONBLOCK) {
         perform(kind, resource, site);
         segment->fd_changes++;
         return;
@@ -125,6 +124,12 @@ enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t d
                             uint64_t site) {
     uint32_t resource = resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site));
     return wait_for(GET, resource, descriptors, count, deadline, site);
+}
+
+void descriptors_inspect(uint64_t site) {
+    perform(INSPECT, resource_index(resource_named(OTHERS, 0, DESCRIPTOR, site)), site);
+    segment->fd_changes++;
+    fruitless(site);
 }
 
 void descriptor_change(int fd, uint64_t site) {

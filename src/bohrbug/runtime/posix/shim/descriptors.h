@@ -10,19 +10,22 @@
 
 /* Whether a task that waits for descriptors can go on; another process is asked if need be. */
 bool descriptors_ready(struct task *task);
-/* Answers that question for a task of this thread. */
-void descriptors_answer(struct task *task);
+/* The same for a task of this process, and on record. */
+void descriptors_look(struct task *task);
 /* The most that anybody outside has to do with what tasks wait for. */
 enum outsider descriptors_outsider(void);
 
 bool descriptor_is_socket(int fd);
 /* Whether operations on a descriptor may block. */
 bool descriptor_may_block(int fd);
-/* The current task is about to operate on a descriptor, and waits until that would not block. */
+/* The current task is about to operate on a descriptor, and waits until that would not block; without
+ * events it never does. */
 void descriptor_operation(enum kind kind, int fd, short events, uint64_t site);
 /* The same for several at once; with a deadline, TIMED_OUT is a result. */
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,
                             uint64_t site);
+/* Looks whether any is ready, and does not wait. */
+void descriptors_inspect(uint64_t site);
 /* Whether a resource stands for descriptors of which nobody can tell which. */
 bool descriptor_is_any(const struct resource *resource);
 /* A descriptor is about to be closed or replaced, which others may see. */

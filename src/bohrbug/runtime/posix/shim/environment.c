@@ -19,6 +19,25 @@ static bool begins_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+extern char **environ;
+
+static bool is_named(const char *text, const char *name) {
+    return begins_with(text, name) && text[strlen(name)] == '=';
+}
+
+const char *variable(const char *name) {
+    for (char **at = environ; at && *at; at++)
+        if (is_named(*at, name)) return *at + strlen(name) + 1;
+    return NULL;
+}
+
+void forget_variable(const char *name) {
+    char **kept = environ;
+    for (char **at = environ; at && *at; at++)
+        if (!is_named(*at, name)) *kept++ = *at;
+    if (kept) *kept = NULL;
+}
+
 char *const *with_control(char *const *environment) {
     size_t count = 0, length = 0;
     const char *others = "";

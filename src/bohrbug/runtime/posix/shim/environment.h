@@ -6,6 +6,11 @@
 
 #define PATH_LENGTH 4096
 
+/* A variable, as the process has it from its parent, or NULL.  The C library's own functions may be
+ * replaced by those of the program, as bash does it. */
+const char *variable(const char *name);
+/* Takes a variable out. */
+void forget_variable(const char *name);
 /* An environment in which the shim is preloaded and finds the segment; never freed. */
 char *const *with_control(char *const *environment);
 /* Whether the loader would preload the shim into a program. */

@@ -16,6 +16,7 @@
 #include "descriptors.h"
 #include "faults.h"
 #include "real.h"
+#include "signals.h"
 
 /* As much as a pipe that is ready takes without blocking. */
 #define PIECE PIPE_BUF
@@ -87,9 +88,7 @@ EXPORT int dup3(int from, int to, int flags) {
 /* -- sockets -------------------------------------------------------------------------- */
 
 static void socket_operation(enum kind kind, int fd, int flags, short events, uint64_t site) {
-    if (flags & MSG_DONTWAIT) events = 0;
-    if (events) descriptor_operation(kind, fd, events, site);
-    else perform(kind, current_resource(), site);
+    descriptor_operation(kind, fd, flags & MSG_DONTWAIT ? 0 : events, site);
 }
 
 EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
@@ -188,9 +187,7 @@ EXPORT int shutdown(int fd, int how) {
 static int wait_for(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                      uint64_t site) {
     if (time && time->tv_sec == 0 && time->tv_nsec == 0) {
-        perform(INSPECT, current_resource(), site);
-        segment->fd_changes++;
-        fruitless(site);
+        descriptors_inspect(site);
         return 0;
     }
     uint64_t deadline = time ? deadline_after(time) : NO_DEADLINE;
@@ -203,7 +200,8 @@ static struct timespec milliseconds(int timeout) {
     return (struct timespec){timeout / 1000, timeout % 1000 * 1000000L};
 }
 
-/* With another mask while it waits, as ppoll, pselect and epoll_pwait do. */
+/* With another mask while it waits, as ppoll, pselect and epoll_pwait do; what is pending then would be
+ * handled before, and is left to the real call, which it interrupts. */
 struct masked {
     bool is_set;
     sigset_t before;
@@ -245,6 +243,8 @@ EXPORT int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, siz
 EXPORT int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                  const sigset_t *mask) {
     CONTROLLED(ppoll, descriptors, count, time, mask);
+    if (mask && signals_come_with(mask))
+        return REAL(ppoll)(descriptors, count, &(struct timespec){0, 0}, mask);
     WITH_MASK(mask);
     return poll_for(descriptors, count, time, SITE);
 }
@@ -276,6 +276,8 @@ EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writab
                    fd_set *restrict exceptional, const struct timespec *restrict time,
                    const sigset_t *restrict mask) {
     CONTROLLED(pselect, count, readable, writable, exceptional, time, mask);
+    if (mask && signals_come_with(mask))
+        return REAL(pselect)(count, readable, writable, exceptional, &(struct timespec){0, 0}, mask);
     WITH_MASK(mask);
     return select_for(count, readable, writable, exceptional, time, SITE);
 }
@@ -295,6 +297,7 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
                        const sigset_t *mask) {
     CONTROLLED(epoll_pwait, fd, events, most, timeout, mask);
+    if (mask && signals_come_with(mask)) return REAL(epoll_pwait)(fd, events, most, 0, mask);
     WITH_MASK(mask);
     return epoll_for(fd, events, most, timeout, SITE);
 }

@@ -8,7 +8,7 @@ uint32_t kernel_of_life(const struct task *task) {
     const struct task *other = &TASKS[task->resource & ~TASK_BIT];
     if (is_yield(kind)) return READS_KERNEL;
     if (other->process && (other->main || kind == END)) return WRITES_KERNEL;
-    if (kind == SET || kind == WAIT) return WRITES_KERNEL;
+    if (KIND_BIT(kind) & IS_DONE_TO_OTHERS || kind == WAIT) return WRITES_KERNEL;
     return kind == INSPECT || kind == END || kind == JOIN ? READS_KERNEL : 0;
 }
 

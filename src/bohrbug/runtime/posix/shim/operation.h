@@ -15,13 +15,16 @@ struct touched {
 
 #define KIND_BIT(kind) (1u << (kind))
 
+#define IS_DONE_TO_OTHERS (KIND_BIT(EXECUTE) | KIND_BIT(SIGNAL) | KIND_BIT(CANCEL))
+
 /* Whether the operation says that its task can make no progress. */
 static inline bool is_yield(enum kind kind) { return kind == YIELD || kind == SLEEP; }
 
 /* Whether it may let other tasks go on. */
 static inline bool is_change(enum kind kind) {
     return KIND_BIT(kind) & (KIND_BIT(RELEASE) | KIND_BIT(NOTIFY) | KIND_BIT(END) | KIND_BIT(SPAWN) |
-                             KIND_BIT(SET) | KIND_BIT(PUT) | KIND_BIT(GET));
+                             KIND_BIT(SET) | KIND_BIT(PUT) | KIND_BIT(GET) |
+                             IS_DONE_TO_OTHERS);
 }
 
 /* Whether it changes its resource; as in model/operation.py. */

@@ -138,7 +138,7 @@ void order_performed(enum kind kind, uint32_t resource, bool timed_out) {
         /* Whoever comes last to a barrier does not wait. */
         learns = has_type(resource, BARRIER);
         break;
-    case SET: case PUT: case GET:
+    case SET: case PUT: case GET: case EXECUTE: case SIGNAL: case CANCEL:
         publishes = learns = true;
         break;
     case ACQUIRE: case TRY_ACQUIRE: case WAKE: case JOIN: case INSPECT: case BEGIN:

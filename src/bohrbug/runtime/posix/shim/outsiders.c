@@ -2,10 +2,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "segment.h"
 
@@ -64,9 +70,16 @@ static bool is_on_this_machine(int fd, const struct in6_addr *address) {
     return own_end(fd, &own) && memcmp(&own.address, address, sizeof *address) == 0;
 }
 
+static bool is_set_timer(int fd) {
+    struct itimerspec left;
+    if (timerfd_gettime(fd, &left) < 0) return false;
+    return left.it_value.tv_sec || left.it_value.tv_nsec;
+}
+
 static enum outsider find(int fd) {
     int domain = option(fd, SO_DOMAIN);
-    if (domain < 0 || domain == AF_UNIX) return NOBODY;
+    if (domain < 0) return is_set_timer(fd) ? TIMER : NOBODY;
+    if (domain == AF_UNIX) return NOBODY;
     if (domain != AF_INET && domain != AF_INET6) return CONNECTED;
     if (option(fd, SO_ACCEPTCONN) > 0) {
         port_is_ours(fd);
@@ -75,7 +88,7 @@ static enum outsider find(int fd) {
     struct end other;
     if (!other_end(fd, &other)) return option(fd, SO_TYPE) == SOCK_STREAM ? CONNECTED : MAY_COME;
     bool ours = segment->ports[other.port / 64] >> other.port % 64 & 1;
-    return ours && is_on_this_machine(fd, &other.address) ? NOBODY : CONNECTED;
+    return ours && is_on_this_machine(fd, &other.address) ? ON_THE_WAY : CONNECTED;
 }
 
 enum outsider outsider_of(int fd) {
@@ -83,4 +96,23 @@ enum outsider outsider_of(int fd) {
     enum outsider found = find(fd);
     errno = error;
     return found;
+}
+
+/* What an epoll watches, as the kernel tells it.  Nothing may be allocated: the task may wait for a lock
+ * of the allocator. */
+enum outsider outsider_behind(int fd) {
+    enum outsider most = outsider_of(fd);
+    if (option(fd, SO_DOMAIN) >= 0) return most;
+    char path[48], text[4096];
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+    int info = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (info < 0) return most;
+    long length = syscall(SYS_read, info, text, sizeof text - 1);
+    syscall(SYS_close, info);
+    text[length < 0 ? 0 : length] = 0;
+    for (const char *at = text; (at = strstr(at, "tfd:")); at++) {
+        enum outsider outsider = outsider_of(atoi(at + 4));
+        if (outsider > most) most = outsider;
+    }
+    return most;
 }

@@ -4,11 +4,15 @@
 
 enum outsider {
     NOBODY,     /* the execution itself */
+    ON_THE_WAY, /* ... but what was sent to an Internet socket may not have arrived yet */
     MAY_COME,   /* whoever connects */
+    TIMER,      /* a timer of the kernel */
     CONNECTED,  /* a socket leads outside */
 };
 
 enum outsider outsider_of(int fd);
+/* The same, looking into what stands for several descriptors. */
+enum outsider outsider_behind(int fd);
 /* The port of a socket belongs to the execution. */
 void port_is_ours(int fd);
 

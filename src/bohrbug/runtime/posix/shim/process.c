@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -21,6 +22,7 @@
 #include "signals.h"
 #include "stack.h"
 #include "thread.h"
+#include "timers.h"
 
 #define MILLISECOND 1000000L
 
@@ -170,6 +172,7 @@ static void first_in_child(void) {
     if (!child) return;
     forked.task = NULL;
     this_process = child->process;
+    timers_forget();
     alone = true;
     look_again();
     become(child);
@@ -202,18 +205,46 @@ pid_t process_fork(uint64_t site) {
     return pid;
 }
 
-/* Whether a process has ended, as the kernel knows it. */
-bool process_is_gone(int32_t pid) {
-    char path[32], text[256];
+/* What the kernel says of a process: its state, X if there is none. */
+static char state_of(int32_t pid) {
+    char path[32], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return true;
+    if (fd < 0) return 'X';
     long length = syscall(SYS_read, fd, text, sizeof text - 1);
     syscall(SYS_close, fd);
-    if (length <= 0) return true;
+    if (length <= 0) return 'X';
     text[length] = 0;
     const char *state = strrchr(text, ')');
-    return state && (state[2] == 'Z' || state[2] == 'X');
+    if (!state) return 'R';
+    state += 2;
+    if (*state != 'Z') return *state;
+    /* Where only the first thread has ended others may go on, and keep descriptors open. */
+    const char *threads = state;
+    for (int field = 0; threads && field < 17; field++) threads = strchr(threads + 1, ' ');
+    return threads && atoi(threads) > 1 ? 'R' : 'Z';
+}
+
+bool process_is_gone(int32_t pid) {
+    char state = state_of(pid);
+    return state == 'Z' || state == 'X';
+}
+
+bool process_cannot_answer(int32_t pid) {
+    char state = state_of(pid);
+    return state == 'Z' || state == 'X' || state == 'T';
+}
+
+bool some_have_ended(void) {
+    bool any = false;
+    for (uint32_t i = 1; i < segment->processes; i++) {
+        const struct process *process = &PROCESSES[i];
+        if (i == this_process || process->state != ALIVE || !process->joined) continue;
+        if (!process_is_gone(process->pid)) continue;
+        process_is_over(i);
+        any = true;
+    }
+    return any;
 }
 
 bool child_ended(uint32_t process, int32_t pid) {
@@ -268,7 +299,9 @@ void wait_for_the_dying(void) {
     int32_t pid = segment->dying;
     if (!pid) return;
     segment->dying = 0;
-    for (int patience = 0; patience < 10000 && !process_is_gone(pid); patience++) rest(20000);
+    /* On a busy machine that may take long. */
+    for (int patience = 0; patience < 10000 && !process_is_gone(pid); patience++)
+        rest(patience < 1000 ? 20000 : MILLISECOND);
     segment->fd_changes++;
 }
 

@@ -22,6 +22,10 @@ void processes_wait(struct task *task);
 void wait_for_the_dying(void);
 /* Whether a process has ended, collected or not. */
 bool process_is_gone(int32_t pid);
+/* ... or was stopped. */
+bool process_cannot_answer(int32_t pid);
+/* Notices processes that ended while they did not have the turn; whether there were any. */
+bool some_have_ended(void);
 /* Its tasks are no more, whoever notices it. */
 void process_is_over(uint32_t process);
 /* The last thing that a process does under control. */

@@ -47,6 +47,7 @@ enum kind {
     READ, WRITE,            /* of memory */
     LOAD, STORE, UPDATE,    /* atomic */
     CALL, CHOOSE,
+    EXECUTE, SIGNAL, CANCEL, /* what is done to processes and threads */
 };
 
 /* Types of resources; the order is that of TYPES in layout.py. */
@@ -290,6 +291,9 @@ struct header {
     uint32_t idle_timeouts;    /* fired in a row with nothing else between them */
     uint32_t idle_looked_at;   /* steps before this one were looked at for that */
     uint64_t idle_since;       /* virtual time of the last step that was more */
+    uint32_t looks_closely;    /* nobody is enabled: see look_closely */
+    uint32_t timers_run;       /* ... and whether one was set that ends in a signal */
+    uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
     char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
     /* Of a process that was put back after the execution: */

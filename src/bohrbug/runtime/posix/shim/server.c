@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "real.h"
 #include "snapshot.h"
 #include "touching.h"
@@ -22,7 +23,7 @@
 /* Where standard input is found anew in each execution. */
 #define INPUT "BOHRBUG_INPUT"
 
-bool server_is_wanted(void) { return getenv(WANTED) != NULL; }
+bool server_is_wanted(void) { return variable(WANTED) != NULL; }
 
 /* Everything that an execution begins with and that needs no plan. */
 static void get_ready(const char *input) {
@@ -63,15 +64,15 @@ static bool is_wanted_no_more(void) {
 
 /* What the program is not to see. */
 static void clean_environment(void) {
-    unsetenv(getenv(WANTED));
-    unsetenv(WANTED);
-    unsetenv(INPUT);
-    unsetenv(SNAPSHOT);
+    forget_variable(variable(WANTED));
+    forget_variable(WANTED);
+    forget_variable(INPUT);
+    forget_variable(SNAPSHOT);
 }
 
 void server_run(void) {
-    const char *input = getenv(INPUT);
-    const char *sizes = getenv(SNAPSHOT);
+    const char *input = variable(INPUT);
+    const char *sizes = variable(SNAPSHOT);
     bool restores = sizes != NULL;
     clean_environment();
     REAL(fflush)(NULL);

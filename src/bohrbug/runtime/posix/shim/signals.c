@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "accesses.h"
 #include "real.h"
@@ -13,6 +15,7 @@
 #include "killing.h"
 #include "schedule.h"
 #include "snapshot.h"
+#include "timers.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
     (void)number;
@@ -106,6 +109,17 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before) {
     return REAL(sigprocmask)(how, without_nudge(set, &copy, how), before);
 }
 
+void signals_hold(uint64_t *before) {
+    /* By number: the C library keeps some signals, such as that of pthread_cancel, to itself.
+     * A trap is for whoever makes the system call. */
+    static const uint64_t all = ~(1ULL << (SIGSYS - 1));
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, before, sizeof all);
+}
+
+void signals_let_in(const uint64_t *before) {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, sizeof *before);
+}
+
 /* -- waiting for signals ------------------------------------------------------------------ */
 
 void signals_look(struct task *task) {
@@ -115,6 +129,20 @@ void signals_look(struct task *task) {
     task->signals &= left;
     PROCESSES[task->process].signals &= left;
     task->mask = REAL(pthread_sigmask)(SIG_BLOCK, NULL, &set) == 0 ? bits(&set) : 0;
+}
+
+bool signals_come_with(const sigset_t *mask) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           bits(&pending) & ~bits(mask) & PROCESSES[this_process].handled;
+}
+
+void signals_gather(const struct task *task) {
+    struct process *process = &PROCESSES[task->process];
+    sigset_t set;
+    if (sigpending(&set) == 0) process->signals |= bits(&set) & ~task->signals;
+    uint64_t matter = task->condition == SIGNAL_SENT ? task->target : 0;
+    if (timer_ends_soon(process->handled | matter)) segment->timers_run = 1;
 }
 
 bool signal_interrupts(const struct task *task) {
@@ -163,10 +191,28 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
     return REAL(sigtimedwait)(set, info, &now);
 }
 
+/* Whether a signal that nobody blocks has an effect. */
+static bool has_effect(int number) {
+    if (PROCESSES[this_process].handled & bit(number)) return true;
+    struct sigaction action;
+    if (REAL(sigaction)(number, NULL, &action) < 0 || action.sa_handler == SIG_IGN) return false;
+    return number != SIGCHLD && number != SIGURG && number != SIGWINCH && number != SIGCONT;
+}
+
 /* With another mask until a handler has run. */
 static int suspend(const sigset_t *mask, uint64_t site) {
-    wait_until_sent(~bits(mask), NO_DEADLINE, site);
-    return REAL(sigsuspend)(mask);
+    uint64_t awaited = ~bits(mask);
+    for (int number = 1; number < 65; number++)
+        if (awaited & bit(number) && !has_effect(number)) awaited &= ~bit(number);
+    /* What comes before the real call would be handled before it, and that would wait for ever. */
+    uint64_t before;
+    signals_hold(&before);
+    wait_until_sent(awaited, NO_DEADLINE, site);
+    int result = REAL(sigsuspend)(mask);
+    int error = errno;
+    signals_let_in(&before);
+    errno = error;
+    return result;
 }
 
 EXPORT int sigsuspend(const sigset_t *mask) {
@@ -188,17 +234,25 @@ EXPORT int pthread_kill(pthread_t thread, int number) {
     struct task *task = task_of_handle((uint64_t)thread);
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
     needs_kernel_threads("pthread_kill");
-    perform(SET, TASK_BIT | index_of(task), SITE);
+    perform(SIGNAL, TASK_BIT | index_of(task), SITE);
     task->signals |= bit(number);
     segment->signals_matter = 1;
     return REAL(pthread_kill)(thread, number);
+}
+
+/* The process that is meant; where it is several, or one outside, the one that sends. */
+static uint32_t resource_of(pid_t pid) {
+    for (uint32_t i = 0; pid > 0 && i < segment->processes; i++)
+        if (PROCESSES[i].pid == pid && PROCESSES[i].state == ALIVE)
+            return TASK_BIT | PROCESSES[i].main_task;
+    return current_resource();
 }
 
 EXPORT int kill(pid_t pid, int number) {
     CONTROLLED(kill, pid, number);
     if (number == 0) return REAL(kill)(pid, number);
     needs_kernel_threads("kill");
-    perform(SET, current_resource(), SITE);
+    perform(SIGNAL, resource_of(pid), SITE);
     segment->signals_matter = 1;
     for (uint32_t i = 0; i < segment->processes; i++) {
         struct process *process = &PROCESSES[i];

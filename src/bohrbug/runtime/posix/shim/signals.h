@@ -5,11 +5,19 @@
 /* Sent by the starter to a task that has run for long without a scheduling point. */
 #define NUDGE 62
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "segment.h"
 
 void signals_begin(void);
+/* No handler runs in this thread; `before` is for letting them in again. */
+void signals_hold(uint64_t *before);
+void signals_let_in(const uint64_t *before);
+/* Whether a handler would run at once with another mask. */
+bool signals_come_with(const sigset_t *mask);
+/* Notes what the kernel has for this process, by a timer say. */
+void signals_gather(const struct task *task);
 /* Forgets what has been handled, and notes what the task blocks. */
 void signals_look(struct task *task);
 /* Whether a handler would run in the task now, and end its wait. */

@@ -4,15 +4,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asking.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "ending.h"
 #include "process.h"
 #include "readiness.h"
 #include "schedule.h"
+#include "signals.h"
 
 /* Milliseconds of real time for which somebody from outside is waited for. */
 #define PATIENCE 5000
+/* ... for which what was sent to an Internet socket is waited for: on a busy machine a thread of the kernel
+ * delivers it. */
+#define PATIENCE_ON_THE_WAY 200
+/* Timers of the kernel that let somebody go on in a row, with nothing else between them. */
+#define MOST_TIMERS 100
 /* Timeouts in a row, and virtual time, in which nothing else happens. */
 #define IDLE_TIMEOUTS 1000
 #define IDLE_TIME (3600 * SECOND)
@@ -57,6 +64,7 @@ static bool is_progress(const struct step *step) {
         return false;
     case SPAWN: case BEGIN: case END: case JOIN: case RELEASE: case WAKE: case NOTIFY:
     case SET: case PUT: case GET: case WRITE: case STORE: case UPDATE:
+    case EXECUTE: case SIGNAL: case CANCEL:
         return true;
     }
     return true;
@@ -68,7 +76,7 @@ static void look_for_progress(void) {
     while (segment->idle_looked_at < segment->steps)
         found |= is_progress(&STEPS[segment->idle_looked_at++]);
     if (!found) return;
-    segment->idle_timeouts = 0;
+    segment->idle_timeouts = segment->helped_by_timers = 0;
     segment->idle_since = segment->now;
 }
 
@@ -87,28 +95,59 @@ static bool idles_for_ever(void) {
 
 /* -- both --------------------------------------------------------------------------------- */
 
-/* Whether somebody from outside let a task go on. */
-static bool helped_from_outside(void) {
-    for (int patience = 0; patience < PATIENCE; patience++) {
+static enum outsider find_outsider(void) {
+    if (processes_outside()) return CONNECTED;
+    enum outsider outsider = descriptors_outsider();
+    return outsider < TIMER && segment->timers_run ? TIMER : outsider;
+}
+
+static int patience_for(enum outsider outsider) {
+    switch (outsider) {
+    case NOBODY:
+        return 0;
+    case ON_THE_WAY:
+        return PATIENCE_ON_THE_WAY;
+    case MAY_COME:
+        return segment->nobody_comes ? PATIENCE_ON_THE_WAY : PATIENCE;
+    case TIMER:
+        return ++segment->helped_by_timers > MOST_TIMERS ? 0 : PATIENCE;
+    case CONNECTED:
+        return PATIENCE;
+    }
+    return 0;
+}
+
+/* Whether anybody can go on whom the kernel, or somebody from outside, lets go on. */
+static bool helped(enum outsider *outsider) {
+    int patience = -1;
+    look_for_progress();
+    for (int passed = 0; ; passed++) {
+        look_closely();
+        if (some_have_ended() || anybody_ready()) return true;
+        if (patience < 0) patience = patience_for(*outsider = find_outsider());
+        if (passed >= patience) return false;
         struct timespec pause = {0, 1000000};
         syscall(SYS_nanosleep, &pause, NULL);
-        segment->fd_changes++;
-        if (!anybody_ready()) continue;
-        segment->idle_timeouts = 0;
-        return true;
     }
-    segment->waited_in_vain = 1;
-    return false;
 }
 
 void nothing_enabled(bool timed) {
     if (locks_in_a_circle()) finish(DEADLOCK, NONE, "%s", "");
     if (timed && !idles_for_ever()) return;
-    enum outsider outsider = processes_outside() ? CONNECTED : descriptors_outsider();
-    if (outsider == CONNECTED || (outsider == MAY_COME && !segment->nobody_comes)) {
-        if (helped_from_outside()) return;
-        if (outsider == CONNECTED)
-            finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
+    /* A handler must not run while it is decided who runs. */
+    uint64_t before = 0;
+    enum outsider outsider = NOBODY;
+    signals_hold(&before);
+    bool goes_on = helped(&outsider);
+    signals_let_in(&before);
+    if (goes_on) {
+        segment->idle_timeouts = 0;
+        return;
     }
+    if (outsider >= MAY_COME) segment->waited_in_vain = 1;
+    if (outsider == CONNECTED)
+        finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
+    if (outsider == TIMER && segment->helped_by_timers <= MOST_TIMERS)
+        finish(STUCK_OUTSIDE, segment->running, "waits for a timer of the kernel, in real time");
     finish(DEADLOCK, NONE, "%s", "");
 }

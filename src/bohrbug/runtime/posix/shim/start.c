@@ -10,6 +10,7 @@
 #include "accesses.h"
 #include "affinity.h"
 #include "ending.h"
+#include "environment.h"
 #include "policy.h"
 #include "process.h"
 #include "real.h"
@@ -45,7 +46,7 @@ void segment_enter(struct header *room) {
 }
 
 int segment_open(void) {
-    const char *path = getenv("BOHRBUG_SEGMENT");
+    const char *path = variable("BOHRBUG_SEGMENT");
     if (!path || !*path) return 0;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return 0;

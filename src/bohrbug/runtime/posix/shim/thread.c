@@ -205,7 +205,7 @@ EXPORT int pthread_cancel(pthread_t thread) {
     needs_kernel_threads("pthread_cancel");
     struct task *task = task_of_handle((uint64_t)thread);
     if (!task) return REAL(pthread_cancel)(thread);
-    perform(SET, TASK_BIT | index_of(task), SITE);
+    perform(CANCEL, TASK_BIT | index_of(task), SITE);
     /* Parked threads must not act on it before they have the turn. */
     segment->signals_matter = 1;
     int result = REAL(pthread_cancel)(thread);

@@ -1,44 +1,49 @@
 #include "turns.h"
 
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "descriptors.h"
+#include "asking.h"
 #include "killing.h"
 #include "order.h"
 #include "process.h"
+#include "readiness.h"
 #include "schedule.h"
 #include "short_way.h"
+#include "signals.h"
 #include "task.h"
 
-static void all_signals(int how, uint64_t *before) {
-    /* By number: the C library keeps some signals, such as that of pthread_cancel, to itself. */
-    static const uint64_t all = UINT64_MAX;
-    syscall(SYS_rt_sigprocmask, how, how == SIG_BLOCK ? &all : before,
-            how == SIG_BLOCK ? before : NULL, sizeof all);
+/* A handler may come to scheduling points of its own: what the task has waited for, and how that ended,
+ * is found out before. */
+static void let_handlers_run(struct task *task, const uint64_t *before) {
+    if (task->interruptible) task->condition = is_satisfied(task) ? ALWAYS : NEVER;
+    const struct task waited = *task;
+    signals_let_in(before);
+    task->condition = waited.condition;
+    task->interruptible = waited.interruptible;
+    task->timed_out = waited.timed_out;
 }
 
 static void sleep_until_turn(struct task *task) {
     /* A handler of the program must not run while another task does. */
     uint64_t before = 0;
     bool masked = segment->signals_matter;
-    if (masked) all_signals(SIG_BLOCK, &before);
+    if (masked) signals_hold(&before);
     for (;;) {
         uint32_t turn = __atomic_load_n(&task->turn, __ATOMIC_ACQUIRE);
         if (turn == TO_RUN) break;
         if (turn == TO_ANSWER) {
-            descriptors_answer(task);
+            answer(task);
         } else if (turn == TO_DECIDE) {
             __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
             wait_for_the_dying();
             schedule_after(segment->running);
         } else if (turn == TO_FACE_SIGNALS) {
             if (masked) face_fatal_signals(before);
-            __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELEASE);
+            is_done_with(task, TO_FACE_SIGNALS);
         } else {
             processes_wait(task);
         }
@@ -46,7 +51,13 @@ static void sleep_until_turn(struct task *task) {
     __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
     wait_for_the_dying();
     if (order_is_kept()) order_turn();
-    if (masked) all_signals(SIG_SETMASK, &before);
+    if (masked) let_handlers_run(task, &before);
+}
+
+void is_done_with(struct task *task, enum turn what) {
+    uint32_t turn = what;
+    __atomic_compare_exchange_n(&task->turn, &turn, PARKED, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
 }
 
 void tell(struct task *task, enum turn turn) {

@@ -9,6 +9,8 @@ enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
 
 /* Wakes a task for something. */
 void tell(struct task *task, enum turn turn);
+/* A task has done what it was woken for, unless it was told something else since. */
+void is_done_with(struct task *task, enum turn what);
 /* A new thread waits until it is chosen. */
 void wait_for_turn(struct task *task);
 /* The running task passes the turn on to another thread of the kernel, and returns when it is its turn

@@ -1,4 +1,4 @@
-"""Sockets, pipes and ``select`` under control: a call that would block waits as a task.
+"""Sockets, pipes, ``select`` and locks of files under control: a call that would block waits as a task.
 
 A task that would block in the kernel is enabled when a poll of the file
 descriptor without waiting says so.  Timeouts are virtual.  How long it is worth
@@ -11,7 +11,7 @@ Not covered: C libraries that poll by themselves (uvloop, other database drivers
 
 from __future__ import annotations
 
-from bohrbug.runtime.threads.io import optional, pipes, selecting, sockets, sqlite
+from bohrbug.runtime.threads.io import file_locks, optional, pipes, selecting, sockets, sqlite
 from bohrbug.runtime.threads.io.patches import patches
 
-__all__ = ["optional", "patches", "pipes", "selecting", "sockets", "sqlite"]
+__all__ = ["file_locks", "optional", "patches", "pipes", "selecting", "sockets", "sqlite"]

@@ -1,0 +1,271 @@
+"""``fcntl.flock``, ``fcntl.lockf`` and ``os.lockf`` under control.
+
+A lock by ``flock`` belongs to an open file, so that it keeps tasks apart that have opened
+the file each for itself.  One by ``lockf`` belongs to the process: tasks never wait for each other
+there, only for other processes.
+
+Whoever finds the file locked waits as a task.  What the kernel says is looked up
+each time, and not kept here: closing a file unlocks it, too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import ACQUIRE, RELEASE, TRY_ACQUIRE
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.synchronizers import place_of
+from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
+
+_real_flock = fcntl.flock
+_real_lockf = fcntl.lockf
+
+
+class Holding:
+    """A task has locked an open file; reports tell who holds what.
+
+    Parameters:
+        state: the lock.
+        task: who has locked it.
+        is_shared: others may have locked it, too, in the same way.
+    """
+
+    __slots__ = ("_state", "is_shared", "task")
+
+    def __init__(self, state: ResourceState, task: Task, is_shared: bool) -> None:
+        self._state = state
+        self.task = task
+        self.is_shared = is_shared
+
+    def _reset(self) -> None:
+        """Nothing: the end of an execution unlocks no file, and neither does that of a thread."""
+
+
+class _FileLocks:
+    """The locks of one execution."""
+
+    def __init__(self, serial: int) -> None:
+        self.serial = serial
+        self.states: dict[tuple[int, int], ResourceState] = {}
+        # By file descriptor.
+        self.holdings: dict[int, Holding] = {}
+
+    def state(self, execution: Execution, descriptor: int, place: Any) -> ResourceState:
+        """The resource that locking a file acts on, by whichever descriptor."""
+        status = os.fstat(descriptor)
+        key = (status.st_dev, status.st_ino)
+        state = self.states.get(key)
+        if state is None:
+            name = _name_of(descriptor)
+            created = None if name else place
+            state = execution.resources.new(execution.current, "file lock", created)
+            if name:
+                state.given_label = f"file lock {name}"
+            self.states[key] = state
+        return state
+
+    def take(self, descriptor: int, holding: Holding, place: Any) -> None:
+        """``flock`` has locked a file: whoever had it in another way has closed it meanwhile."""
+        for other, older in list(self.holdings.items()):
+            if older._state is holding._state and not (older.is_shared and holding.is_shared):
+                self.drop(other)
+        self.drop(descriptor)
+        self.holdings[descriptor] = holding
+        holding.task.holding[holding] = place
+
+    def drop(self, descriptor: int) -> None:
+        """It is locked no more by this descriptor."""
+        holding = self.holdings.pop(descriptor, None)
+        if holding is not None:
+            holding.task.holding.pop(holding, None)
+
+    def are_held(self, state: ResourceState) -> bool:
+        """Whether some task holds a lock."""
+        return any(holding._state is state for holding in self.holdings.values())
+
+
+_locks = _FileLocks(-1)
+
+
+def _locks_of(execution: Execution) -> _FileLocks:
+    global _locks
+    serial = execution.resources.serial
+    if _locks.serial != serial:
+        _locks = _FileLocks(serial)
+    return _locks
+
+
+def _name_of(descriptor: int) -> str:
+    try:
+        return os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}"))
+    except OSError:
+        return ""
+
+
+def _descriptor_of(file: Any) -> int:
+    descriptor = file if isinstance(file, int) else file.fileno()
+    return int(descriptor)
+
+
+@patches.function(fcntl, "flock")
+def flock(fd: Any, operation: int, /) -> None:
+    """Stands for ``fcntl.flock``."""
+    execution = controlled()
+    if execution is None:
+        _real_flock(fd, operation)
+        return
+    descriptor = _descriptor_of(fd)
+    place = place_of(_getframe(2))
+    locks = _locks_of(execution)
+    state = locks.state(execution, descriptor, place)
+    if operation & fcntl.LOCK_UN:
+        _point(execution, RELEASE, state, place)
+        _real_flock(descriptor, operation)
+        locks.drop(descriptor)
+        return
+
+    def attempt() -> None:
+        # In vain, the kernel takes away what this open file had locked before.
+        locks.drop(descriptor)
+        _real_flock(descriptor, operation | fcntl.LOCK_NB)
+        is_shared = bool(operation & fcntl.LOCK_SH)
+        locks.take(descriptor, Holding(state, execution.current, is_shared), place)
+
+    def is_free() -> bool:
+        try:
+            _real_flock(descriptor, operation | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            # The call itself will say what is wrong with it.
+            return True
+        _real_flock(descriptor, fcntl.LOCK_UN)
+        return True
+
+    if operation & fcntl.LOCK_NB:
+        _try(execution, state, place, attempt)
+    else:
+        _lock(execution, state, place, attempt, is_free)
+
+
+@patches.function(fcntl, "lockf")
+def lockf(fd: Any, cmd: int, len: int = 0, start: int = 0, whence: int = 0, /) -> None:
+    """Stands for ``fcntl.lockf``."""
+    execution = controlled()
+    if execution is None:
+        _real_lockf(fd, cmd, len, start, whence)
+        return
+
+    def attempt() -> None:
+        _real_lockf(fd, cmd | fcntl.LOCK_NB, len, start, whence)
+
+    _lock_for_process(
+        execution,
+        place_of(_getframe(2)),
+        attempt,
+        bool(cmd & fcntl.LOCK_UN),
+        bool(cmd & fcntl.LOCK_NB),
+    )
+
+
+if hasattr(os, "lockf"):
+    _real_os_lockf = os.lockf
+
+    @patches.function(os, "lockf")
+    def os_lockf(fd: int, command: int, length: int, /) -> None:
+        """Stands for ``os.lockf``."""
+        execution = controlled()
+        if execution is None or command == os.F_TEST:
+            _real_os_lockf(fd, command, length)
+            return
+        without_waiting = os.F_TLOCK if command == os.F_LOCK else command
+        _lock_for_process(
+            execution,
+            place_of(_getframe(2)),
+            lambda: _real_os_lockf(fd, without_waiting, length),
+            command == os.F_ULOCK,
+            command == os.F_TLOCK,
+        )
+
+
+def _lock_for_process(
+    execution: Execution, place: Any, attempt: Callable[[], None], unlocks: bool, tries: bool
+) -> None:
+    """Lock a part of a file against other processes, or unlock it."""
+    # Each task has its own resource: the locks of one process order none of its tasks.
+    name = f"{execution.current.id}:record locks"
+    state = execution.resources.state_named(name, "a lock against other processes", "file lock")
+    if unlocks:
+        _point(execution, RELEASE, state, place)
+        attempt()
+        return
+
+    def can_take() -> bool:
+        try:
+            attempt()
+        except OSError:
+            return False
+        return True
+
+    if tries:
+        _try(execution, state, place, attempt)
+    else:
+        _lock(execution, state, place, attempt, can_take)
+
+
+def _point(execution: Execution, kind: Any, state: ResourceState, place: Any) -> None:
+    if not execution.current.inside:
+        execution.perform(kind, state, place)
+
+
+def _try(
+    execution: Execution, state: ResourceState, place: Any, attempt: Callable[[], None]
+) -> None:
+    """Lock a file or fail at once."""
+    _point(execution, TRY_ACQUIRE, state, place)
+    try:
+        attempt()
+    except OSError:
+        execution.observe(state, place)
+        raise
+
+
+def _lock(
+    execution: Execution,
+    state: ResourceState,
+    place: Any,
+    attempt: Callable[[], None],
+    is_free: Callable[[], bool],
+) -> None:
+    """Lock a file, after waiting for it.
+
+    Parameters:
+        attempt: locks it or raises; what the open file had locked before is unlocked then.
+        is_free: whether it would succeed; only called after it did not.
+    """
+    _point(execution, ACQUIRE, state, place)
+    while True:
+        try:
+            attempt()
+        except (BlockingIOError, PermissionError):
+            # POSIX allows either for a lock that cannot be had.
+            is_elsewhere = execution.outside.has_children or not _locks_of(execution).are_held(state)
+            execution.perform(
+                ACQUIRE,
+                state,
+                place,
+                is_free,
+                external=is_elsewhere,
+                firing=Firing.IN_REAL_TIME if is_elsewhere else Firing.EARLY,
+            )
+            if execution.aborting:
+                raise TaskKilled from None
+            continue
+        return

@@ -1,0 +1,11 @@
+"""Programs that some interleaving breaks; the docstring of each says what breaks.
+
+Each is called without arguments, once for each execution, and uses nothing but the standard
+library. Each has been seen broken, or called correct, by some tool that explores interleavings.
+"""
+
+from __future__ import annotations
+
+from . import attributes, code_in_c, containers, deadlocks, names, primitives, shared, threads
+
+MODULES = (attributes, code_in_c, containers, deadlocks, names, primitives, shared, threads)

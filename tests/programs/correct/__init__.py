@@ -1,0 +1,11 @@
+"""Programs that no interleaving breaks; the docstring of each says what looks suspicious.
+
+Each is called without arguments, once for each execution. A failure, a hang or a verdict with
+doubts is a false alarm; each has been one for some tool that explores interleavings.
+"""
+
+from __future__ import annotations
+
+from . import data, loops, primitives, threads
+
+MODULES = (data, loops, primitives, threads)

@@ -1,0 +1,128 @@
+"""``flock`` and ``lockf``, used by threads of one process and beside another one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import bohrbug
+from bohrbug.model.outcome import OutcomeKind
+from tests.programs.together import together
+from tests.unit.test_primitives import PASSED, kinds, values
+
+
+def test_all_orders_of_a_lock_occur(tmp_path: Path) -> None:
+    def attempt() -> str:
+        order: list[str] = []
+
+        def hold(name: str, unlocks: bool) -> None:
+            with (tmp_path / "lock").open("w") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                order.append(name)
+                order.append(name)
+                if unlocks:
+                    fcntl.flock(file, fcntl.LOCK_UN)
+
+        together(lambda: hold("a", True), lambda: hold("b", True), lambda: hold("c", False))
+        assert order[::2] == order[1::2]
+        return "".join(order[::2])
+
+    assert len(values(attempt, 60)) == 6
+
+
+def test_without_waiting_it_fails_where_another_task_holds_it(tmp_path: Path) -> None:
+    def attempt() -> int:
+        failed: list[bool] = []
+
+        def hold() -> None:
+            with (tmp_path / "lock").open("w") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    time.sleep(0)
+                except BlockingIOError:
+                    failed.append(True)
+
+        together(hold, hold)
+        return len(failed)
+
+    assert values(attempt) == {0, 1}
+
+
+def test_shared_locks_keep_out_only_exclusive_ones(tmp_path: Path) -> None:
+    def attempt() -> tuple[int, int]:
+        inside: list[int] = []
+        most = {fcntl.LOCK_SH: 0, fcntl.LOCK_EX: 0}
+
+        def hold(kind: int) -> None:
+            with (tmp_path / "lock").open("w") as file:
+                fcntl.flock(file, kind)
+                inside.append(kind)
+                time.sleep(0)
+                most[kind] = max(most[kind], len(inside))
+                inside.remove(kind)
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+        kinds_of_locks = (fcntl.LOCK_SH, fcntl.LOCK_SH, fcntl.LOCK_EX)
+        together(*(partial(hold, kind) for kind in kinds_of_locks))
+        return most[fcntl.LOCK_SH], most[fcntl.LOCK_EX]
+
+    assert values(attempt, 100) == {(1, 1), (2, 1)}
+
+
+def test_two_locks_in_two_orders_are_a_deadlock(tmp_path: Path) -> None:
+    def attempt() -> None:
+        def hold(first: str, second: str) -> None:
+            with (tmp_path / first).open("w") as one, (tmp_path / second).open("w") as other:
+                fcntl.flock(one, fcntl.LOCK_EX)
+                fcntl.flock(other, fcntl.LOCK_EX)
+
+        together(lambda: hold("a", "b"), lambda: hold("b", "a"))
+
+    result = bohrbug.explore(attempt, executions=50, causes=0, predict=0, minimise=False)
+    (failure,) = result.failures
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    labels = [resource.label for resource in failure.trace.resources.values()]
+    assert {"file lock a", "file lock b"} <= set(labels)
+    held = [blocked.holding for blocked in failure.outcome.blocked if blocked.holding]
+    assert len(held) == 2
+
+
+def test_locks_of_a_process_keep_no_task_out(tmp_path: Path) -> None:
+    def attempt() -> None:
+        def hold() -> None:
+            with (tmp_path / "lock").open("w") as file:
+                fcntl.lockf(file, fcntl.LOCK_EX)
+                os.lockf(file.fileno(), os.F_LOCK, 0)
+
+        together(hold, hold)
+
+    assert kinds(attempt) == {PASSED}
+
+
+HOLDER = """
+import fcntl, sys, time
+with open(sys.argv[1], "w") as file:
+    getattr(fcntl, sys.argv[2])(file, fcntl.LOCK_EX)
+    print("locked", flush=True)
+    time.sleep(0.3)
+"""
+
+
+def test_a_task_waits_for_another_process(tmp_path: Path) -> None:
+    def test() -> None:
+        for function in ("flock", "lockf"):
+            path = tmp_path / function
+            command = [sys.executable, "-c", HOLDER, str(path), function]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+                assert child.stdout is not None
+                assert child.stdout.readline() == "locked\n"
+                with path.open("w") as file:
+                    getattr(fcntl, function)(file, fcntl.LOCK_EX)
+
+    result = bohrbug.explore(test, executions=1)
+    assert not result.failures, result.failures[0].outcome.message

@@ -1,0 +1,116 @@
+"""What an exploration has seen is reported only if replays show it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from bohrbug.exploration.findings import ATTEMPTS, CONFIRMATIONS, Findings
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Result
+from bohrbug.exploration.verdicts import Verdict, VerdictKind
+from bohrbug.model.operation import READ, WRITE, Operation, Site
+from bohrbug.model.outcome import Access, Divergence, Outcome, OutcomeKind, Race
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Executed, Runtime
+
+FAILED = Outcome(OutcomeKind.ASSERTION, "AssertionError: lost", "0", "AssertionError")
+OTHER = Outcome(OutcomeKind.EXCEPTION, "KeyError: 1", "0", "KeyError")
+
+
+def race(label: str = "Shop.tickets") -> Race:
+    sites = (Site("shop.py", 9, "Shop.buy"), Site("shop.py", 10, "Shop.buy"))
+    first, second = (
+        Access(task, Operation(kind, "0:1.tickets", site))
+        for task, kind, site in zip(("0.1", "0.2"), (READ, WRITE), sites, strict=True)
+    )
+    return Race("0:1.tickets", label, first, second)
+
+
+class Replaying:
+    """A runtime whose executions are given; the last one again and again."""
+
+    def __init__(self, *traces: Trace) -> None:
+        self._traces = list(traces)
+        self.made = 0
+
+    def execute(self, plan: Plan, **_: Any) -> Executed:
+        trace = self._traces[min(self.made, len(self._traces) - 1)]
+        self.made += 1
+        return Executed(trace, 0, 2)
+
+    def point_keys(self) -> tuple[()]:
+        return ()
+
+
+def findings(runtime: Replaying, **options: Any) -> tuple[Findings, Result]:
+    result = Result("test", Verdict(VerdictKind.INCONCLUSIVE))
+    given = ExploreOptions(minimise=False, causes=0, **options)
+    return Findings(given, result, cast(Runtime, runtime), lambda: "dfs", lambda: False), result
+
+
+def failing(outcome: Outcome = FAILED) -> Trace:
+    return Trace(outcome=outcome)
+
+
+def diverging() -> Trace:
+    return Trace(outcome=FAILED, divergence=Divergence(0, "0", "0.1"))
+
+
+def test_a_failure_that_replays_alike_is_reported_once() -> None:
+    runtime = Replaying(failing())
+    found, result = findings(runtime)
+    found.note_failure(failing())
+    found.note_failure(failing())
+    (failure,) = result.failures
+    assert failure.confirmed == runtime.made == CONFIRMATIONS
+    assert failure.occurrences == 2
+
+
+@pytest.mark.parametrize("last", [Trace, diverging, lambda: failing(OTHER)])
+def test_a_failure_that_one_replay_does_not_show_is_not(last: Callable[[], Trace]) -> None:
+    found, result = findings(Replaying(failing(), failing(), last()))
+    found.note_failure(failing())
+    assert not result.failures
+    assert found.unconfirmed == {FAILED.signature(): 1}
+
+
+def test_confirming_in_vain_is_given_up() -> None:
+    runtime = Replaying(Trace())
+    found, _ = findings(runtime)
+    for _ in range(ATTEMPTS + 3):
+        found.note_failure(failing())
+    assert runtime.made == ATTEMPTS
+
+
+def test_what_has_passed_under_the_same_schedule_can_not_be_repeated() -> None:
+    found, result = findings(Replaying(failing()))
+    found.note_pass(Trace(plan=Plan()))
+    found.note_failure(failing())
+    assert not result.failures
+    assert "can't be executed again and again" in found.unrepeatable
+
+
+def test_a_race_fails_the_test_only_if_every_replay_shows_it() -> None:
+    shown, hidden = Trace(races=[race()]), Trace(races=[race("Shop.name")])
+    found, result = findings(Replaying(shown), races="fail")
+    found.note_races(shown)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.RACE]
+    found, result = findings(Replaying(shown, shown, hidden), races="fail")
+    found.note_races(shown)
+    assert not result.failures
+    assert len(found.races) == 1
+
+
+def test_a_race_is_no_failure_by_default_and_is_counted() -> None:
+    runtime = Replaying(Trace())
+    found, result = findings(runtime)
+    found.note_races(Trace(races=[race()]))
+    found.note_races(Trace(races=[race()]))
+    assert not result.failures
+    assert not runtime.made
+    (seen,) = found.races.values()
+    assert seen.count == 2

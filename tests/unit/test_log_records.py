@@ -1,0 +1,89 @@
+"""Log records at which a test looks: their order is explored, and handlers keep tasks apart."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import bohrbug
+from bohrbug.model.plan import Plan
+from tests.programs.together import together
+from tests.unit.test_io import execute
+from tests.unit.test_primitives import values
+
+LOGGER = logging.getLogger("tests.unit.test_log_records")
+
+
+class ListHandler(logging.Handler):
+    """Keeps what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append(record.getMessage())
+
+
+@contextmanager
+def only(handler: logging.Handler) -> Iterator[None]:
+    """Log to this handler and to no other."""
+    LOGGER.addHandler(handler)
+    LOGGER.propagate = False
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.propagate = True
+
+
+def log_in_two_tasks() -> None:
+    together(lambda: LOGGER.warning("a"), lambda: LOGGER.warning("b"))
+
+
+def test_the_order_in_a_stream() -> None:
+    def attempt() -> str:
+        stream = io.StringIO()
+        with only(logging.StreamHandler(stream)):
+            log_in_two_tasks()
+        return stream.getvalue()
+
+    assert values(attempt) == {"a\nb\n", "b\na\n"}
+
+
+def test_the_order_that_a_test_case_captures() -> None:
+    def attempt() -> str:
+        with unittest.TestCase().assertLogs(LOGGER) as captured:
+            log_in_two_tasks()
+        return "".join(record.getMessage() for record in captured.records)
+
+    assert values(attempt) == {"ab", "ba"}
+
+
+def test_a_handler_of_the_test() -> None:
+    """Its lock keeps the tasks apart, so that there is an order and no race."""
+    seen = set()
+
+    def test() -> None:
+        handler = ListHandler()
+        with only(handler):
+            log_in_two_tasks()
+        seen.add("".join(handler.seen))
+
+    result = bohrbug.explore(test, executions=30, races="fail")
+    assert not result.failures
+    assert not result.races
+    assert seen == {"ab", "ba"}
+
+
+def test_what_nobody_looks_at_is_no_operation() -> None:
+    def test() -> None:
+        with only(logging.StreamHandler(sys.stderr)):
+            log_in_two_tasks()
+
+    for trace in execute(test, (Plan(),)):
+        assert not any(resource.type == "StreamHandler" for resource in trace.resources.values())

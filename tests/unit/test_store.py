@@ -1,0 +1,160 @@
+"""Files of explorations: what is read back, and what can't be resumed."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bohrbug.exploration.figures import Figures
+from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Failure, Result
+from bohrbug.exploration.saving import ResumeError, Saved, SavedPiece, check_points
+from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
+from bohrbug.exploration.verdicts import Verdict, VerdictKind
+from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
+
+OPTIONS = ExploreOptions(epoch=1.0)
+TARGET = {"kind": "function", "name": "shop:test", "path": None}
+SIGNATURE = (OutcomeKind.ASSERTION, "AssertionError", ("shop.py", 3))
+
+SAVED = Saved(
+    strategy={"strategy": "dfs", "version": 2, "left": [["0", "0.1"]]},
+    pieces=[SavedPiece({"left": []}, Figures(executions=5, occurrences={SIGNATURE: 2}))],
+    lessons=[Plan(("0", 3, "0.1"))],
+    points=[("shop.py", "Shop.buy", 7, 12)],
+    counters=[17, 4],
+    executions=12,
+    diverged=1,
+    steps=30,
+    tasks=3,
+    seconds=0.5,
+    proposed=10,
+    restarts=2,
+    longest_passed=28,
+    notes=["a note"],
+    uncontrolled={"a child process": 2},
+    occurrences={SIGNATURE: 4},
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.py"
+    path.write_text("tickets = 1\n")
+    return path
+
+
+@pytest.fixture
+def kept(tmp_path: Path, source: Path) -> Path:
+    """The file of an exploration that was saved."""
+    path = tmp_path / "kept.exploration"
+    store = ExplorationStore(subject(source), path)
+    assert store.load() is None
+    store.save(SAVED, findings(), [str(source)])
+    store.close()
+    return path
+
+
+def subject(source: Path, **changes: object) -> Subject:
+    return replace(Subject(TARGET, "test", OPTIONS, (str(source),)), **changes)  # type: ignore[arg-type]
+
+
+def findings() -> Findings:
+    result = Result("test", Verdict(VerdictKind.INCONCLUSIVE))
+    # Nothing is executed.
+    found = Findings(OPTIONS, result, cast(Runtime, None), lambda: "dfs", lambda: False)
+    outcome = Outcome(OutcomeKind.ASSERTION, "AssertionError", "0", "AssertionError")
+    trace = Trace(outcome=outcome)
+    failure = Failure(outcome, trace, Plan(("0",)), "dfs", 3, 0, confirmed=3, occurrences=4)
+    found.failures[outcome.signature()] = failure
+    return found
+
+
+def resumed(path: Path, of: Subject) -> Saved:
+    store = ExplorationStore(of, path, resume=True)
+    try:
+        loaded = store.load()
+    finally:
+        store.close()
+    assert loaded is not None
+    assert [failure.occurrences for failure, is_untimely in loaded.failures] == [4]
+    assert loaded.saved is not None
+    return loaded.saved
+
+
+def test_what_was_saved_is_read_back(kept: Path, source: Path) -> None:
+    assert resumed(kept, subject(source)) == SAVED
+
+
+def test_what_a_file_says_of_itself(kept: Path) -> None:
+    told = look(kept)
+    assert told.executions == 12 + 5
+    assert told.failures == 1
+    assert told.subject.options == OPTIONS
+    assert told.subject.test == "test"
+    assert kept_in(kept.parent) == [kept]
+
+
+def test_an_exploration_has_a_file_of_its_own_options(source: Path) -> None:
+    own = subject(source).path()
+    assert subject(source, options=replace(OPTIONS, seconds=5.0, workers=1)).path() == own
+    assert subject(source, options=replace(OPTIONS, bound=1)).path() != own
+    assert subject(source, target={**TARGET, "name": "shop:other"}).path() != own
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"options": replace(OPTIONS, bound=1)}, "the option bound was 2 and is 1"),
+        ({"target": {**TARGET, "name": "shop:other"}}, "it is of another test"),
+    ],
+)
+def test_another_exploration_is_not_resumed(
+    kept: Path, source: Path, changes: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ResumeError, match=words):
+        resumed(kept, subject(source, **changes))
+
+
+def test_an_exploration_of_an_edited_program_is_not_resumed(kept: Path, source: Path) -> None:
+    source.write_text("tickets = 2\n")
+    with pytest.raises(ResumeError, match=r"shop\.py has changed"):
+        resumed(kept, subject(source))
+
+
+def test_more_time_is_no_other_exploration(kept: Path, source: Path) -> None:
+    assert resumed(kept, subject(source, options=replace(OPTIONS, seconds=None))) == SAVED
+
+
+def test_a_damaged_state_is_told(kept: Path, source: Path) -> None:
+    connection = sqlite3.connect(kept)
+    connection.execute("UPDATE state SET content = x'00'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(ResumeError, match="is damaged"):
+        resumed(kept, subject(source))
+
+
+def test_a_file_that_is_in_use_is_left_alone(kept: Path, source: Path) -> None:
+    store = ExplorationStore(subject(source), kept, resume=True)
+    store.load()
+    try:
+        with pytest.raises(ResumeError, match="in use"):
+            ExplorationStore(subject(source), kept).save(SAVED, findings(), [])
+    finally:
+        store.close()
+
+
+def test_a_racy_place_that_does_not_show_again_is_told() -> None:
+    here, there = ("shop.py", "Shop.buy", 7, 12), ("shop.py", "Shop.buy", 7, 40)
+    check_points([here], [there, here])
+    with pytest.raises(ResumeError, match="1 of its 2 racy places"):
+        check_points([here, there], [there])
