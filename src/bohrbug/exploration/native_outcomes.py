@@ -13,9 +13,8 @@ from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
 from bohrbug.runtime.posix import layout
-from bohrbug.runtime.posix.launching import Ended
+from bohrbug.runtime.posix.launching import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading
-from bohrbug.runtime.posix.runtime import Printed
 from bohrbug.runtime.posix.symbols import is_system_file
 
 _SUMMARY = re.compile(rb"^SUMMARY: (\w+Sanitizer: .*)$", re.MULTILINE)

@@ -58,6 +58,8 @@ MOST_READERS = 8
 CPU_WORDS = 16
 PORT_WORDS = 1024
 STACK_DEPTH = 32
+MOST_PRINTED = 4096
+"""Bytes of each output stream that are kept in the segment."""
 
 KINDS = (
     SPAWN,
@@ -181,6 +183,9 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
     NOT_ON_FIBERS,
 ) = range(10)
 """``enum ending``."""
+
+NOT_OVER, IN_FILES, PRINTED_KEPT = 0, 1, 2
+"""``enum over``, of a process that is put back: whether an execution has ended."""
 
 PREPARED, ALIVE, OVER = 1, 2, 3
 """``enum task_state``, of tasks and processes."""
@@ -319,6 +324,7 @@ TABLES = (
     "steps",
     "pool",
     "stacks",
+    "printed",
     "accesses",
 )
 """``struct tables``."""
@@ -489,4 +495,7 @@ class Header(ctypes.Structure):
         ("helped_by_timers", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),
+        ("over", c_uint32),
+        ("status", c_uint32),
+        ("printed", c_uint32 * 2),
     )

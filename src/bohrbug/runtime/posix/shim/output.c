@@ -1,5 +1,10 @@
 /* Streams that write to pipes and sockets: before the C library empties a buffer there has to be
  * room on the other side, and it is a scheduling point. */
+/* Else the headers define some of what is defined here, inline, and clang leaves ours hidden. */
+#ifndef __NO_INLINE__
+#define __NO_INLINE__
+#endif
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

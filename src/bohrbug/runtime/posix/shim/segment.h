@@ -29,6 +29,8 @@
 #define PORT_WORDS 1024
 #define NAME_LENGTH 16
 #define MESSAGE_LENGTH 512
+/* What an execution may print for the next one to follow at once, each of two streams. */
+#define MOST_PRINTED 4096
 /* Steps for which every operation gets its stack, and those before the end of the plan. */
 #define FIRST_STACKS 2000
 #define LAST_STACKS 1000
@@ -103,6 +105,9 @@ enum ending {
     ASKED,        /* the policy leaves the decision of the last step to somebody else */
     NOT_ON_FIBERS, /* tasks have to be kernel threads: see needs_kernel_threads */
 };
+
+/* Whether an execution has ended, and where what it printed is: in the two files, or in `printed`. */
+enum over { NOT_OVER, IN_FILES, PRINTED_KEPT };
 
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
 
@@ -186,7 +191,7 @@ struct module {
 /* Offsets from the start of the segment. */
 struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, values, points, below;
-    uint64_t steps, pool, stacks, accesses;
+    uint64_t steps, pool, stacks, printed, accesses;
 };
 
 /* One step: what its task did, and what could have been done instead.  A data choice (CHOOSE) has the
@@ -295,6 +300,10 @@ struct header {
     uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
     char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
+    /* Of a process that was put back after the execution: */
+    uint32_t over;             /* enum over */
+    uint32_t status;           /* what it would have exited with */
+    uint32_t printed[2];       /* bytes of standard output and standard error (PRINTED_KEPT) */
 };
 
 extern struct header *segment OWN;
@@ -318,5 +327,7 @@ extern struct places {
 
 /* Maps the segment that the environment names; false if there is none. */
 int segment_open(void);
+/* From now on this one is the segment: the file can hold several, one behind the other. */
+void segment_enter(struct header *room);
 
 #endif

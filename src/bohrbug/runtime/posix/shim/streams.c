@@ -1,5 +1,10 @@
 /* Streams on pipes and sockets: the C library reads into their buffers by ways that can't be
  * interposed on, so each reading function waits first where the buffer is empty. */
+/* Else the headers define some of what is defined here, inline, and clang leaves ours hidden. */
+#ifndef __NO_INLINE__
+#define __NO_INLINE__
+#endif
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
