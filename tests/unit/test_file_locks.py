@@ -13,7 +13,7 @@ from pathlib import Path
 import bohrbug
 from bohrbug.model.outcome import OutcomeKind
 from tests.programs.together import together
-from tests.unit.test_primitives import PASSED, kinds, values
+from tests.unit.random_schedules import PASSED, kinds, values
 
 
 def test_all_orders_of_a_lock_occur(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import bohrbug
 from bohrbug.model.plan import Plan
 from tests.programs.together import together
 from tests.unit.test_io import execute
-from tests.unit.test_primitives import values
+from tests.unit.random_schedules import values
 
 LOGGER = logging.getLogger("tests.unit.test_log_records")
 

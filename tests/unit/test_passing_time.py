@@ -14,6 +14,7 @@ import bohrbug
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.runtime.threads.clock import LONGEST_ADVANCE
+from bohrbug.runtime.threads.timing import SHORTEST_SLEEP
 
 TIMEOUTS = ("early", "late")
 
@@ -252,18 +253,22 @@ def test_who_reads_the_clock_all_the_time_passes_no_wake_up() -> None:
 
 def test_the_shortest_sleeps_make_time_pass() -> None:
     stop = threading.Event()
+    sleeps: list[int] = []
 
     def work() -> None:
         while not stop.is_set():
             time.sleep(sys.float_info.min)
+            sleeps.append(1)
 
     def test() -> None:
         stop.clear()
+        sleeps.clear()
         thread = threading.Thread(target=work)
         thread.start()
         time.sleep(0.01)
         stop.set()
         thread.join()
+        assert len(sleeps) <= 0.01 / SHORTEST_SLEEP + 1
 
     result = bohrbug.explore(test, executions=5, timeouts="late", max_steps=2_000)
     assert not result.failures

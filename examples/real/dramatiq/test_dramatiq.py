@@ -2,9 +2,9 @@
 
 Promised (docstring of ``StubBroker.declare_queue``): "Has no effect if a queue with the given name
 has already been declared."
-Race: it tests ``queue_name in self.queues`` (stub.py:85) and stores a new queue (89). A second thread
-that passes the test before the first one stores replaces the queue that the first may have put
-a message into already.
+Race: it tests ``queue_name in self.queues`` (stub.py:85) and stores a new queue (89). A second
+thread that passes the test before the first one stores replaces the queue that the first may have
+put a message into already.
 Reported: found by reading the source.
 """
 

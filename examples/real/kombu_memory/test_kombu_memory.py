@@ -2,9 +2,9 @@
 
 Promised (docstring of ``kombu.transport.memory``): "Messages can be passed only between threads."
 Each thread has a channel of its own here.
-Race: ``Channel._queue_for`` tests ``queue not in self.queues`` (memory.py:52) and stores a new queue
-(53) in a dictionary that all connections share. A second thread that passes the test before the
-first one stores replaces the queue that the first may have put its message into already.
+Race: ``Channel._queue_for`` tests ``queue not in self.queues`` (memory.py:52) and stores a new
+queue (53) in a dictionary that all channels share. A second thread that passes the test before
+the first one stores replaces the queue that the first may have put its message into already.
 Reported: found by reading the source.
 """
 
@@ -16,7 +16,8 @@ from kombu.transport.memory import Transport
 class Client:
     """As much of a connection as a channel in memory asks for."""
 
-    transport_options: dict[str, object] = {}
+    def __init__(self) -> None:
+        self.transport_options: dict[str, object] = {}
 
 
 def test_both_messages_are_in_the_queue() -> None:

@@ -1,7 +1,7 @@
 """tqdm 4.70.1: a progress bar that two threads update counts one step for two.
 
-Promised: nothing in so many words; the documentation shows how to share the lock by which threads
-and processes write their bars, and one bar for a pool of threads is how it is used.
+Promised: nothing in so many words (the README says of ``tqdm.write`` alone that it is safe for
+threads); one bar for all threads of a pool is how it is used.
 Race: ``tqdm.update`` adds in several steps, ``self.n += n`` (std.py:1234); the lock is taken only to
 show the bar. A second thread that adds in between is forgotten, and the bar ends short of 100%.
 Reported: found by reading the source.

@@ -112,14 +112,16 @@ class ItemProtocol:
             raise execution.exit
         failures = result.failures
         text = None
+        trouble = ""
         if result.untimely or (failures and not _is_plain_failure(failures[0], execution)):
-            self._write_reproductions(explorer)
+            trouble = self._write_reproductions(explorer)
         if failures and not _is_plain_failure(failures[0], execution):
             text = "\n".join(plugin.text_of(failure, item, result) for failure in failures)
         data = report_data(result)
         if plugin.memory is not None:
             data["fixed"] = update_memory(plugin.memory, result, remembered)
-            data["trouble"] = plugin.memory.trouble
+            trouble = trouble or plugin.memory.trouble or ""
+        data["trouble"] = trouble
         item.user_properties.append(("bohrbug", data["line"]))
         if failures:
             self._finish(setup, _Failed(failures[0], text, result), data)
@@ -130,11 +132,16 @@ class ItemProtocol:
         if result.interrupted and not alarm.rang:
             raise KeyboardInterrupt
 
-    def _write_reproductions(self, explorer: Explorer) -> None:
+    def _write_reproductions(self, explorer: Explorer) -> str:
+        """Write a file for each failure; why that was not possible, or ""."""
         root = self._item.config.rootpath
         target = {"kind": "pytest", "node": self._item.nodeid, "root": str(root)}
-        for failure in explorer.result.reproducible:
-            write_reproduction(explorer, failure, target, root / DIRECTORY)
+        try:
+            for failure in explorer.result.reproducible:
+                write_reproduction(explorer, failure, target, root / DIRECTORY)
+        except OSError as error:
+            return f"reproduction files can't be written: {error}"
+        return ""
 
     def _finish(
         self,

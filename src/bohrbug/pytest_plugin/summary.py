@@ -37,9 +37,7 @@ def report_data(result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "races": [race.label for race in result.races],
         "untimely": [_untimely_line(result.test, failure) for failure in result.untimely],
-        "caveats": [
-            caveat for caveat in result.verdict.caveats if not caveat.startswith(UNTIMELY)
-        ],
+        "caveats": [caveat for caveat in result.verdict.caveats if not caveat.startswith(UNTIMELY)],
         "tasks": result.tasks,
     }
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 
 
+@plain
 @dataclass(slots=True)
 class Executed:
     """What executing a plan tells besides the trace.

@@ -102,8 +102,9 @@ DESCRIPTOR = "descriptor"
 
 SOCKET = "socket"
 
-KINDS_OF_DESCRIPTORS = {1: SOCKET, 3: "pipe"}
-"""By the ``space`` of the resource, in the words of reports; see ``shim/descriptors.c``."""
+KINDS_OF_DESCRIPTORS = {1: SOCKET, 3: "pipe", 6: "message queue", 7: "semaphore set"}
+"""By the ``space`` of the resource, in the words of reports; see ``shim/descriptors.c``
+and ``shim/blocking.c``."""
 
 SHARED_BIT = 1 << 63
 """Set in the space of what processes share."""
@@ -225,6 +226,7 @@ class TaskRecord(ctypes.Structure):
         ("detached", c_uint8),
         ("joined", c_uint8),
         ("main", c_uint8),
+        ("restarts", c_uint8),
         ("looks", c_uint32),
         ("seen_changes", c_uint64),
         ("last_yield", c_uint32),
@@ -286,6 +288,7 @@ class ProcessRecord(ctypes.Structure):
         ("main_task", c_uint32),
         ("signals", c_uint64),
         ("handled", c_uint64),
+        ("restarting", c_uint64),
     )
 
 
@@ -481,6 +484,7 @@ class Header(ctypes.Structure):
         ("idle_looked_at", c_uint32),
         ("idle_since", c_uint64),
         ("looks_closely", c_uint32),
+        ("releases", c_uint32),
         ("timers_run", c_uint32),
         ("helped_by_timers", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),

@@ -292,10 +292,11 @@ class NativeRuntime:
         if again.outcome.kind is trace.outcome.kind and again.divergence is None:
             again.plan = plan
             return again, more
-        if not trace.on_fibers and trace.engine is not Engine.SNAPSHOT:
-            return trace, reading
-        # What is seen in these ways only is not of the program.
+        # What is seen in faster ways only may not be of the program.
         why = "a failure did not come again in a program started anew"
+        if not trace.on_fibers and trace.engine is not Engine.SNAPSHOT:
+            self._choice.drop(Engine.FORK_SERVER, why)
+            return trace, reading
         self._choice.drop(Engine.SNAPSHOT, why)
         self.fibers.forbid(why)
         return self._run(plan, with_stacks=False)

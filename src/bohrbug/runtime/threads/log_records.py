@@ -1,9 +1,9 @@
 """Log records under control: handing one to a handler is an operation where somebody looks at them.
 
-The module ``logging`` is trusted, and its locks are no business of a test.  But a test may look at
-what its tasks have logged: at a list that its own handler fills, at a stream or a file, at the
-records of ``assertLogs`` or of pytest's ``caplog``.  There the order of the records matters, and the
-lock of the handler keeps the tasks apart that it is called in.
+The module ``logging`` is trusted, and its locks are no business of a test.  But a test may look
+at what its tasks have logged: at a list that its own handler fills, at a stream or a file, at
+the records of ``assertLogs`` or of pytest's ``caplog``.  There the order of the records matters,
+and the lock of the handler keeps the tasks apart that it is called in.
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ class Carrier(greenlet):
         self.pool = pool
         self.task: Task | None = None
         self.execution: Any = None
-        # A greenlet counts recursion from where it was switched to first.  That would be in whichever
-        # task waits before it begins, which had it from another: many tasks would reach the limit.
+        # A greenlet counts recursion from where it was switched to first.  That would be in
+        # whichever task waits before it begins, which had it from another, and so on to the limit.
         self.switch(getcurrent())
 
     def run(self, maker: greenlet) -> None:

@@ -68,6 +68,7 @@ enum condition {
     FD_READY,     /* poll says so of the descriptors that the task waits for */
     CHILD_ENDED,  /* a process that the task may wait for */
     SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
+    TRIED,        /* a call would have blocked, and something has changed since */
     DONE,         /* the operation is done already: nobody else can be chosen before it */
 };
 
@@ -130,6 +131,7 @@ struct task {
     uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
     uint8_t cancellable, cancelled, cancel_disabled, interruptible;
     uint8_t detached, joined, main;
+    uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
     uint32_t looks;            /* fruitless ones in a row */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;
@@ -171,6 +173,7 @@ struct process {
     uint32_t joined;           /* its shim takes part */
     uint32_t main_task;
     uint64_t signals, handled; /* sent to it as a whole by other tasks, and those with a handler */
+    uint64_t restarting;       /* ... which has SA_RESTART */
 };
 
 struct module {
@@ -287,6 +290,7 @@ struct header {
     uint32_t idle_looked_at;   /* steps before this one were looked at for that */
     uint64_t idle_since;       /* virtual time of the last step that was more */
     uint32_t looks_closely;    /* nobody is enabled: see look_closely */
+    uint32_t releases;         /* what may let a call go on that would have blocked (TRIED) */
     uint32_t timers_run;       /* ... and whether one was set that ends in a signal */
     uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */

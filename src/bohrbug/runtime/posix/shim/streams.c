@@ -30,7 +30,7 @@ static bool is_ours(FILE *stream) {
 /* The next character; the buffer is filled by one read that does not block. */
 static int next(FILE *stream, uint64_t site) {
     if (buffered(stream)) return (unsigned char)*stream->_IO_read_ptr++;
-    descriptor_operation(GET, fileno(stream), POLLIN, site);
+    descriptor_stream(GET, fileno(stream), POLLIN, site);
     return REAL(__uflow)(stream);
 }
 
@@ -95,7 +95,7 @@ EXPORT int __uflow(FILE *stream) {
 EXPORT int __underflow(FILE *stream) {
     if (!is_ours(stream) || buffered(stream)) return REAL(__underflow)(stream);
     GUARD;
-    descriptor_operation(GET, fileno(stream), POLLIN, SITE);
+    descriptor_stream(GET, fileno(stream), POLLIN, SITE);
     return REAL(__underflow)(stream);
 }
 

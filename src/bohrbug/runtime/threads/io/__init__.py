@@ -1,4 +1,4 @@
-"""Sockets, pipes, ``select`` and locks of files under control: a call that would block waits as a task.
+"""Sockets, pipes, ``select`` and locks of files: a call that would block waits as a task.
 
 A task that would block in the kernel is enabled when a poll of the file
 descriptor without waiting says so.  Timeouts are virtual.  How long it is worth

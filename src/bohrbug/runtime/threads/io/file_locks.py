@@ -256,7 +256,9 @@ def _lock(
             attempt()
         except (BlockingIOError, PermissionError):
             # POSIX allows either for a lock that cannot be had.
-            is_elsewhere = execution.outside.has_children or not _locks_of(execution).are_held(state)
+            is_elsewhere = execution.outside.has_children or not _locks_of(execution).are_held(
+                state
+            )
             execution.perform(
                 ACQUIRE,
                 state,
