@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import bohrbug
 from bohrbug.model.plan import Plan
 from tests.programs.together import together
-from tests.unit.test_io import execute
 from tests.unit.random_schedules import values
+from tests.unit.test_io import execute
 
 LOGGER = logging.getLogger("tests.unit.test_log_records")
 

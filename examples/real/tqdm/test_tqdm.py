@@ -2,8 +2,8 @@
 
 Promised: nothing in so many words (the README says of ``tqdm.write`` alone that it is safe for
 threads); one bar for all threads of a pool is how it is used.
-Race: ``tqdm.update`` adds in several steps, ``self.n += n`` (std.py:1234); the lock is taken only to
-show the bar. A second thread that adds in between is forgotten, and the bar ends short of 100%.
+Race: ``tqdm.update`` adds in several steps, ``self.n += n`` (std.py:1234); the lock is taken only
+to show the bar. A second thread that adds in between is forgotten, and the bar ends short of 100%.
 Reported: found by reading the source.
 """
 
