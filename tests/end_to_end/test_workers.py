@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bohrbug.api import explore
+from bohrbug.exploration.explorer import ALONE
 from bohrbug.exploration.result import Result, VerdictKind
 from tests.end_to_end.conftest import Folder
 from tests.programs.together import together
@@ -30,6 +31,17 @@ class Counter:
         seen = self.value
         with self.lock:
             pass
+        self.value = seen + 1
+
+
+class Plain:
+    """A counter without any lock."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def add(self) -> None:
+        seen = self.value
         self.value = seen + 1
 
 
@@ -96,6 +108,37 @@ def test_a_portfolio_that_is_cut_short_finds_the_same() -> None:
     found = [signatures(run(loses_in_four_ways, workers, **options)) for workers in (1, 3)]
     assert len(found[0]) == 4
     assert found[1] == found[0]
+
+
+def orders_locks_rarely() -> None:
+    """Takes two locks in both orders, one after the other, in one schedule of 30 or so."""
+    counter = Plain()
+    one, two = threading.Lock(), threading.Lock()
+    done = threading.Event()
+
+    def first() -> None:
+        counter.add()
+        if counter.value == 4:
+            with one, two:
+                pass
+        done.set()
+
+    def second() -> None:
+        counter.add()
+        done.wait()
+        with two, one:
+            pass
+
+    together(first, second, counter.add, counter.add)
+
+
+def test_the_same_deadlocks_are_predicted() -> None:
+    options = {"strategy": "random", "seed": 1, "keep_going": True}
+    assert not run(orders_locks_rarely, 1, executions=ALONE, **options).unconfirmed
+    for workers in (1, 2):
+        result = run(orders_locks_rarely, workers, executions=600, **options)
+        assert len(result.unconfirmed) == 1
+        assert result.executions == 600
 
 
 def test_the_first_failure_of_the_sequence_is_reported() -> None:

@@ -138,3 +138,11 @@ def test_a_hang_is_ended(native_build: Build) -> None:
     with runtime_for(program, hang_seconds=1.0) as runtime:
         for _ in range(2):
             assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.HANG
+
+
+def test_children_of_a_forked_program_are_none_of_its_servers(native_build: Build) -> None:
+    program = native_build("own_environment.c", "-rdynamic")
+    with runtime_for(program, engine="fork-server") as runtime:
+        for _ in range(3):
+            assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
+        assert runtime.engine is Engine.FORK_SERVER

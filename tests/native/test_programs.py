@@ -72,6 +72,13 @@ def test_its_corrected_twin_does_not(native_build: Build, name: str) -> None:
     assert not result.diverged, result.verdict
 
 
+def test_a_mutex_left_locked_is_told_with_where_it_was_taken(native_build: Build) -> None:
+    (failure,) = explored(native_build("left_locked.c"), executions=1).failures
+    assert failure.outcome.message.endswith("(mutex mutex, taken at left_locked.c:10)")
+    # Not where the C library ends threads.
+    assert not failure.outcome.stack
+
+
 def test_a_task_that_polls_hides_no_deadlock(native_build: Build) -> None:
     result = explored(native_build("talk.c", "-DPOLLS"), timeouts="late", executions=5)
     assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,14 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime
+from bohrbug.runtime.posix.serving import Server
+from bohrbug.search.auto import Auto
+from bohrbug.search.dfs import DepthFirst
+from bohrbug.search.pct import PCT
+from bohrbug.search.pos import PartialOrderSampling
+from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.strategy import Foresighted, Strategy
+from bohrbug.search.surw import SelectivelyUniform
 from tests.native.building import build
 from tests.native.exploring import runtime_for, shape
 
@@ -153,3 +162,66 @@ def test_a_command_remembers_the_engine_that_was_asked_for() -> None:
     command = Command(("true",), engine="anew")
     assert command_from(command.target()) == command
     assert "engine" not in Command(("true",)).target()
+
+
+def executed(runtime: NativeRuntime, strategy: Strategy, executions: int, ahead: bool) -> list[Any]:
+    """The plans that a strategy proposes, and what came of each."""
+    assert isinstance(strategy, Foresighted)
+    runtime.foresee(strategy.sure_plans if ahead else None)
+    done: list[Any] = []
+    while len(done) < executions and (plan := strategy.next_plan()) is not None:
+        trace = runtime.execute(plan).trace
+        strategy.observe(trace)
+        outcome = trace.outcome.kind
+        done.append((plan, outcome, trace.choices, shape(trace), runtime.printed))
+    return done
+
+
+@pytest.mark.parametrize("program", [("lost_update.c",), ("orders.c", "-DPRINTS")])
+@pytest.mark.parametrize(
+    "strategy_of",
+    [
+        lambda: RandomWalk(3),
+        lambda: PCT(seed=3),
+        lambda: PartialOrderSampling(3),
+        lambda: SelectivelyUniform(3),
+        DepthFirst,
+        lambda: Auto([DepthFirst()], [(RandomWalk(1), 1.0), (PCT(seed=2), 1.0)], 60),
+    ],
+    ids=["random", "pct", "pos", "surw", "dfs", "auto"],
+)
+def test_what_is_executed_ahead_is_what_would_have_been_executed(
+    native_build: Build, program: tuple[str, ...], strategy_of: Callable[[], Strategy]
+) -> None:
+    built = native_build(*program)
+    with runtime_for(built) as one_by_one, runtime_for(built) as ahead:
+        expected = executed(one_by_one, strategy_of(), 40, False)
+        assert executed(ahead, strategy_of(), 40, True) == expected
+        assert one_by_one.engine is ahead.engine is Engine.SNAPSHOT, ahead.engine_note
+
+
+def test_a_segment_is_read_before_it_is_used_again(
+    native_build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = native_build("lost_update.c")
+    orders: list[int] = []
+    order = Server.order
+
+    def counted(server: Server, starts: Sequence[int]) -> bool:
+        orders.append(len(starts))
+        return order(server, starts)
+
+    monkeypatch.setattr(Server, "order", counted)
+    plans = [Plan((), UniformRandom(seed)) for seed in range(40)]
+    with runtime_for(program) as runtime:
+        runtime.execute(Plan())
+        runtime.foresee(lambda most: plans[:most])
+        kept = [runtime.execute(plan).trace for plan in plans]
+        assert max(orders) > 2
+        runtime.foresee(None)
+        assert [shape(trace) for trace in kept] == [
+            shape(runtime.execute(plan).trace) for plan in plans
+        ]
+        last = runtime.execute(plans[0]).trace
+    # What they were read from is gone now.
+    assert shape(last) == shape(kept[0])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bohrbug.runtime.posix import standstill
-from bohrbug.runtime.posix.segment import Segment
+from bohrbug.runtime.posix.segment import SegmentFile
 from bohrbug.runtime.posix.standstill import Standstill
 
 
@@ -18,7 +18,7 @@ class Machine:
         self.now = 0.0
         self.state, self.ran = "R", 0.0
         self.thread = (1, 1)
-        self.segment = Segment(10)
+        self.segment = SegmentFile(10).first
         monkeypatch.setattr(standstill.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(standstill, "_usage", lambda *_: (self.state, self.ran))
         monkeypatch.setattr(standstill, "_running", lambda _: self.thread)

@@ -6,6 +6,9 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 
 from bohrbug.accelerator import native
+from bohrbug.accelerator.plain import plain
 from bohrbug.exploration.seeding import seed_alike
 from bohrbug.runtime.threads import heap
 
@@ -231,3 +235,78 @@ def test_random_numbers_are_those_of_a_seeded_generator() -> None:
         assert [random.random(), random.gauss(0, 1)] == expected
     finally:
         random.setstate(before)
+
+
+@plain
+class Stored:
+    __slots__ = ("__weakref__", "fixed", "given", "later", "new", "other", "shared")
+
+    def __init__(self, given: object, other: object = 3, *, shared: object = ()) -> None:
+        self.given = given
+        self.other = other
+        self.shared = shared
+        self.fixed: object = False
+        self.new: list[object] = []
+
+
+@plain
+@dataclass(frozen=True, slots=True)
+class Written:
+    first: int
+    second: list[int] = field(default_factory=list)
+    third: str = "c"
+
+
+def test_plain_objects_are_as_their_class_makes_them() -> None:
+    for made in (Stored(1, 2, shared=5), Stored(other=2, given=1, shared=5)):
+        assert (made.given, made.other, made.shared, made.fixed) == (1, 2, 5, False)
+        assert not hasattr(made, "later")
+        made.later = 1
+    assert (Stored(1).other, Stored(1).shared) == (3, ())
+    assert Stored(1).new == []
+    assert Stored(1).new is not Stored(1).new
+    assert Written(1, [2], third="d") == replace(Written(1, [2]), third="d")
+    assert repr(Written(first=1)) == "Written(first=1, second=[], third='c')"
+    assert Written(1).second is not Written(1).second
+    with pytest.raises(FrozenInstanceError):
+        Written(1).first = 2  # type: ignore[misc]
+
+
+def test_wrong_calls_of_plain_classes_raise_the_usual_errors() -> None:
+    makers: list[Callable[..., object]] = [
+        Stored,
+        partial(Stored, 1, 2, 3),
+        partial(Stored, 1, given=2),
+        partial(Stored, 1, unknown=2),
+        Written,
+        partial(Written, 1, [], "c", 4),
+    ]
+    for maker in makers:
+        with pytest.raises(TypeError, match="__init__"):
+            maker()
+
+
+def test_classes_derived_from_a_plain_one_keep_their_own_init() -> None:
+    class Derived(Stored):
+        def __init__(self) -> None:
+            super().__init__(1)
+            self.other = "its own"
+
+    assert (Derived().given, Derived().other, Derived().new) == (1, "its own", [])
+
+
+@pytest.mark.skipif(native is None, reason="only the C module needs to know")
+def test_classes_that_do_more_than_store_are_refused() -> None:
+    class Computes:
+        __slots__ = ("is_first",)
+
+        def __init__(self, index: int) -> None:
+            self.is_first = index == 0
+
+    class HasDict:
+        def __init__(self, index: int) -> None:
+            self.index = index
+
+    for cls in (Computes, HasDict):
+        with pytest.raises(TypeError, match="is not plain"):
+            plain(cls)

@@ -12,9 +12,9 @@ from bohrbug.exploration.prediction import Predictor
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.operation import Resource
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of
+from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestings_of
 from bohrbug.monitors.weak_order import PossibleRace
 from bohrbug.report.prediction import prediction_in_words
 from tests.programs.together import together
@@ -23,8 +23,8 @@ from tests.simulated import Instruction, Program, execute
 Task = list[tuple[str, str]]
 
 
-def passing(*tasks: Task, spawned: tuple[str, ...] = ()) -> Trace:
-    """One execution without preemptions; each task is a list of instructions and objects."""
+def passing(*tasks: Task, spawned: tuple[str, ...] = (), plan: Plan = Plan()) -> Trace:
+    """One execution, without preemptions if no plan is given; each task a list of instructions."""
     program = Program(
         tuple(
             ("0" if not n else f"0.{n}", tuple(Instruction(*step) for step in task))
@@ -32,7 +32,7 @@ def passing(*tasks: Task, spawned: tuple[str, ...] = ()) -> Trace:
         ),
         spawned=frozenset(spawned),
     )
-    trace, final = execute(program, Plan())
+    trace, final = execute(program, plan)
     assert final[0] == "done"
     locks = {operation.resource for operation in trace.operations}
     trace.resources.update((lock, Resource(lock, "Lock", lock)) for lock in locks)
@@ -105,6 +105,31 @@ def test_the_search_for_cycles_is_bounded() -> None:
     tasks = [nested(a, b) for a in locks for b in locks if a != b]
     found = cycles(passing(*tasks[:60]))
     assert len(found) < 20_000
+
+
+def test_what_tasks_did_is_the_same_in_whatever_order_they_ran() -> None:
+    tasks = (nested("g", "a", "b"), nested("g", "b", "a"), nested("g", "c", "a"))
+    traces = [passing(*tasks, plan=Plan(policy=UniformRandom(seed))) for seed in range(20)]
+    assert len({tuple(trace.choices) for trace in traces}) > 5
+    assert {deeds_of(trace) for trace in traces} == {deeds_of(traces[0])}
+    assert deeds_of(traces[0]) is not None
+    found = {frozenset((n.key, n.holding) for n in nestings_of(trace)) for trace in traces}
+    assert len(found) == 1
+    assert deeds_of(passing(*tasks[:2])) != deeds_of(traces[0])
+    assert deeds_of(passing(tasks[1], tasks[0], tasks[2])) != deeds_of(traces[0])
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        [("try", "a"), *nested("b"), ("release", "a")],
+        # Released by one who does not hold it.
+        [("release", "a"), *nested("b")],
+    ],
+    ids=["try", "release"],
+)
+def test_what_tasks_hold_may_depend_on_the_order_too(task: Task) -> None:
+    assert deeds_of(passing([("acquire", "a")], task)) is None
 
 
 # -- whole explorations --------------------------------------------------------------

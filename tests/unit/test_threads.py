@@ -174,6 +174,81 @@ def test_identity_inside_tasks() -> None:
     assert kinds(program, 20) == {PASSED}
 
 
+def description(thread: threading.Thread) -> dict[str, Any]:
+    """What is in a thread, in order, without what differs from one thread to the next."""
+    parts = {name: part for name, part in vars(thread).items() if not name.startswith("_bohrbug")}
+    return parts | {
+        "_started": (type(thread._started), thread._started.is_set()),  # type: ignore[attr-defined]
+        "_invoke_excepthook": callable(parts["_invoke_excepthook"]),
+        "_handle": "_handle" in parts,
+    }
+
+
+def some_threads() -> list[threading.Thread]:
+    def named() -> None:
+        pass
+
+    return [
+        threading.Thread(target=named, args=(1,), kwargs={"b": 2}),
+        threading.Thread(None, named, "a name", [1], daemon=True),
+        threading.Thread(target=print, name="another"),
+        threading.Thread(daemon=False),
+    ]
+
+
+def test_threads_are_made_as_usual() -> None:
+    made: list[threading.Thread] = []
+
+    def program() -> None:
+        made[:] = some_threads()
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            threading.Thread(targets=None)  # type: ignore[call-arg]
+        with pytest.raises(AssertionError, match="group argument must be None"):
+            threading.Thread(1)  # type: ignore[arg-type]
+
+        def inherits() -> None:
+            assert threading.Thread().daemon
+
+        daemon = threading.Thread(target=inherits, daemon=True)
+        daemon.start()
+        daemon.join()
+
+    assert kinds(program, 2) == {PASSED}
+    assert made[0].name == "Thread-1 (named)"
+    assert made[3].name == "Thread-2"
+    usual = some_threads()
+    for thread, other in zip(made, usual, strict=True):
+        thread.name = other.name
+        first, second = description(thread), description(other)
+        assert list(first) == list(second)
+        assert first.pop("_target") is not None or second["_target"] is None
+        second.pop("_target")
+        assert first == second
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="the handle of such a thread can't start a real one"
+)
+def test_a_thread_that_was_made_in_an_execution_can_be_started_after_it() -> None:
+    made: list[threading.Thread] = []
+    ran: list[int] = []
+
+    def program() -> None:
+        def told(number: int) -> None:
+            ran.append(number)
+
+        made[:] = [threading.Thread(target=told, args=(1,))]
+        # Waiting for the start of a thread takes its whole event.
+        assert made[0]._started.wait(0.5) is False  # type: ignore[attr-defined]
+        made.append(threading.Thread(target=told, args=(2,)))
+
+    assert kinds(program, 2) == {PASSED}
+    for thread in made:
+        thread.start()
+        thread.join()
+    assert ran == [1, 2]
+
+
 def test_daemon_threads_alone_blocked_are_no_deadlock() -> None:
     def program() -> None:
         threading.Thread(target=threading.Event().wait, daemon=True).start()

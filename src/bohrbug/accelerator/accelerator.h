@@ -174,6 +174,7 @@ PyObject *use_swap(PyObject *module, PyObject *arguments);
 /* -- parts.c -------------------------------------------------------------------- */
 
 PyObject *use_parts(PyObject *module, PyObject *arguments);
+PyObject *use_thread_parts(PyObject *module, PyObject *arguments);
 PyObject *use_hashes(PyObject *module, PyObject *arguments);
 
 /* -- points.c ------------------------------------------------------------------- */
@@ -206,6 +207,10 @@ extern PyMethodDef hook_definitions[];
 
 PyObject *generator_state(PyObject *module, PyObject *generator);
 PyObject *set_generator_state(PyObject *module, PyObject *arguments);
+
+/* -- plain.c -------------------------------------------------------------------- */
+
+PyObject *use_plain(PyObject *module, PyObject *arguments);
 
 /* -- branching.c ---------------------------------------------------------------- */
 

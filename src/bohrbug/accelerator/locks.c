@@ -3,7 +3,7 @@
  * Common is: under control, not within a modelled primitive, a lock of the program,
  * and a blocking acquire without a timeout.
  */
-#include "accelerator.h"
+#include "scheduling.h"
 
 enum { CREATED, INTERNAL, OWNER, REAL, STATE };
 static Slot lock_slots[] = {
@@ -13,7 +13,7 @@ static Slot lock_slots[] = {
 #define LOCK(name) slot_get(self, lock_slots[name])
 #define SET_LOCK(name, value) slot_set(self, lock_slots[name], value)
 
-static PyObject *allocate_lock, *internal_modules, *text_name;
+static PyObject *allocate_lock, *internal_modules, *text_name, *text_type;
 
 /* The execution in which an operation on the lock is an ordinary one, borrowed, or NULL. */
 static PyObject *
@@ -115,33 +115,56 @@ release(PyObject *self)
     return progress;
 }
 
-/* A lock that a modelled module makes for itself. */
-static Progress
-initialise(PyObject *self)
+/* Whether a modelled module calls; -1: an exception is set. */
+static int
+is_called_by_module(PyFrameObject *frame)
 {
-    PyFrameObject *frame = PyEval_GetFrame();
-    if (frame == NULL || allocate_lock == NULL)
-        return RARE;
     PyObject *globals = PyFrame_GetGlobals(frame);
     PyObject *name = PyDict_GetItemWithError(globals, text_name);
     int internal = name == NULL || !PyUnicode_Check(name)
                        ? 0
                        : PySet_Contains(internal_modules, name);
     Py_DECREF(globals);
-    if (internal < 0 || PyErr_Occurred())
-        return FAILED;
-    if (!internal)
+    return PyErr_Occurred() ? -1 : internal;
+}
+
+/* The state of a lock that the program makes under control. */
+static PyObject *
+new_state(PyObject *self, PyObject *execution, PyObject *created)
+{
+    PyObject *type = PyObject_GetAttr(self, text_type);
+    PyObject *state = type == NULL ? NULL : new_resource(execution, type, created);
+    Py_XDECREF(type);
+    return state;
+}
+
+/* A lock that a modelled module makes for itself, or the program under control. */
+static Progress
+initialise(PyObject *self)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame == NULL || allocate_lock == NULL)
         return RARE;
+    int internal = is_called_by_module(frame);
+    PyObject *execution = internal == 0 ? controlling_execution() : NULL;
+    if (internal <= 0 && execution == NULL)
+        return internal < 0 ? FAILED : RARE;
     PyObject *real = PyObject_CallNoArgs(allocate_lock);
-    if (real == NULL)
-        return FAILED;
-    SET_LOCK(REAL, real);
-    Py_DECREF(real);
-    SET_LOCK(OWNER, Py_None);
-    SET_LOCK(STATE, Py_None);
-    SET_LOCK(CREATED, Py_None);
-    SET_LOCK(INTERNAL, Py_True);
-    return DONE;
+    PyObject *created = internal ? Py_NewRef(Py_None) : calling_place();
+    PyObject *state = internal ? Py_NewRef(Py_None) : NULL;
+    if (real != NULL && created != NULL && state == NULL)
+        state = new_state(self, execution, created);
+    if (state != NULL) {
+        SET_LOCK(REAL, real);
+        SET_LOCK(OWNER, Py_None);
+        SET_LOCK(STATE, state);
+        SET_LOCK(CREATED, created);
+        SET_LOCK(INTERNAL, internal ? Py_True : Py_False);
+    }
+    Py_XDECREF(real);
+    Py_XDECREF(created);
+    Py_XDECREF(state);
+    return PyErr_Occurred() ? FAILED : DONE;
 }
 
 /* -- the methods ----------------------------------------------------------------------- */
@@ -228,7 +251,8 @@ use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_XSETREF(allocate_lock, Py_NewRef(allocate));
     Py_XSETREF(internal_modules, Py_NewRef(modules));
     text_name = PyUnicode_InternFromString("__name__");
-    if (text_name == NULL || know_real_locks(allocate) < 0 || take_over(lock, lock_twins) < 0)
+    text_type = PyUnicode_InternFromString("_type");
+    if (text_name == NULL || text_type == NULL || know_real_locks(allocate) < 0 || take_over(lock, lock_twins) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

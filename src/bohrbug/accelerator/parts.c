@@ -1,4 +1,4 @@
-/* What threading makes for itself with every thread: an event, and a hash for its set of threads. */
+/* What threading makes with every thread: what is in it, an event, and a hash for its set of threads. */
 #include "scheduling.h"
 
 /* -- events that are parts ----------------------------------------------------------- */
@@ -117,6 +117,250 @@ use_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
     condition_type = (PyTypeObject *)condition;
     lock_type = (PyTypeObject *)lock;
     return functions_of(event_functions, sizeof event_functions / sizeof *event_functions);
+}
+
+/* -- threads --------------------------------------------------------------------------- */
+
+/* What is in a thread. */
+typedef enum {
+    TARGET, NAME, ARGS, KWARGS, DAEMONIC, STARTED, HANDLE, ERRORS, EXCEPTHOOK, INITIALIZED, STOPPED,
+    NOTHING_YET,
+} Part;
+static const struct {
+    const char *name;
+    Part part;
+} known_parts[] = {
+    {"_target", TARGET}, {"_name", NAME}, {"_args", ARGS}, {"_kwargs", KWARGS},
+    {"_daemonic", DAEMONIC}, {"_ident", NOTHING_YET}, {"_native_id", NOTHING_YET},
+    {"_tstate_lock", NOTHING_YET}, {"_handle", HANDLE}, {"_started", STARTED},
+    {"_is_stopped", STOPPED}, {"_initialized", INITIALIZED}, {"_stderr", ERRORS},
+    {"_invoke_excepthook", EXCEPTHOOK},
+};
+enum { MOST_PARTS = sizeof known_parts / sizeof *known_parts };
+
+static PyTypeObject *thread_type;
+/* The names of what is in a thread, in order, and what that is. */
+static PyObject *part_names;
+static Part parts[MOST_PARTS];
+/* What threading's own names refer to, as long as nobody replaces it. */
+static PyObject *usual_names;
+static PyObject *active_threads, *usual_daemon, *invoke_excepthook, *sys_names;
+static PyObject *text_counter, *text_handle_type, *text_dangling, *text_function_name;
+static PyObject *text_add, *text_data, *text_pending, *text_remove;
+static PyObject *text_daemon, *text_daemonic, *text_errors, *text_excepthook;
+static Slot ident_slots[] = {{"ident", 0}, {0}};
+
+/* Whether making a thread would call and use nothing else than usual. */
+static bool
+is_usual_making(void)
+{
+    PyObject *name, *usual;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(usual_names, &position, &name, &usual))
+        if (PyDict_GetItemWithError(threading_names, name) != usual)
+            return false;
+    return PyDict_GetItemWithError(threading_names, text_excepthook) != Py_None &&
+           PyDict_GetItemWithError(sys_names, text_excepthook) != Py_None;
+}
+
+/* The name of the function that a thread runs, a new reference; NULL, without an exception: it may
+ * take code of the program to find out. */
+static PyObject *
+name_of_target(PyObject *target)
+{
+    PyObject *function = PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
+    return PyFunction_Check(function) ? PyObject_GetAttr(function, text_function_name) : NULL;
+}
+
+/* Whether a thread that says nothing of it is a daemon: as the running one; a new reference, or
+ * NULL, without an exception: it may take code of the program to find out. */
+static PyObject *
+is_usually_daemon(PyObject *self)
+{
+    PyObject *ident = slot_get(EXECUTION(CURRENT), ident_slots[0]);
+    PyObject *running = PyDict_GetItemWithError(active_threads, ident);
+    if (running == NULL)
+        return NULL;
+    PyObject *daemon = PyObject_GetAttr((PyObject *)Py_TYPE(running), text_daemon);
+    Py_XDECREF(daemon);
+    return daemon == usual_daemon ? PyObject_GetAttr(running, text_daemonic) : NULL;
+}
+
+/* The name of a thread to which none is given. */
+static PyObject *
+next_thread_name(PyObject *function_name)
+{
+    PyObject *counter = PyDict_GetItemWithError(threading_names, text_counter);
+    PyObject *number = counter == NULL ? NULL : PyObject_CallNoArgs(counter);
+    PyObject *name = number == NULL ? NULL : shared_thread_name(number, function_name);
+    Py_XDECREF(number);
+    return name;
+}
+
+/* The event by which a thread tells that it has started. Its condition is made when somebody asks for
+ * it, see started_flags.py: nobody does if the thread is started here. */
+static PyObject *
+new_started_flag(void)
+{
+    PyObject *event = PyType_GenericNew(event_type, nothing, NULL);
+    if (event != NULL && PyObject_SetAttr(event, text_flag, Py_False) < 0)
+        Py_CLEAR(event);
+    return event;
+}
+
+/* WeakSet.add */
+static int
+add_weakly(PyObject *set, PyObject *object)
+{
+    PyObject *pending = PyObject_GetAttr(set, text_pending), *added = NULL;
+    if (pending != NULL && PyList_CheckExact(pending) && PyList_GET_SIZE(pending) == 0) {
+        PyObject *data = PyObject_GetAttr(set, text_data);
+        PyObject *remove = data == NULL ? NULL : PyObject_GetAttr(set, text_remove);
+        PyObject *reference = remove == NULL ? NULL : PyWeakref_NewRef(object, remove);
+        if (reference != NULL && PySet_Add(data, reference) == 0)
+            added = Py_NewRef(Py_None);
+        Py_XDECREF(data);
+        Py_XDECREF(remove);
+        Py_XDECREF(reference);
+    } else {
+        PyErr_Clear();
+        added = PyObject_CallMethodOneArg(set, text_add, object);
+    }
+    Py_XDECREF(pending);
+    Py_XDECREF(added);
+    return added == NULL ? -1 : 0;
+}
+
+/* What a part of a new thread is; ``given`` are the parts up to DAEMONIC. */
+static PyObject *
+new_part(Part part, PyObject *const *given)
+{
+    switch (part) {
+    case STARTED:
+        return new_started_flag();
+    case HANDLE: {
+        PyObject *type = PyDict_GetItemWithError(threading_names, text_handle_type);
+        return type == NULL ? NULL : PyObject_CallNoArgs(type);
+    }
+    case ERRORS: {
+        PyObject *errors = PyDict_GetItemWithError(sys_names, text_errors);
+        return Py_NewRef(errors == NULL ? Py_None : errors);
+    }
+    case EXCEPTHOOK:
+        return Py_NewRef(invoke_excepthook);
+    case INITIALIZED:
+        return Py_NewRef(Py_True);
+    case STOPPED:
+        return Py_NewRef(Py_False);
+    case NOTHING_YET:
+        return Py_NewRef(Py_None);
+    default:
+        return Py_NewRef(given[part]);
+    }
+}
+
+static int
+fill_thread(PyObject *thread, PyObject *const *given)
+{
+    PyObject *dict = PyObject_GenericGetDict(thread, NULL);
+    int result = dict == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(part_names); i++) {
+        PyObject *part = new_part(parts[i], given);
+        result = part == NULL ? -1 : PyDict_SetItem(dict, PyTuple_GET_ITEM(part_names, i), part);
+        Py_XDECREF(part);
+    }
+    Py_XDECREF(dict);
+    PyObject *dangling =
+        result < 0 ? NULL : PyDict_GetItemWithError(threading_names, text_dangling);
+    return dangling == NULL ? -1 : add_weakly(dangling, thread);
+}
+
+/* Thread.__init__ for an ordinary thread: thread, target, name, args, kwargs, daemon; whether that
+ * was done. */
+static PyObject *
+thread_in_c(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *self = count == 6 ? controlling_execution() : NULL;
+    if (self == NULL || !Py_IS_TYPE(arguments[0], thread_type) || !is_usual_making())
+        Py_RETURN_FALSE;
+    PyObject *target = arguments[1], *name = arguments[2], *kwargs = arguments[4];
+    PyObject *daemon = arguments[5] == Py_None ? is_usually_daemon(self) : Py_NewRef(arguments[5]);
+    PyObject *function_name = target == Py_None ? NULL : name_of_target(target);
+    bool is_named = PyUnicode_CheckExact(name) && PyUnicode_GET_LENGTH(name) != 0;
+    bool is_ordinary = daemon != NULL && PyBool_Check(daemon) && (is_named || name == Py_None) &&
+                       (target == Py_None || function_name != NULL);
+    PyObject *result = NULL;
+    if (!is_ordinary) {
+        PyErr_Clear();
+        result = Py_NewRef(Py_False);
+    } else {
+        PyObject *given[] = {
+            [TARGET] = target,
+            [NAME] = is_named ? Py_NewRef(name) : next_thread_name(function_name),
+            [ARGS] = arguments[3],
+            [KWARGS] = kwargs == Py_None ? PyDict_New() : Py_NewRef(kwargs),
+            [DAEMONIC] = daemon,
+        };
+        if (given[NAME] != NULL && given[KWARGS] != NULL && fill_thread(arguments[0], given) == 0)
+            result = Py_NewRef(Py_True);
+        Py_XDECREF(given[NAME]);
+        Py_XDECREF(given[KWARGS]);
+    }
+    Py_XDECREF(daemon);
+    Py_XDECREF(function_name);
+    return result;
+}
+
+static PyMethodDef thread_definition = {
+    "thread_in_c", (PyCFunction)(void (*)(void))thread_in_c, METH_FASTCALL,
+    "Make an ordinary thread, and whether that was done.",
+};
+
+/* use_thread_parts(Thread, Task, names, usual, system, threads, excepthook): ``thread_in_c``; None:
+ * there is something in a thread that is not known here
+ *
+ *     names: of what is in a thread, in order
+ *     usual: what the names in threading refer to that its making uses
+ *     system: the names in ``sys``
+ *     threads: those that are active, by their idents
+ *     excepthook: what a thread calls for an exception that leaves it
+ */
+PyObject *
+use_thread_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *thread, *task;
+    if (!PyArg_ParseTuple(arguments, "OOO!O!O!O!O", &thread, &task, &PyTuple_Type, &part_names,
+                          &PyDict_Type, &usual_names, &PyDict_Type, &sys_names, &PyDict_Type,
+                          &active_threads, &invoke_excepthook) ||
+        find_slots(task, ident_slots) < 0)
+        return NULL;
+    Py_ssize_t known = 0;
+    for (; known < PyTuple_GET_SIZE(part_names); known++) {
+        size_t i = 0;
+        PyObject *name = PyTuple_GET_ITEM(part_names, known);
+        while (i < MOST_PARTS && PyUnicode_CompareWithASCIIString(name, known_parts[i].name) != 0)
+            i++;
+        if (i == MOST_PARTS || known == MOST_PARTS)
+            Py_RETURN_NONE;
+        parts[known] = known_parts[i].part;
+    }
+    const Name names[] = {
+        {&text_counter, "_counter"}, {&text_handle_type, "_ThreadHandle"},
+        {&text_dangling, "_dangling"}, {&text_function_name, "__name__"}, {&text_add, "add"},
+        {&text_data, "data"}, {&text_pending, "_pending_removals"}, {&text_remove, "_remove"},
+        {&text_daemon, "daemon"}, {&text_daemonic, "_daemonic"}, {&text_errors, "stderr"},
+        {&text_excepthook, "excepthook"},
+    };
+    usual_daemon = PyObject_GetAttrString(thread, "daemon");
+    if (usual_daemon == NULL || make_names(names, sizeof names / sizeof *names) < 0)
+        return NULL;
+    /* They live as long as the process. */
+    PyObject *kept[] = {thread,    part_names,     usual_names,
+                        sys_names, active_threads, invoke_excepthook};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        Py_INCREF(kept[i]);
+    thread_type = (PyTypeObject *)thread;
+    return PyCFunction_New(&thread_definition, NULL);
 }
 
 /* -- hashes of threads ----------------------------------------------------------------- */

@@ -41,8 +41,10 @@ PyObject *new_operation(PyObject *kind, PyObject *resource, PyObject *place);
 
 /* -- sharing.c: what never changes, as one object for all that are equal; new references --- */
 
-/* ``f"{parent}.{number}"`` */
-PyObject *shared_child(PyObject *parent, Py_ssize_t number);
+/* ``f"{task}{sign}{number}"``: the id of a task's child (".") or of a resource that it made (":"). */
+PyObject *shared_part(PyObject *task, char sign, Py_ssize_t number);
+/* ``f"Thread-{number} ({function})"``, or without a function (NULL) ``f"Thread-{number}"``. */
+PyObject *shared_thread_name(PyObject *number, PyObject *function);
 /* The ids of some tasks, as a tuple. */
 PyObject *shared_ids(PyObject **tasks, Py_ssize_t count);
 PyObject *shared_operation(PyTypeObject *type, PyObject *kind, PyObject *resource, PyObject *place);
@@ -58,6 +60,8 @@ Progress decide(PyObject *execution, PyObject *running, PyObject **chosen);
 PyObject *decided(PyObject *execution, PyObject *running);
 /* lifecycle.end */
 int end_of_task(PyObject *execution, PyObject *task);
+/* ``ResourceTable.new`` for the running task; a new reference. */
+PyObject *new_resource(PyObject *execution, PyObject *type, PyObject *created);
 /* The carrier of a new task. */
 int give_carrier(PyObject *execution, PyObject *task);
 /* ``Execution._swap``, if there is one. */

@@ -1,4 +1,5 @@
-/* What executions write down again and again, made once: places, ids of tasks, operations, rows.
+/* What executions write down again and again, made once: places, ids of tasks, names of
+ * threads, operations, rows.
  *
  * None of them ever changes, and nobody asks which of two equal ones it is; so equal ones may be one
  * object, in all executions of an exploration. Each kind has a table of the last ones, by a hash of
@@ -59,27 +60,55 @@ shared_place(PyObject *code, long offset)
     return kept(&places[entry].place, place);
 }
 
-/* -- ids of tasks ---------------------------------------------------------------------- */
+/* -- ids of tasks, and of what they make -------------------------------------------------- */
 
 static struct {
-    PyObject *parent;
+    PyObject *task;
+    char sign;
     Py_ssize_t number;
     PyObject *id;
-} children[ENTRIES];
+} part_ids[ENTRIES];
 
 PyObject *
-shared_child(PyObject *parent, Py_ssize_t number)
+shared_part(PyObject *task, char sign, Py_ssize_t number)
 {
-    size_t entry = entry_of(mixed(address(parent), (uint64_t)number));
-    if (children[entry].parent == parent && children[entry].number == number)
-        return Py_NewRef(children[entry].id);
-    PyObject *id = PyUnicode_FromFormat("%U.%zd", parent, number);
+    size_t entry = entry_of(mixed(mixed(address(task), (uint64_t)sign), (uint64_t)number));
+    if (part_ids[entry].task == task && part_ids[entry].sign == sign &&
+        part_ids[entry].number == number)
+        return Py_NewRef(part_ids[entry].id);
+    PyObject *id = PyUnicode_FromFormat("%U%c%zd", task, sign, number);
     if (id != NULL) {
-        Py_XSETREF(children[entry].parent, Py_NewRef(parent));
-        children[entry].number = number;
+        Py_XSETREF(part_ids[entry].task, Py_NewRef(task));
+        part_ids[entry].sign = sign;
+        part_ids[entry].number = number;
     }
-    return kept(&children[entry].id, id);
+    return kept(&part_ids[entry].id, id);
 }
+
+/* -- names of threads -------------------------------------------------------------------- */
+
+static struct {
+    PyObject *number, *function, *name;
+} thread_names[ENTRIES];
+
+PyObject *
+shared_thread_name(PyObject *number, PyObject *function)
+{
+    size_t entry = entry_of(mixed(address(number), address(function)));
+    PyObject *name = thread_names[entry].name;
+    if (name != NULL && thread_names[entry].number == number &&
+        thread_names[entry].function == function)
+        return Py_NewRef(name);
+    name = function == NULL ? PyUnicode_FromFormat("Thread-%S", number)
+                            : PyUnicode_FromFormat("Thread-%S (%U)", number, function);
+    if (name != NULL) {
+        Py_XSETREF(thread_names[entry].number, Py_NewRef(number));
+        Py_XSETREF(thread_names[entry].function, Py_XNewRef(function));
+    }
+    return kept(&thread_names[entry].name, name);
+}
+
+/* -- sets of tasks ----------------------------------------------------------------------- */
 
 static PyObject *sets[ENTRIES];
 
@@ -158,8 +187,11 @@ forget_shared(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
         Py_CLEAR(rows[i]);
         Py_CLEAR(operations[i]);
         Py_CLEAR(sets[i]);
-        Py_CLEAR(children[i].parent);
-        Py_CLEAR(children[i].id);
+        Py_CLEAR(part_ids[i].task);
+        Py_CLEAR(part_ids[i].id);
+        Py_CLEAR(thread_names[i].number);
+        Py_CLEAR(thread_names[i].function);
+        Py_CLEAR(thread_names[i].name);
         Py_CLEAR(places[i].place);
     }
     Py_RETURN_NONE;

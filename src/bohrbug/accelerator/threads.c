@@ -28,15 +28,16 @@ enum { FIRST_FALSE = 12, FIRST_TRUE = 17, FIRST_ZERO = 19, FIRST_TEXT = 23, FIRS
 
 enum {
     BEGUN, CARRIER, CHILDREN, DAEMON, ENTERED, FIRING, FUNCTION, IDENT, LAST_YIELD, LOCAL_VALUES,
-    NAME, ON_END, SPAWNED, STARTED_DIRECTLY, STATE, TARGET, THREAD,
+    NAME, ON_END, RESOURCES_MADE, SPAWNED, STARTED_DIRECTLY, STATE, TARGET, THREAD,
 };
 static Slot thread_slots[] = {
     [BEGUN] = {"begun", 0}, [CARRIER] = {"carrier", 0}, [CHILDREN] = {"children", 0},
     [DAEMON] = {"daemon", 0}, [ENTERED] = {"entered", 0}, [FIRING] = {"firing", 0},
     [FUNCTION] = {"function", 0}, [IDENT] = {"ident", 0}, [LAST_YIELD] = {"last_yield", 0},
     [LOCAL_VALUES] = {"local_values", 0}, [NAME] = {"name", 0}, [ON_END] = {"on_end", 0},
-    [SPAWNED] = {"spawned", 0}, [STARTED_DIRECTLY] = {"started_directly", 0},
-    [STATE] = {"state", 0}, [TARGET] = {"target", 0}, [THREAD] = {"thread", 0}, {0},
+    [RESOURCES_MADE] = {"resources", 0}, [SPAWNED] = {"spawned", 0},
+    [STARTED_DIRECTLY] = {"started_directly", 0}, [STATE] = {"state", 0},
+    [TARGET] = {"target", 0}, [THREAD] = {"thread", 0}, {0},
 };
 #define OF_TASK(name) slot_get(task, thread_slots[name])
 #define SET_OF_TASK(name, value) slot_set(task, thread_slots[name], value)
@@ -109,6 +110,26 @@ static Slot table_parts[] = {[NAMED] = {"_named", 0}, [STATES] = {"_states", 0},
 static PyTypeObject *state_type;
 static PyObject *text_thread_type;
 
+/* ResourceState(...) in a table; a new reference, or NULL, also if the id is NULL. */
+static PyObject *
+add_state(PyObject *table, PyObject *id, PyObject *type, PyObject *created, PyObject *label,
+          PyObject *serial)
+{
+    PyObject *state = id == NULL ? NULL : state_type->tp_alloc(state_type, 0);
+    if (state == NULL)
+        return NULL;
+    slot_set(state, resource_slots[STATE_NAME], id);
+    slot_set(state, resource_slots[TYPE], type);
+    slot_set(state, resource_slots[CREATED], created);
+    slot_set(state, resource_slots[GIVEN_LABEL], label);
+    slot_set(state, resource_slots[SERIAL], serial);
+    slot_set(state, resource_slots[CLOCK], Py_None);
+    slot_set(state, resource_slots[LAST_WRITER], Py_None);
+    if (PyList_Append(slot_get(table, table_parts[STATES]), state) < 0)
+        Py_CLEAR(state);
+    return state;
+}
+
 /* ResourceTable.thread; a new reference. */
 static PyObject *
 thread_resource(PyObject *table, PyObject *task_id)
@@ -117,23 +138,30 @@ thread_resource(PyObject *table, PyObject *task_id)
     PyObject *known = PyDict_GetItemWithError(named, task_id);
     if (known != NULL || PyErr_Occurred())
         return Py_XNewRef(known);
-    PyObject *state = state_type->tp_alloc(state_type, 0);
-    PyObject *label = state == NULL ? NULL : PyUnicode_FromFormat("thread %U", task_id);
-    if (label == NULL) {
-        Py_XDECREF(state);
-        return NULL;
-    }
-    slot_set(state, resource_slots[STATE_NAME], task_id);
-    slot_set(state, resource_slots[TYPE], text_thread_type);
-    slot_set(state, resource_slots[CREATED], Py_None);
-    slot_set(state, resource_slots[GIVEN_LABEL], label);
-    slot_set(state, resource_slots[SERIAL], zero);
-    slot_set(state, resource_slots[CLOCK], Py_None);
-    slot_set(state, resource_slots[LAST_WRITER], Py_None);
-    Py_DECREF(label);
-    if (PyDict_SetItem(named, task_id, state) < 0 ||
-        PyList_Append(slot_get(table, table_parts[STATES]), state) < 0)
+    PyObject *label = PyUnicode_FromFormat("thread %U", task_id);
+    PyObject *state =
+        label == NULL ? NULL : add_state(table, task_id, text_thread_type, Py_None, label, zero);
+    Py_XDECREF(label);
+    if (state != NULL && PyDict_SetItem(named, task_id, state) < 0)
         Py_CLEAR(state);
+    return state;
+}
+
+PyObject *
+new_resource(PyObject *self, PyObject *type, PyObject *created)
+{
+    PyObject *task = EXECUTION(CURRENT), *table = EXECUTION(RESOURCES);
+    Py_ssize_t before = slot_int(task, thread_slots[RESOURCES_MADE]);
+    PyObject *number = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(before + 1);
+    if (number == NULL)
+        return NULL;
+    PyObject *id = shared_part(TASK(task, ID), ':', before);
+    PyObject *serial = slot_get(table, table_slots[TABLE_SERIAL]);
+    PyObject *state = add_state(table, id, type, created, no_text, serial);
+    if (state != NULL)
+        SET_OF_TASK(RESOURCES_MADE, number);
+    Py_XDECREF(id);
+    Py_DECREF(number);
     return state;
 }
 
@@ -304,7 +332,7 @@ static int
 name_next(PyObject *self, PyObject *parent, PyObject **id, PyObject **state)
 {
     Py_ssize_t children = slot_int(parent, thread_slots[CHILDREN]);
-    *id = shared_child(TASK(parent, ID), children + 1);
+    *id = shared_part(TASK(parent, ID), '.', children + 1);
     *state = *id == NULL ? NULL : thread_resource(EXECUTION(RESOURCES), *id);
     return *state == NULL ? -1 : 0;
 }

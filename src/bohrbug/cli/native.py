@@ -36,7 +36,7 @@ from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
 from bohrbug.runtime.posix.engines import AUTO, ENGINES
 from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
-from bohrbug.runtime.posix.runtime import Printed
+from bohrbug.runtime.posix.launching import Printed
 
 _FAULT_NAMES = ", ".join(FAULTS)
 

@@ -13,9 +13,9 @@ from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
 from bohrbug.runtime.posix import layout
-from bohrbug.runtime.posix.launching import Ended
+from bohrbug.runtime.posix.launching import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading
-from bohrbug.runtime.posix.runtime import Printed
+from bohrbug.runtime.posix.symbols import is_system_file
 
 _SUMMARY = re.compile(rb"^SUMMARY: (\w+Sanitizer: .*)$", re.MULTILINE)
 """What sanitizers print last, before they end a program."""
@@ -106,8 +106,23 @@ class NativeExplainer:
             if resource.type != layout.FUNCTION:
                 place = resource.created
                 at = f"{resource.type} {Path(place.filename).name}:{place.line}" if place else ""
-                message = f"{message} ({at or resource.label})"
+                message = (
+                    f"{message} ({at or resource.label}{self._taken(reading, number, message)})"
+                )
+        if kind is OutcomeKind.MISUSE and all(is_system_file(f.site.filename) for f in stack):
+            # Where threads end says nothing of the program.
+            stack = ()
         return Outcome(kind, message, self._task(reading), exception, stack)
+
+    def _taken(self, reading: Reading, number: int, told: str) -> str:
+        owner = reading.resources[number].owner
+        if owner.task >= len(reading.ids):
+            return ""
+        who = f"task {reading.ids[owner.task]}"
+        by = "" if owner.task == reading.ending_task or who in told else f" by {who}"
+        site = reading.site(owner.site, reading.tasks[owner.task].process)
+        at = f" at {Path(site.filename).name}:{site.line}" if site and site.line else ""
+        return f", taken{by}{at}" if by or at else ""
 
     def _crash(self, reading: Reading, ended: Ended) -> Outcome:
         number = reading.signal if reading.ending == layout.CRASH else -ended.code

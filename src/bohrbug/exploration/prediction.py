@@ -19,7 +19,7 @@ from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of
+from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestings_of
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.runtime import MakeDetector
@@ -88,6 +88,8 @@ class Predictor:
     _known: set[object] = field(default_factory=set)
     _queue: deque[Attempt] = field(default_factory=deque)
     _passed: int = 0
+    # Those of the executions that were looked at: equal ones give no more reason to fear.
+    _deeds: set[int | None] = field(default_factory=set)
 
     @property
     def unconfirmed(self) -> list[Prediction]:
@@ -112,7 +114,11 @@ class Predictor:
 
     def look_at(self, trace: Trace) -> None:
         """Look for deadlocks that another schedule than that of a passing execution may have."""
-        if self.budget:
+        if not self.budget:
+            return
+        deeds = deeds_of(trace)
+        if deeds is None or deeds not in self._deeds:
+            self._deeds.add(deeds)
             for cycle in lock_cycles(nestings_of(trace)):
                 self._add(cycle)
 
@@ -154,6 +160,11 @@ class Predictor:
         for seed in range(TRIES):
             plan = Plan(policy=Ordered(what.orderings, seed))
             self._queue.append(Attempt(plan, prediction))
+
+    @property
+    def has_attempts(self) -> bool:
+        """Whether there may be a directed execution to make."""
+        return bool(self._queue)
 
     def next_attempt(self) -> Attempt | None:
         """The next directed execution to make, or ``None``."""

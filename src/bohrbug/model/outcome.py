@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 
 
@@ -45,6 +46,7 @@ _FAILURES = {
 }
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One line of a stack, innermost last in every list of frames."""
@@ -53,6 +55,7 @@ class Frame:
     text: str = ""
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Held:
     """A resource that a task holds, and where it took it."""
@@ -97,6 +100,7 @@ class BlockedTask:
     abandoned: Abandoned | None = None
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Access:
     """One side of a data race."""
@@ -146,6 +150,7 @@ class RacePattern(str, Enum):
         )
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Race:
     """Two accesses to one variable, at least one a write, unordered by happens-before.
@@ -175,6 +180,7 @@ class Race:
     may_be_atomic: bool = False
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How an execution ended.
@@ -255,6 +261,7 @@ class TaskInfo:
     spawned: Site | None = None
 
 
+@plain
 @dataclass(slots=True)
 class Uncontrolled:
     """What ran outside our control during an execution, with how often."""

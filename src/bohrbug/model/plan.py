@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import Point, ResourceId, Site, TaskId
 from bohrbug.model.ordering import Ordering
 
@@ -21,6 +22,7 @@ class NonPreemptive:
     """Keep running the task; when it blocks, ends or yields, go round robin. Fair."""
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class UniformRandom:
     """At each scheduling point any option with equal probability."""
@@ -41,6 +43,7 @@ class Ask:
     passed: int = 0
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Priorities:
     """PCT (Burckhardt et al., ASPLOS 2010): random priorities, ``depth - 1`` change points.
@@ -185,6 +188,7 @@ class ReadsFrom:
     points: frozenset[Point] | None = None
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Sleeper:
     """A task that need not run before something conflicts with what it is about to do.
@@ -202,6 +206,7 @@ class Sleeper:
     wakes_at_once: bool = False
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Sleeping:
     """Non-preemptive, but a sleeping task is passed over as long as there is another one.
@@ -274,6 +279,7 @@ Policy = (
 )
 
 
+@plain
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A prefix of choices, one per step, followed by a policy.

@@ -28,11 +28,13 @@ from bohrbug.model.operation import (
     SPAWN,
     TRY_ACQUIRE,
     WAKE,
+    Point,
     Resource,
     ResourceId,
     TaskId,
 )
 from bohrbug.model.ordering import Event, Ordering
+from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.model.vector_clock import VectorClock
 
@@ -181,6 +183,27 @@ def _nested_steps(trace: Trace) -> list[tuple[int, dict[ResourceId, int]]]:
         for actor, touched in effects.get(step, ()):
             holding.give_back(actor, touched)
     return found
+
+
+def deeds_of(trace: Trace) -> int | None:
+    """A number for what each task did in a trace, one operation after the other.
+
+    The nestings of two traces with the same number are the same, in whatever order the tasks ran;
+    the number is a hash of 64 bits, so that two others have the same one practically never.
+    ``None`` where what a task holds depends on that order, too.
+    """
+    if trace.effects or any(trace.timed):
+        return None
+    owners: dict[ResourceId, TaskId] = {}
+    deeds: dict[TaskId, list[tuple[object, ResourceId, Point]]] = {}
+    for task, operation in zip(trace.tasks, trace.operations, strict=True):
+        kind, resource, _ = operation
+        if kind is ACQUIRE:
+            owners[resource] = task
+        elif kind is TRY_ACQUIRE or (kind is RELEASE and owners.pop(resource, None) != task):
+            return None
+        deeds.setdefault(task, []).append((kind.name, resource, point_of(operation)))
+    return hash(frozenset([(task, tuple(done)) for task, done in deeds.items()]))
 
 
 def _life_clocks(trace: Trace, wanted: set[int]) -> dict[int, VectorClock]:

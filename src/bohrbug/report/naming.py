@@ -84,6 +84,9 @@ _NATIVE = {
     "descriptor",
     "pipe",
     "socket",
+    "file lock",
+    "message queue",
+    "semaphore set",
 }
 """Types of the resources of native programs; see ``runtime.posix.layout``."""
 # What `set` is there: connecting, closing, destroying.

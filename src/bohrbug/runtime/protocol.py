@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 
 
+@plain
 @dataclass(slots=True)
 class Executed:
     """What executing a plan tells besides the trace.
@@ -29,6 +31,25 @@ class Executed:
     tasks: int
     beyond_gil: tuple[int, ...] = ()
     nudged: bool = False
+
+
+Foresight = Callable[[int], Iterable[Plan]]
+"""Gives plans that will be executed, soon or later, at most so many."""
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """A runtime that is faster if it knows what will come."""
+
+    def foresee(self, plans: Foresight | None) -> None:
+        """Know from now on what will come.
+
+        Executions and their order are the same as without.
+
+        Parameters:
+            plans: asked when a plan is to be executed; ``None`` if nobody knows any more.
+        """
+        ...
 
 
 class Interruptible(Protocol):

@@ -24,7 +24,14 @@ from bohrbug.search.divisible import (
 from bohrbug.search.estimates import Estimate, TreeProbes, log_weight, share_in_words
 from bohrbug.search.novelty import Novelty, pair_from_json, pair_to_json
 from bohrbug.search.portfolio import Member, Rotation
-from bohrbug.search.strategy import Bounding, Estimating, Learning, Strategy, Taught
+from bohrbug.search.strategy import (
+    Bounding,
+    Estimating,
+    Foresighted,
+    Learning,
+    Strategy,
+    Taught,
+)
 from bohrbug.search.surw import SelectivelyUniform
 
 BEGINNING = 50
@@ -96,6 +103,11 @@ class Auto:
             for member in self._randomised
             if isinstance(member.strategy, Learning)
         ]
+        self._foresighted = {
+            id(member): member.strategy
+            for member in self._members
+            if isinstance(member.strategy, Foresighted)
+        }
         self._reporting = {
             number: member.strategy
             for number, member in enumerate(self._members)
@@ -158,6 +170,23 @@ class Auto:
                 self._plan = plan
                 return plan
         return None
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`; each member has a share of them."""
+        if self._piece is not None or not self._has_first:
+            known = self._foresighted.get(id(self._member)) if self._piece is not None else None
+            return () if known is None else known.sure_plans(most)
+        weights = {id(member): member.weight for member in self._rotation.members}
+        if self._reachable is not None:
+            weights[id(self._reachable)] = sum(weights.values())
+        share = most / sum(weights.values())
+        plans: list[Plan] = []
+        for member in self._members:
+            strategy = self._foresighted.get(id(member))
+            weight = weights.get(id(member), 0.0)
+            if strategy is not None and weight and not member.is_over:
+                plans += strategy.sure_plans(math.ceil(weight * share))
+        return plans
 
     def _next_member(self) -> Member | None:
         reachable = self._within_reach()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from bohrbug.model.plan import Choice, Plan
@@ -50,6 +52,10 @@ class DepthFirst:
         if self._prefix is None:
             self._prefix = self._subtrees.take()
         return None if self._prefix is None else Plan(self._prefix)
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`."""
+        return [Plan(prefix) for prefix in islice(self._subtrees.next_ones(), most)]
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

@@ -110,6 +110,14 @@ class Generations:
         """The number of the plan with which the generation that has begun begins."""
         return self._first + self._began
 
+    def sure_ones(self, most: int) -> range:
+        """The next numbers of the generation that has begun, if the next one is of it."""
+        if self.is_due():
+            return range(0)
+        if self._remaining is not None:
+            most = min(most, self._remaining)
+        return self._left.first_ones(min(most, self.generation[1] - self.turn))
+
     def is_due(self) -> bool:
         """Whether the next plan is of a generation that has not begun."""
         return self.generation[0] != self._began

@@ -118,10 +118,22 @@ class PCT:
                 self._plan = Plan()
             elif index is not None:
                 self._begin_generation()
-                depth = self._depths[generations.turn % len(self._depths)]
-                policy = Priorities(self._seeds.at(index), depth, max(self._length, 1))
-                self._plan = Plan((), policy)
+                self._plan = self._plan_at(index, generations.turn)
         return self._plan
+
+    def _plan_at(self, index: int, turn: int) -> Plan:
+        depth = self._depths[turn % len(self._depths)]
+        return Plan((), Priorities(self._seeds.at(index), depth, max(self._length, 1)))
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`."""
+        if self._tasks == 0:
+            return ()
+        generations = self._generations
+        return [
+            self._plan_at(index, turn)
+            for turn, index in enumerate(generations.sure_ones(most), generations.turn)
+        ]
 
     def _begin_generation(self) -> None:
         """What was learned takes effect when a generation begins."""

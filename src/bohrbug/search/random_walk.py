@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
@@ -40,8 +42,15 @@ class RandomWalk:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         index = self._left.first
         if self._plan is None and index is not None:
-            self._plan = Plan((), UniformRandom(self._seeds.at(index)))
+            self._plan = self._plan_at(index)
         return self._plan
+
+    def _plan_at(self, index: int) -> Plan:
+        return Plan((), UniformRandom(self._seeds.at(index)))
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`."""
+        return [self._plan_at(index) for index in self._left.first_ones(most)]
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from bohrbug.model.operation import Point
@@ -125,12 +126,21 @@ class ConflictSampler:
                 self._plan = Plan()
             elif index is not None:
                 self._begin_generation()
-                self._random = Random(self._seeds.at(index))
-                seed = self._random.getrandbits(32)
-                everywhere = self._random.random() < UNFILTERED_SHARE
-                points = None if everywhere else self._points
-                self._plan = Plan((), self.policy(seed, points))
+                self._plan = self._plan_at(index)
         return self._plan
+
+    def _plan_at(self, index: int) -> Plan:
+        self._random = Random(self._seeds.at(index))
+        seed = self._random.getrandbits(32)
+        everywhere = self._random.random() < UNFILTERED_SHARE
+        points = None if everywhere else self._points
+        return Plan((), self.policy(seed, points))
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`."""
+        if not self._has_learned:
+            return ()
+        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
 
     @property
     def _has_learned(self) -> bool:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
+KEPT = 256
+"""Seeds that are at hand before the last one asked for, at least."""
+
 
 class Seeds:
     """The seeds of all plans: number ``i`` is the same in every process.
@@ -14,24 +17,28 @@ class Seeds:
         seed: determines them all.
     """
 
-    __slots__ = ("_next", "_random", "_seed")
+    __slots__ = ("_first", "_random", "_recent", "_seed")
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._random = Random(seed)
-        self._next = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._random = Random(self._seed)
+        self._first = 0
+        self._recent: list[int] = []
 
     def at(self, index: int) -> int:
-        """The seed with a number from 0; going on from the last one asked for is cheapest."""
-        if index < self._next:
-            self._random = Random(self._seed)
-            self._next = 0
-        bits = self._random.getrandbits
-        while self._next < index:
-            bits(32)
-            self._next += 1
-        self._next += 1
-        return bits(32)
+        """The seed with a number from 0; near the last one asked for it is cheapest."""
+        if index < self._first:
+            self._begin()
+        recent = self._recent
+        while index - self._first >= len(recent):
+            if len(recent) == 2 * KEPT:
+                del recent[:KEPT]
+                self._first += KEPT
+            recent.append(self._random.getrandbits(32))
+        return recent[index - self._first]
 
 
 def _or_0(start: int | None) -> int:
@@ -56,6 +63,13 @@ class Indices:
     def first(self) -> int | None:
         """The least number that is left."""
         return self._ranges[0][0] if self._ranges else None
+
+    def first_ones(self, most: int) -> range:
+        """The least numbers that are left and follow each other, at most so many."""
+        if not self._ranges:
+            return range(0)
+        start, end = self._ranges[0]
+        return range(start, start + most if end is None else min(start + most, end))
 
     def ranges(self) -> list[list[Any]]:
         """Plain data that :class:`Indices` takes."""

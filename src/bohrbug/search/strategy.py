@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from bohrbug.model.plan import Plan
@@ -100,6 +101,21 @@ class Taught(Protocol):
             lessons: ``touches``, how resources were touched (see
                 :meth:`~bohrbug.search.conflicts.Conflicts.since`); ``counts``, how often tasks did
                 something at a place; ``tasks`` and ``steps``, the most that an execution had.
+        """
+        ...
+
+
+@runtime_checkable
+class Foresighted(Protocol):
+    """A strategy that knows plans before it has seen the traces of those before them."""
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """Plans that it will propose, soon or later, whatever the traces are; changes nothing.
+
+        Unless it begins again, or its work is divided.  The last one proposed may be among them.
+
+        Parameters:
+            most: how many are of use; those that come first.
         """
         ...
 

@@ -61,6 +61,12 @@ class DepthFirstPath:
         levels[-1] = (step, done + 1, branches)
         return (*self._choices[:step], choice)
 
+    def next_ones(self) -> Iterator[tuple[Choice, ...]]:
+        """The prefixes that :meth:`take` would give, if nothing were behind them."""
+        for step, others in reversed(self._branches):
+            for choice in reversed(others):
+                yield (*self._choices[:step], choice)
+
     def levels(self) -> Iterator[tuple[int, int]]:
         """Of each node on the path: how many branches are done, and how many there are."""
         for _, done, branches in self._levels:
@@ -139,6 +145,12 @@ class Subtrees:
                 return paths[-1].take()
             paths.pop()
         return None
+
+    def next_ones(self) -> Iterator[tuple[Choice, ...]]:
+        """See :meth:`DepthFirstPath.next_ones`."""
+        yield from reversed(self._prefixes)
+        for path in reversed(self._paths):
+            yield from path.next_ones()
 
     def extend(self, choices: Sequence[Choice], branches: list[tuple[int, list[Choice]]]) -> None:
         """Take in the leaf that the prefix taken last led to; see :class:`DepthFirstPath`."""

@@ -111,6 +111,35 @@ static int use_own_pipe_for_children(void) {
     return result == 1 && waitpid(child, NULL, 0) == child;
 }
 
+static void end_read(int number) { (void)number; }
+
+/* Without SA_RESTART a read, and a wait for a child, end with the signal. */
+static int use_interrupted_calls(void) {
+    int status;
+    char byte;
+    if (pipe(ends)) return 0;
+    handle(SIGUSR1, end_read);
+    for (int i = 0; i < 2; i++) {
+        sigset_t set, before;
+        sigemptyset(&set);
+        sigaddset(&set, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &set, &before);
+        pid_t parent = getpid(), child = fork();
+        if (child == 0) {
+            /* Again and again, as the first may come before the call. */
+            while (getppid() == parent && kill(parent, SIGUSR1) == 0) usleep(1000);
+            _exit(0);
+        }
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        long result = i ? (long)wait(&status) : (long)read(ends[0], &byte, 1);
+        int error = errno;
+        kill(child, SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+        if (result != -1 || error != EINTR) return 0;
+    }
+    return 1;
+}
+
 static void collect(int number) {
     (void)number;
     while (waitpid(-1, NULL, WNOHANG) > 0) continue;
@@ -198,7 +227,8 @@ int main(int argc, char **argv) {
         {"pause", use_pause}, {"pause-beside-a-child", use_pause_beside_a_child},
         {"timer-descriptor", use_timer_descriptor}, {"epoll", use_epoll}, {"timer", use_timer},
         {"own-pipe", use_own_pipe}, {"own-pipe-for-children", use_own_pipe_for_children},
-        {"other-mask", use_other_mask}, {"signal-descriptor", use_signal_descriptor}, {"kill", use_kill},
+        {"other-mask", use_other_mask}, {"interrupted-calls", use_interrupted_calls},
+        {"signal-descriptor", use_signal_descriptor}, {"kill", use_kill},
         {"thread-exit", use_thread_exit},
     };
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)

@@ -33,8 +33,9 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import lock_cycles, nestings_of
-from bohrbug.runtime.protocol import Runtime
+from bohrbug.runtime.protocol import Foreseeing, Runtime
 from bohrbug.search.divisible import Divisible, Reporting
+from bohrbug.search.strategy import Foresighted
 
 REPORTED = 5
 """Executions with the same failure that are told of, should the first ones not be confirmed."""
@@ -140,6 +141,8 @@ class Worker:
         figures, left = piece.figures, piece.most
         told = shared_at = _now()
         shared.set_executions(task.number, figures.executions)
+        if isinstance(self._runtime, Foreseeing) and isinstance(strategy, Foresighted):
+            self._runtime.foresee(lambda most: strategy.sure_plans(min(most, left)))
         while left > 0 and not shared.stop and not self._interrupted and not self._ends:
             plan = strategy.next_plan()
             if plan is None:

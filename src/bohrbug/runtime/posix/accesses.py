@@ -160,14 +160,18 @@ class Points:
 
         The execution that has shown them can only be replayed without them.
         """
+        if not seen.places:
+            self._fresh = []
+            return 0
         places = ((place.module.path, place.offset) for place in seen.places)
         self._fresh = [key for key in dict.fromkeys(places) if key not in self._known]
         return len(self._fresh)
 
     def take_fresh(self) -> None:
         """From now on what the last execution has shown counts."""
-        self._known.update(dict.fromkeys(self._fresh))
-        self._fresh = []
+        if self._fresh:
+            self._known.update(dict.fromkeys(self._fresh))
+            self._fresh = []
 
     @property
     def has_fresh(self) -> bool:

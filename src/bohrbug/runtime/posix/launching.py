@@ -39,6 +39,19 @@ class Ended:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What an execution printed."""
+
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def text(self) -> str:
+        """All of it, as one text."""
+        return (self.stdout + self.stderr).decode("utf-8", "replace")
+
+
 class Capture:
     """A file in memory that gets what an execution prints.
 
@@ -181,6 +194,11 @@ class Launcher:
             self.server = None
         self.close()
 
+    @property
+    def printed(self) -> Printed:
+        """What the last execution printed."""
+        return Printed(self.stdout.read(), self.stderr.read())
+
     def run(self, segment: Segment) -> Ended:
         """Execute the plan in a segment, in a program that is started for it."""
         self._clear()
@@ -190,7 +208,7 @@ class Launcher:
             try:
                 poller = select.poll()
                 poller.register(descriptor, select.POLLIN)
-                stop = self._until_ended(poller, segment)
+                stop = self._until_ended(poller, [segment])
             finally:
                 os.close(descriptor)
             if stop is not None:
@@ -259,34 +277,56 @@ class Launcher:
         """Whether a program waits for :meth:`run_served` by that engine."""
         return self.server is not None and self.server.engine is engine
 
-    def run_served(self, segment: Segment) -> Ended | None:
-        """Execute the plan in the waiting program; ``None`` if that is no execution.
+    def run_served(self, segments: Sequence[Segment]) -> list[tuple[Ended, Printed]]:
+        """Execute plans in the waiting program.
 
-        The server may be gone then, and may be gone after an execution in which it died.
+        Parameters:
+            segments: what they are in; one for a fork server.
+
+        Returns:
+            How the first of them ended, as many as were executed; none if not even the first is an
+            execution.  The server may be gone then, and may be gone after one in which it died.
         """
         server = self.server
         assert server is not None
         self._clear()
-        if not server.order():
+        if not server.order([segment.start for segment in segments]):
             self.end_server()
-            return None
+            return []
         # Mostly it is there at once: the two share a processor.
         pid, status = server.answer()
-        stop = None if pid else self._until_ended(server.poller, segment)
+        stop = None if pid else self._until_ended(server.poller, segments)
         if stop is not None:
-            self._kill_served(server, segment)
+            self._kill_served(server, _unfinished(segments) or segments[-1])
             server.poller.poll()
         if not pid:
             pid, status = server.answer()
+        if server.engine is Engine.FORK_SERVER:
+            server.executions += 1
+            if pid:
+                kill_all(pid, segments[0])
+                return [(self._ended(status, stop), self.printed)]
+            self.end_server()
+            return []
+        made = [self._over(each) for each in segments if each.header.over]
+        server.executions += len(made)
         if pid:
-            if server.engine is Engine.FORK_SERVER:
-                kill_all(pid, segment)
-            return self._ended(status, stop)
-        died = None
-        if server.engine is Engine.SNAPSHOT and segment.header.started:
-            died = self._death_of(server, segment, stop)
+            return made
+        left = _unfinished(segments)
+        if left is not None and left.header.started:
+            died = self._death_of(server, left, stop)
+            # What had to be stopped is executed again when its turn comes.
+            if died is not None and (stop is None or not made):
+                made.append((died, self.printed))
+                server.executions += 1
         self.end_server()
-        return died
+        return made
+
+    def _over(self, segment: Segment) -> tuple[Ended, Printed]:
+        """What a process has done that was put back after it."""
+        header = segment.header
+        kept = header.over == layout.PRINTED_KEPT
+        return Ended(header.status), Printed(*segment.read_printed()) if kept else self.printed
 
     def _death_of(self, server: Server, segment: Segment, stop: str | None) -> Ended | None:
         """How the process ended that was to be restored, if it is the program that ended it."""
@@ -313,18 +353,27 @@ class Launcher:
             self.server.close()
             self.server = None
 
-    def _until_ended(self, poller: select.poll, segment: Segment) -> str | None:
+    def _until_ended(self, poller: select.poll, segments: Sequence[Segment]) -> str | None:
         """Wait until there is something to read; else why it has to be killed."""
+        segment = segments[0]
         standstill = Standstill(segment)
         while not poller.poll(LOOK_SECONDS * 1000):
             if self._interrupted():
                 return "interrupted"
+            now = _unfinished(segments) or segment
+            if now is not segment:
+                segment, standstill = now, Standstill(now)
             standstill.look()
             if self._hang_seconds and standstill.seconds > self._hang_seconds:
                 return "hung"
             if standstill.is_too_long:
                 nudge(segment)
         return None
+
+
+def _unfinished(segments: Sequence[Segment]) -> Segment | None:
+    """The first one whose execution is not over."""
+    return next((segment for segment in segments if not segment.header.over), None)
 
 
 def kill_all(pid: int, segment: Segment) -> None:

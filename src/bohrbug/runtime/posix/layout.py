@@ -58,6 +58,8 @@ MOST_READERS = 8
 CPU_WORDS = 16
 PORT_WORDS = 1024
 STACK_DEPTH = 32
+MOST_PRINTED = 4096
+"""Bytes of each output stream that are kept in the segment."""
 
 KINDS = (
     SPAWN,
@@ -102,8 +104,9 @@ DESCRIPTOR = "descriptor"
 
 SOCKET = "socket"
 
-KINDS_OF_DESCRIPTORS = {1: SOCKET, 3: "pipe"}
-"""By the ``space`` of the resource, in the words of reports; see ``shim/descriptors.c``."""
+KINDS_OF_DESCRIPTORS = {1: SOCKET, 3: "pipe", 6: "message queue", 7: "semaphore set"}
+"""By the ``space`` of the resource, in the words of reports; see ``shim/descriptors.c``
+and ``shim/blocking.c``."""
 
 SHARED_BIT = 1 << 63
 """Set in the space of what processes share."""
@@ -181,6 +184,9 @@ YIELDED, GATED, OPEN, WAITS, COULD_FIRE, READS_KERNEL, WRITES_KERNEL, ON_DESCRIP
 ) = range(10)
 """``enum ending``."""
 
+NOT_OVER, IN_FILES, PRINTED_KEPT = 0, 1, 2
+"""``enum over``, of a process that is put back: whether an execution has ended."""
+
 PREPARED, ALIVE, OVER = 1, 2, 3
 """``enum task_state``, of tasks and processes."""
 
@@ -225,6 +231,7 @@ class TaskRecord(ctypes.Structure):
         ("detached", c_uint8),
         ("joined", c_uint8),
         ("main", c_uint8),
+        ("restarts", c_uint8),
         ("looks", c_uint32),
         ("seen_changes", c_uint64),
         ("last_yield", c_uint32),
@@ -286,6 +293,7 @@ class ProcessRecord(ctypes.Structure):
         ("main_task", c_uint32),
         ("signals", c_uint64),
         ("handled", c_uint64),
+        ("restarting", c_uint64),
     )
 
 
@@ -316,6 +324,7 @@ TABLES = (
     "steps",
     "pool",
     "stacks",
+    "printed",
     "accesses",
 )
 """``struct tables``."""
@@ -481,8 +490,12 @@ class Header(ctypes.Structure):
         ("idle_looked_at", c_uint32),
         ("idle_since", c_uint64),
         ("looks_closely", c_uint32),
+        ("releases", c_uint32),
         ("timers_run", c_uint32),
         ("helped_by_timers", c_uint32),
         ("ports", c_uint64 * PORT_WORDS),
         ("needs_kernel_threads", c_char * 32),
+        ("over", c_uint32),
+        ("status", c_uint32),
+        ("printed", c_uint32 * 2),
     )

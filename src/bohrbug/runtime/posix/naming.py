@@ -6,6 +6,7 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import Any
 
 from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
 from bohrbug.model.outcome import Frame, TaskInfo
@@ -55,15 +56,39 @@ class Naming:
     """
 
     def __init__(self, segment: Segment, symbols: Symbols, preload: str, hooks: str = "") -> None:
-        self._preloaded = frozenset(preload.split(":"))
+        self._preload = preload
         self._hooks = hooks
-        self.tasks = segment.tasks
-        self.resources = segment.resources
-        self._stacks = segment.read_stacks()
-        self.ids = _ids_of(self._spawn_tree())
-        self._mappings = self._make_mappings(segment, symbols)
+        self._segment = segment
+        self._symbols = symbols
         self._resource_ids: dict[int, ResourceId] = {}
         self._located: dict[int, tuple[Module, int] | None] = {}
+
+    @cached_property
+    def tasks(self) -> Any:
+        """The records of the tasks."""
+        return self._segment.tasks
+
+    @cached_property
+    def resources(self) -> Any:
+        """The records of the resources."""
+        return self._segment.resources
+
+    @cached_property
+    def ids(self) -> Sequence[TaskId]:
+        """The ids of the tasks, by their indices."""
+        return _ids_of(self._spawn_tree())
+
+    @cached_property
+    def _stacks(self) -> Sequence[int]:
+        return self._segment.read_stacks()
+
+    @cached_property
+    def _mappings(self) -> dict[int, Mapping]:
+        return self._make_mappings(self._segment, self._symbols)
+
+    @cached_property
+    def _preloaded(self) -> frozenset[str]:
+        return frozenset(self._preload.split(":"))
 
     def _spawn_tree(self) -> bytes:
         """Of each task its parent and its number there, as they are in memory."""

@@ -48,7 +48,7 @@ class NativeTrace(Trace):
     @property
     def task_count(self) -> int:
         """See :class:`~bohrbug.model.trace.Trace`."""
-        return len(self._reading.ids)
+        return int(self._reading.task_count)
 
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
+from typing import Any
 
 from bohrbug.model.decision import Decision, Readiness, Standing
 from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, TaskId
@@ -53,11 +55,16 @@ class Dependences:
 _NO_DEPENDENCES = Dependences()
 
 
+def _of_header(name: str) -> Any:
+    """A field of the segment's header."""
+    return property(attrgetter(f"_header.{name}"))
+
+
 class Reading(Naming):
     """What a segment holds after an execution.
 
     Parameters:
-        segment: the segment; nothing of it is needed any more when this is made.
+        segment: the segment; what nobody has asked for is read when it is used again.
         names: the tasks that the plan names, see :meth:`Segment.prepare`.
         symbols: the modules seen so far.
         preload: the shim and what else is preloaded, whose frames are left out of stacks.
@@ -75,35 +82,52 @@ class Reading(Naming):
         hooks: str = "",
     ) -> None:
         super().__init__(segment, symbols, preload, hooks)
-        header = segment.header
+        self._header = header = segment.header
         self._names = names
         self.ending: int = header.ending
         self._known = known
         # The last step on record was not done if it is to be asked for.
         self._asked_step: int | None = header.steps - 1 if self.ending == layout.ASKED else None
         self.steps: int = header.steps - (self._asked_step is not None)
-        self.processes = segment.processes
-        self.ending_task: int = header.ending_task
-        self.ending_site: int = header.ending_site
-        self.ending_resource: int = header.ending_resource
-        self.ending_stack: int = header.ending_stack
-        self.signal: int = header.signal
-        self.fault_address: int = header.fault_address
-        self.message: str = header.message.decode("utf-8", "replace")
-        self.now: int = header.now
-        self.nudges: int = header.nudges
-        self.running: int = header.running
-        self._diverged: bool = bool(header.diverged)
-        self._diverged_step: int = header.diverged_step
-        self._diverged_name: int = header.diverged_name
-        self._steps = segment.read_steps()
-        self._asked_row: dict[str, int] = {}
-        if self._asked_step is not None:
-            last = layout.STEP.unpack(self._steps[-layout.STEP.size :])
-            self._asked_row = dict(zip(_FIELDS, last, strict=True))
-            self._steps = self._steps[: -layout.STEP.size]
-        self._pool = segment.read_pool()
-        self.data_choices: int = header.choices
+        segment.read_by(self)
+
+    def detach(self) -> None:
+        """See :class:`~bohrbug.runtime.posix.segment.Reader`."""
+        self._header = layout.Header.from_buffer_copy(self._header)
+        for name in ("tasks", "resources", "_stacks", "_mappings", "_all_steps", "_pool"):
+            getattr(self, name)
+
+    ending_task = _of_header("ending_task")
+    ending_site = _of_header("ending_site")
+    ending_resource = _of_header("ending_resource")
+    ending_stack = _of_header("ending_stack")
+    signal = _of_header("signal")
+    fault_address = _of_header("fault_address")
+    now = _of_header("now")
+    nudges = _of_header("nudges")
+    running = _of_header("running")
+    task_count = _of_header("tasks")
+    data_choices = _of_header("choices")
+    """How many data choices there were."""
+
+    @property
+    def message(self) -> str:
+        """What is said of the ending."""
+        text: bytes = self._header.message
+        return text.decode("utf-8", "replace")
+
+    @cached_property
+    def _all_steps(self) -> bytes:
+        return self._segment.read_steps()
+
+    @property
+    def _steps(self) -> bytes:
+        """The records of what was done."""
+        return self._all_steps[: self.steps * layout.STEP.size]
+
+    @cached_property
+    def _pool(self) -> Sequence[int]:
+        return self._segment.read_pool()
 
     @cached_property
     def _columns(self) -> dict[str, Sequence[int]]:
@@ -240,11 +264,11 @@ class Reading(Naming):
 
     def divergence(self) -> Divergence | None:
         """Where the prefix could not be followed."""
-        if not self._diverged:
+        if not self._header.diverged:
             return None
-        step = self._diverged_step
+        step: int = self._header.diverged_step
         found = ", ".join(self.options(step)) or "no task"
-        wanted: int = self._diverged_name
+        wanted: int = self._header.diverged_name
         expected = "?"
         if wanted < len(self._names):
             expected = self._names[wanted]
@@ -254,9 +278,11 @@ class Reading(Naming):
 
     def asked(self) -> Decision | None:
         """The decision that the execution ended at, if it did."""
-        step, row = self._asked_step, self._asked_row
+        step = self._asked_step
         if step is None:
             return None
+        last = layout.STEP.unpack(self._all_steps[-layout.STEP.size :])
+        row = dict(zip(_FIELDS, last, strict=True))
         at, enabled, timed = row["options"], row["enabled"], row["timed"]
         if row["kind"] == _CHOOSE:
             standings = tuple(self._standing(index, None) for index in self.alive())

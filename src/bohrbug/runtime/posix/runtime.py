@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,14 +25,17 @@ from bohrbug.runtime.posix.accesses import (
     seen_in,
     witnessed_in,
 )
+from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS, Ahead, Made
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf, is_of_rust
+from bohrbug.runtime.posix.commands import command_of
+from bohrbug.runtime.posix.elf import is_of_rust
 from bohrbug.runtime.posix.engines import Choice, Done, Engine, reason_of, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
     Input,
     Launcher,
+    Printed,
     environment_for,
     kill_all,
     supported_here,
@@ -42,60 +44,17 @@ from bohrbug.runtime.posix.layout import FAULTS
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.sampled import SampledPoints
-from bohrbug.runtime.posix.segment import Segment
+from bohrbug.runtime.posix.segment import SMALL, Segment, SegmentFile
 from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.runtime.posix.symbols import Symbols
-from bohrbug.runtime.protocol import Executed
+from bohrbug.runtime.protocol import Executed, Foresight
 
 _FIRST = 10
 """Executions that are looked at for what the others will have, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """What an execution printed."""
-
-    stdout: bytes
-    stderr: bytes
-
-    @property
-    def text(self) -> str:
-        """All of it, as one text."""
-        return (self.stdout + self.stderr).decode("utf-8", "replace")
-
-
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
 """Turns how an execution ended into an outcome; the monitors do."""
-
-
-def command_of(words: Sequence[str]) -> list[str]:
-    """A command with the path of its program found, as a shell would.
-
-    Raises:
-        UnsupportedError: there is no such program, or it can't be controlled.
-    """
-    program = words[0]
-    path = shutil.which(program)
-    if path is None:
-        if Path(program).is_file():
-            raise UnsupportedError(f"{program} may not be executed: chmod +x {program}")
-        raise UnsupportedError(f"there is no program {program}")
-    file = Path(path).resolve()
-    if is_elf(file) and interpreter_of(file) is None:
-        raise UnsupportedError(
-            f"{program} is linked statically, and only programs that use the C library as a shared "
-            "library can be controlled (Go programs, too, make their system calls themselves)"
-        )
-    if is_elf(file) and defines(file, "__tsan_init"):
-        raise UnsupportedError(
-            f"{program} has the runtime of the thread sanitizer linked into itself, which Bohrbug "
-            "has to stand in for: link it with clang -fsanitize=thread -shared-libsan, or use gcc"
-        )
-    if file.stat().st_mode & 0o6000 and os.getuid() != 0:
-        raise UnsupportedError(
-            f"{program} is setuid or setgid, and the loader ignores LD_PRELOAD for it"
-        )
-    return [path, *words[1:]]
 
 
 class NativeRuntime:
@@ -147,7 +106,10 @@ class NativeRuntime:
         self._symbols = Symbols()
         # What executions may need at most; the limit itself goes down as they are known better.
         self._most_steps = settings.max_steps
+        self._file: SegmentFile | None = None
         self._segment: Segment | None = None
+        self._ahead = Ahead(())
+        self._foresee: Foresight | None = None
         self._launcher: Launcher | None = None
         self._interrupted = False
         is_watched = bool(settings.watch or settings.sample)
@@ -162,8 +124,8 @@ class NativeRuntime:
         self._executions = 0
         self._cpus = os.sched_getaffinity(0)
         self._known = Dependences()
-        # What the segment was last prepared with, beside a plan.
-        self._prepared: tuple[object, ...] = ()
+        # What each segment was last prepared with, beside a plan.
+        self._prepared: dict[int, tuple[object, ...]] = {}
         self._nobody_comes = False
         # Data choices of the first execution that had any: from it on the same, whoever goes on.
         self._choices = 0
@@ -181,7 +143,10 @@ class NativeRuntime:
     def _open(self) -> None:
         self._choice.reset()
         self._reference = None
-        self._segment = Segment(self._most_steps)
+        self._prepared.clear()
+        self._file = SegmentFile(self._most_steps, SMALL_SEGMENTS)
+        self._segment = self._file.first
+        self._ahead = Ahead(self._file.small)
         self._hooks = HooksFolder(build.hooks())
         self._launcher = Launcher(
             self.command,
@@ -193,13 +158,13 @@ class NativeRuntime:
         )
 
     def __exit__(self, *exc_info: object) -> None:
-        if self._segment is not None:
-            self._segment.close()
+        if self._file is not None:
+            self._file.close()
         if self._launcher is not None:
             self._launcher.close()
         if self._hooks is not None:
             self._hooks.close()
-        self._segment = self._launcher = self._hooks = None
+        self._file = self._segment = self._launcher = self._hooks = None
         self._input.close()
 
     def settle(self, number: int) -> None:
@@ -208,9 +173,9 @@ class NativeRuntime:
         Parameters:
             number: of the process, from 0.
         """
-        assert self._segment is not None
+        assert self._file is not None
         assert self._launcher is not None
-        self._segment.close()
+        self._file.close()
         self._launcher.leave()
         cpus = sorted(self._cpus)
         os.sched_setaffinity(0, {cpus[number % len(cpus)]})
@@ -264,7 +229,7 @@ class NativeRuntime:
         # The first one shows what is expected of the others.
         self.has_learned = self.has_learned or not self._executions or self.points.has_fresh
         self._executions += 1
-        return Executed(trace, new_points, len(reading.tasks), nudged=reading.nudges > 0)
+        return Executed(trace, new_points, reading.task_count, nudged=reading.nudges > 0)
 
     def witness(self, trace: NativeTrace, races: Sequence[SeenRace]) -> list[Witnessed | None]:
         """Execute once more, and look at both accesses of races.
@@ -292,10 +257,11 @@ class NativeRuntime:
         if again.outcome.kind is trace.outcome.kind and again.divergence is None:
             again.plan = plan
             return again, more
-        if not trace.on_fibers and trace.engine is not Engine.SNAPSHOT:
-            return trace, reading
-        # What is seen in these ways only is not of the program.
+        # What is seen in faster ways only may not be of the program.
         why = "a failure did not come again in a program started anew"
+        if not trace.on_fibers and trace.engine is not Engine.SNAPSHOT:
+            self._choice.drop(Engine.FORK_SERVER, why)
+            return trace, reading
         self._choice.drop(Engine.SNAPSHOT, why)
         self.fibers.forbid(why)
         return self._run(plan, with_stacks=False)
@@ -308,31 +274,28 @@ class NativeRuntime:
         wanted: Sequence[SeenAccess] = (),
         like: NativeTrace | None = None,
     ) -> tuple[NativeTrace, Reading]:
-        segment, launcher = self._segment, self._launcher
-        assert segment is not None
-        assert launcher is not None
         self._interrupted = False
         started = time.perf_counter()
-        fast = not with_stacks
-        engine = self._choice.current if fast else Engine.ANEW
+        engine = self._choice.current if not with_stacks else Engine.ANEW
         if like is not None:
             engine = like.engine
-        while True:
-            fibers = self.fibers.in_use and (fast if like is None else like.on_fibers)
-            names = self._prepare(segment, plan, with_stacks, fibers)
-            self._prepare_accesses(segment, wanted)
-            ended = self._end_by(engine, segment)
-            if ended is None:
+        made = self._taken(plan) if engine is Engine.SNAPSHOT and like is None else None
+        while made is None:
+            fibers = self.fibers.in_use
+            if like is not None or with_stacks:
+                fibers = fibers and like is not None and like.on_fibers
+            made = self._make(plan, engine, fibers, with_stacks, wanted)
+            if made is None:
                 engine = self._choice.current
-            elif self.fibers.learn(segment, ended.hung):
-                break
+            elif not self.fibers.learn(made.segment, made.ended.hung):
+                made = None
+        segment, ended, names, self.printed = made.segment, made.ended, made.names, made.printed
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
                 f"{self.command[0]} did not take part: the shim {self.shim} was not loaded, or "
                 f"the program ended before it (exit code {ended.code}): "
-                + launcher.stderr.read().decode("utf-8", "replace").strip()
+                + self.printed.stderr.decode("utf-8", "replace").strip()
             )
-        self.printed = Printed(launcher.stdout.read(), launcher.stderr.read())
         assert self._hooks is not None
         other = self._hooks.other_runtime(segment)
         if other is not None:
@@ -351,7 +314,7 @@ class NativeRuntime:
         reading = self._read(segment, names, learn=not with_stacks)
         trace = NativeTrace(plan, reading)
         trace.engine = engine
-        trace.on_fibers = fibers
+        trace.on_fibers = bool(segment.header.fibers)
         trace.seen = seen_in(segment, reading)
         self._has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
@@ -385,23 +348,68 @@ class NativeRuntime:
                 "task waits or wakes another one up"
             )
 
-    def _end_by(self, engine: Engine, segment: Segment) -> Ended | None:
-        """Execute what the segment says; ``None`` if that engine could not do it."""
-        launcher = self._launcher
+    def _make(
+        self,
+        plan: Plan,
+        engine: Engine,
+        fibers: bool,
+        with_stacks: bool,
+        wanted: Sequence[SeenAccess],
+    ) -> Made | None:
+        """Execute a plan, and perhaps those behind it; ``None`` if that engine could not do it."""
+        assert self._segment is not None
+        plans, segments = [plan], [self._segment]
+        names = [self._prepare(self._segment, plan, with_stacks, fibers)]
+        self._prepare_accesses(self._segment, wanted)
+        if engine is Engine.SNAPSHOT and not with_stacks and fibers == self.fibers.in_use:
+            for more, small in self._places_behind(plan):
+                names.append(self._prepare(small, more, False, fibers))
+                plans.append(more)
+                segments.append(small)
+        ends = self._end_by(engine, segments)
+        made = [
+            Made(*each, *end)
+            for each, end in zip(zip(plans, names, segments, strict=True), ends, strict=False)
+        ]
+        self._ahead.keep(made[1:])
+        return made[0] if made else None
+
+    def _places_behind(self, plan: Plan) -> Sequence[tuple[Plan, Segment]]:
+        """What can be executed at once behind a plan, and where."""
+        # Each execution may show scheduling points for the next, or may need more room.
+        is_possible = not self._has_hooks and self.settings.max_steps <= SMALL.steps
+        if self._foresee is None or not is_possible:
+            return ()
+        return self._ahead.places(plan, self._foresee)
+
+    def _taken(self, plan: Plan) -> Made | None:
+        """What the execution of a plan showed, if it was made together with those before it."""
+        made = self._ahead.take(plan, self._rules())
+        if made is None or self.fibers.learn(made.segment, made.ended.hung):
+            return made
+        return None
+
+    def foresee(self, plans: Foresight | None) -> None:
+        """See :class:`~bohrbug.runtime.protocol.Foreseeing`."""
+        self._foresee = plans
+
+    def _end_by(self, engine: Engine, segments: list[Segment]) -> list[tuple[Ended, Printed]]:
+        """Execute what segments say; see :meth:`Launcher.run_served`."""
+        launcher, segment = self._launcher, segments[0]
         assert launcher is not None
         if engine is Engine.ANEW:
             ended = launcher.run(segment)
             if not self._choice.is_settled:
                 self._choice.settle(segment)
-            return ended
+            return [(ended, launcher.printed)]
         stacks = self._choice.stacks
         if not launcher.serves(engine) and not launcher.serve(segment, engine, stacks):
             self._choice.drop(engine, "the program can't wait before its main function")
-            return None
+            return []
         server = launcher.server
         assert server is not None
-        served = launcher.run_served(segment)
-        if served is None:
+        served = launcher.run_served(segments)
+        if not served:
             self._choice.drop(engine, reason_of(segment))
         elif launcher.server is None:
             self._choice.lost(server.executions)
@@ -420,10 +428,10 @@ class NativeRuntime:
         assert launcher is not None
         self._prepare(segment, reference.plan, False, self.fibers.in_use)
         self.points.prepare(segment)
-        ended = self._end_by(Engine.SNAPSHOT, segment)
-        if ended is None or not self.fibers.learn(segment, ended.hung):
+        ends = self._end_by(Engine.SNAPSHOT, [segment])
+        if not ends or not self.fibers.learn(segment, ends[0][0].hung):
             return
-        printed = Printed(launcher.stdout.read(), launcher.stderr.read())
+        printed = ends[0][1]
         self._reference = Done.of(reference.plan, Engine.SNAPSHOT, segment, printed)
         if not self._reference.is_like(reference):
             self._choice.drop(Engine.SNAPSHOT, "a repeated execution was not the same")
@@ -433,11 +441,10 @@ class NativeRuntime:
         self, segment: Segment, plan: Plan, with_stacks: bool, fibers: bool = False
     ) -> tuple[TaskId, ...]:
         settings = self.settings
-        learnt = (self._choices, self._nobody_comes, self._known)
-        prepared = (segment, settings, len(plan.prefix) if with_stacks else None, fibers, *learnt)
-        if prepared == self._prepared:
+        prepared = (len(plan.prefix) if with_stacks else None, fibers, self._rules())
+        if prepared == self._prepared.get(segment.start):
             return segment.prepare_again(plan)
-        self._prepared = prepared
+        self._prepared[segment.start] = prepared
         return segment.prepare(
             plan,
             settings.max_steps,
@@ -458,6 +465,11 @@ class NativeRuntime:
             cpus=self._cpus,
         )
 
+    def _rules(self) -> tuple[object, ...]:
+        """What executions depend on beside their plans."""
+        learnt = (self._choices, self._nobody_comes, self._known)
+        return (self.settings, self.fibers.in_use, *learnt)
+
     def _prepare_accesses(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:
         self.points.prepare(segment, wanted)
         watchpoints.prepare(segment.accesses, self._watchpoints, self.settings.sample)
@@ -473,7 +485,8 @@ class NativeRuntime:
                 process; returns when all is over.
         """
         hooks = HooksFolder(build.hooks())
-        with Segment(self.settings.max_steps) as segment:
+        with SegmentFile(self.settings.max_steps) as segments:
+            segment = segments.first
             self._prepare(segment, plan, with_stacks=False)
             self._prepare_accesses(segment)
             wanted = environment_for(segment, self._preload, hooks.environment(self._environment))

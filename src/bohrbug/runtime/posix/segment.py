@@ -8,8 +8,10 @@ import os
 import struct
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
+from weakref import ref
 
 from bohrbug.model.operation import Point, TaskId
 from bohrbug.model.plan import (
@@ -66,18 +68,39 @@ def path_names(tasks: Iterable[TaskId]) -> dict[TaskId, int]:
     return names
 
 
-class Segment:
-    """A file in memory that the tested processes map.
+class Reader(Protocol):
+    """Whoever reads what a segment holds, as far as and as soon as somebody asks."""
+
+    def detach(self) -> None:
+        """Read the rest now: it is about to be overwritten."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much an execution can have.
 
     Parameters:
-        steps: how many steps an execution can have.
+        steps: at most so many.
+        resources: of these, too.
+        stacks: numbers that its stacks consist of.
     """
 
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
-        counts = {
+    steps: int
+    resources: int = MOST_RESOURCES
+    stacks: int = MOST_STACKS
+
+    @property
+    def pool(self) -> int:
+        """How many tasks the options of all steps can be."""
+        return 64 * self.steps
+
+    def tables(self) -> dict[str, int]:
+        """The size of each table in bytes, but for what is about accesses to memory."""
+        steps = self.steps
+        return {
             "tasks": layout.MOST_TASKS * _TASK_SIZE,
-            "resources": MOST_RESOURCES * _RESOURCE_SIZE,
+            "resources": self.resources * _RESOURCE_SIZE,
             "processes": MOST_PROCESSES * _PROCESS_SIZE,
             "modules": MOST_MODULES * _MODULE_SIZE,
             "names": layout.MOST_TASKS * _NAME_SIZE,
@@ -86,49 +109,59 @@ class Segment:
             "values": steps * ctypes.sizeof(layout.ValueRecord),
             "points": MOST_POINTS * ctypes.sizeof(layout.PointRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
-            "accesses": ctypes.sizeof(AccessesRecord),
+            "steps": steps * _STEP_SIZE,
+            "pool": self.pool * 2,
+            "stacks": self.stacks * 8,
+            "printed": 2 * layout.MOST_PRINTED,
         }
-        self._most_pool = 64 * steps
-        counts["steps"] = steps * _STEP_SIZE
-        counts["pool"] = self._most_pool * 2
-        counts["stacks"] = MOST_STACKS * 8
-        self._offsets: dict[str, int] = {}
-        total = _aligned(ctypes.sizeof(layout.Header))
-        for name in layout.TABLES:
-            self._offsets[name] = total
-            total = _aligned(total + counts[name])
-        self._total = total
+
+
+SMALL = Sizes(20_000, 1 << 12, 1 << 12)
+"""What a small segment has room for; most executions fit."""
+
+
+class SegmentFile:
+    """A file in memory that the tested processes map, with a segment for each of some executions.
+
+    Parameters:
+        steps: how many steps an execution can have.
+        small: how many small segments there are behind the first one.
+    """
+
+    def __init__(self, steps: int, small: int = 0) -> None:
+        sizes = [Sizes(steps), *[SMALL] * small]
+        rooms = [_places_in(each, has_accesses=not i) for i, each in enumerate(sizes)]
         # No name in any folder: it is gone with the last process that has it, however that ends.
         self._file = os.memfd_create("bohrbug-segment")
-        self.path = f"/proc/{os.getpid()}/fd/{self._file}"
-        os.ftruncate(self._file, total)
-        self._memory = mmap.mmap(self._file, total)
-        self.header = layout.Header.from_buffer(self._memory)
-        self.accesses = AccessesRecord.from_buffer(self._memory, self._offsets["accesses"])
-        self._address = ctypes.addressof(self.header)
-        # The header before an execution.
-        self._begun = b""
-        # What is cleared after one: address, how many records there are at most, and their size.
-        self._cleared = [
-            (self._address + self._offsets[name], most, size)
-            for name, most, size in (
-                ("tasks", layout.MOST_TASKS, _TASK_SIZE),
-                ("resources", MOST_RESOURCES, _RESOURCE_SIZE),
-                ("processes", MOST_PROCESSES, _PROCESS_SIZE),
-                ("modules", MOST_MODULES, _MODULE_SIZE),
-                ("names", layout.MOST_TASKS, _NAME_SIZE),
-                ("below", layout.MOST_TASKS, layout.MOST_TASKS // 8),
-            )
-        ]
+        path = f"/proc/{os.getpid()}/fd/{self._file}"
+        os.ftruncate(self._file, sum(total for _, total in rooms))
+        memory = mmap.mmap(self._file, 0)
+        self.all: list[Segment] = []
+        start = 0
+        for each, (offsets, total) in zip(sizes, rooms, strict=True):
+            # Of accesses to memory there is one record: where they are seen, one segment is used.
+            offsets.setdefault("accesses", rooms[0][0]["accesses"] - start)
+            self.all.append(Segment(each, memory, path, start, offsets, total))
+            start += total
 
-    # -- life ------------------------------------------------------------------------
+    @property
+    def first(self) -> Segment:
+        """The one that has room for everything."""
+        return self.all[0]
+
+    @property
+    def small(self) -> list[Segment]:
+        """Those behind it."""
+        return self.all[1:]
 
     def close(self) -> None:
         """Give the memory back; processes that still map it are not disturbed."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            del self.header, self.accesses
+            for segment in self.all:
+                segment.end_reading()
+                del segment.header, segment.accesses
             # Views of the memory may be in use somewhere; it goes with the last of them.
 
     def __enter__(self) -> Self:
@@ -141,6 +174,55 @@ class Segment:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class Segment:
+    """What the tested processes and their starter have in common for an execution.
+
+    Parameters:
+        sizes: what it has room for.
+        memory: the whole file.
+        path: where another process finds that.
+        start: where the segment begins in it, in bytes.
+        offsets: of the tables, from there.
+        total: bytes until its end.
+    """
+
+    def __init__(
+        self,
+        sizes: Sizes,
+        memory: mmap.mmap,
+        path: str,
+        start: int,
+        offsets: Mapping[str, int],
+        total: int,
+    ) -> None:
+        self.steps = sizes.steps
+        self.start = start
+        self._sizes = sizes
+        self.path = path
+        self._offsets = offsets
+        self._at = {name: start + offset for name, offset in offsets.items()}
+        self._total = total
+        self._memory = memory
+        self.header = layout.Header.from_buffer(memory, start)
+        self.accesses = AccessesRecord.from_buffer(memory, self._at["accesses"])
+        self._address = ctypes.addressof(self.header)
+        self._reader: ref[Reader] | None = None
+        # The header before an execution.
+        self._begun = b""
+        # What is cleared after one: address, how many records there are at most, and their size.
+        self._cleared = [
+            (self._address + offsets[name], most, size)
+            for name, most, size in (
+                ("tasks", layout.MOST_TASKS, _TASK_SIZE),
+                ("resources", sizes.resources, _RESOURCE_SIZE),
+                ("processes", MOST_PROCESSES, _PROCESS_SIZE),
+                ("modules", MOST_MODULES, _MODULE_SIZE),
+                ("names", layout.MOST_TASKS, _NAME_SIZE),
+                ("below", layout.MOST_TASKS, layout.MOST_TASKS // 8),
+            )
+        ]
 
     # -- writing ---------------------------------------------------------------------
 
@@ -196,13 +278,14 @@ class Segment:
         header.step_size = _STEP_SIZE
         header.total = self._total
         for name, offset in self._offsets.items():
-            setattr(header.at, name, offset)
-        header.most_resources = MOST_RESOURCES
+            # Some lie before the segment.
+            setattr(header.at, name, offset % 2**64)
+        header.most_resources = self._sizes.resources
         header.most_processes = MOST_PROCESSES
         header.most_modules = MOST_MODULES
         header.most_steps = self.steps
-        header.most_pool = self._most_pool
-        header.most_stacks = MOST_STACKS
+        header.most_pool = self._sizes.pool
+        header.most_stacks = self._sizes.stacks
         header.path = self.path.encode()
         return bytes(header)
 
@@ -212,13 +295,16 @@ class Segment:
         Only what is read before it is written has to be zero; memory that is in use already
         costs less than new one.
         """
-        tasks, resources, processes, modules = _COUNTS.unpack_from(self._memory, _COUNTS_AT)
+        self.end_reading()
+        counts_at = self.start + _COUNTS_AT
+        tasks, resources, processes, modules = _COUNTS.unpack_from(self._memory, counts_at)
         counts = (tasks, resources, processes, modules, self.header.names, tasks)
         for (address, most, size), count in zip(self._cleared, counts, strict=True):
             if count:
                 # Whatever a program may have written there by mistake.
-                ctypes.memset(address, 0, min(count, most) * size)
-        self._clear_accesses(min(tasks, layout.MOST_TASKS))
+                ctypes.memset(address, 0, (count if count < most else most) * size)
+        if not self.start:
+            self._clear_accesses(min(tasks, layout.MOST_TASKS))
         ctypes.memmove(self._address, self._begun, len(self._begun))
 
     def _clear_accesses(self, tasks: int) -> None:
@@ -265,7 +351,7 @@ class Segment:
                 header.policy = layout.SEGMENTS
                 self._write_values(names, values)
                 stretches = (layout.SegmentRecord * len(segments)).from_buffer(
-                    self._memory, self._offsets["segments"]
+                    self._memory, self._at["segments"]
                 )
                 for index, (task, steps) in enumerate(segments):
                     stretches[index].name = names[task]
@@ -302,7 +388,7 @@ class Segment:
             return (), names
         if len(names) > layout.MOST_TASKS:
             raise PlanTooLongError(f"the plan names {len(names):,} tasks")
-        records = (layout.NameRecord * len(names)).from_buffer(self._memory, self._offsets["names"])
+        records = (layout.NameRecord * len(names)).from_buffer(self._memory, self._at["names"])
         for task, index in names.items():
             parent, _, number = task.rpartition(".")
             records[index].parent = names[parent] if parent else layout.NONE
@@ -318,9 +404,7 @@ class Segment:
             for number, value in enumerate(made, 1)
             if value
         ]
-        records = (layout.ValueRecord * len(rows)).from_buffer(
-            self._memory, self._offsets["values"]
-        )
+        records = (layout.ValueRecord * len(rows)).from_buffer(self._memory, self._at["values"])
         for record, row in zip(records, rows, strict=True):
             record.name, record.number, record.value = row
         self.header.values_length = len(rows)
@@ -335,9 +419,7 @@ class Segment:
         keys = sorted(deciding | chosen)
         if len(keys) > MOST_POINTS:
             raise PlanTooLongError(f"the plan names {len(keys):,} resources")
-        records = (layout.PointRecord * len(keys)).from_buffer(
-            self._memory, self._offsets["points"]
-        )
+        records = (layout.PointRecord * len(keys)).from_buffer(self._memory, self._at["points"])
         for index, key in enumerate(keys):
             records[index].key = key
             records[index].decides = key in deciding
@@ -346,17 +428,36 @@ class Segment:
 
     # -- reading ---------------------------------------------------------------------
 
+    def read_by(self, reader: Reader) -> None:
+        """Tell somebody before the segment is used again, if he lives so long; there is one."""
+        self.end_reading()
+        self._reader = ref(reader)
+
+    def end_reading(self) -> None:
+        """What the segment holds is about to go."""
+        reader = None if self._reader is None else self._reader()
+        self._reader = None
+        if reader is not None:
+            reader.detach()
+
     def _write(self, name: str, numbers: array[int]) -> None:
-        start = self._offsets[name]
+        start = self._at[name]
         self._memory[start : start + len(numbers) * numbers.itemsize] = numbers.tobytes()
 
     def _read(self, name: str, size: int) -> bytes:
-        start = self._offsets[name]
+        start = self._at[name]
         return self._memory[start : start + size]
 
     def read_steps(self) -> bytes:
         """The records of all steps, as they are in memory; see :data:`layout.STEP`."""
         return self._read("steps", self.header.steps * _STEP_SIZE)
+
+    def read_printed(self) -> tuple[bytes, bytes]:
+        """What was printed to standard output and standard error, if it was kept here."""
+        stdout, stderr = self.header.printed
+        start = self._at["printed"]
+        more = start + layout.MOST_PRINTED
+        return self._memory[start : start + stdout], self._memory[more : more + stderr]
 
     def read_pool(self) -> Sequence[int]:
         """Indices of tasks; options of steps are stretches of it."""
@@ -371,7 +472,7 @@ class Segment:
         return self._read("modules", self.header.modules * _MODULE_SIZE)
 
     def _records(self, name: str, record: Any, count: int) -> Any:
-        return (record * count).from_buffer_copy(self._memory, self._offsets[name])
+        return (record * count).from_buffer_copy(self._memory, self._at[name])
 
     @property
     def tasks(self) -> Any:
@@ -405,6 +506,20 @@ def _tasks_of(policy: Policy) -> list[TaskId]:
             return [task for task, _ in weights]
         case _:
             return []
+
+
+def _places_in(sizes: Sizes, has_accesses: bool) -> tuple[dict[str, int], int]:
+    """Where the tables of a segment begin, from its own beginning, and where it ends."""
+    tables = sizes.tables()
+    if has_accesses:
+        tables["accesses"] = ctypes.sizeof(AccessesRecord)
+    offsets: dict[str, int] = {}
+    end = _aligned(ctypes.sizeof(layout.Header))
+    for name in layout.TABLES:
+        if name in tables:
+            offsets[name] = end
+            end = _aligned(end + tables[name])
+    return offsets, end
 
 
 def _aligned(offset: int) -> int:

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import struct
 from collections.abc import Callable, Sequence
 
 from bohrbug.runtime.posix.engines import Engine
@@ -19,6 +20,9 @@ ANSWER_FD = 901
 
 PATIENCE = 10.0
 """Seconds that a program may take to get to its main function."""
+
+_ORDER = struct.Struct("=Q64Q")
+"""``struct order``."""
 
 Spawn = Callable[[dict[str, str], list[tuple[int, int]]], int]
 """Starts the program with more in its environment, and descriptors with their numbers there."""
@@ -65,11 +69,14 @@ class Server:
         self.is_ready = bool(self.poller.poll(PATIENCE * 1000) and self.answer()[0])
         """Whether it can be used."""
 
-    def order(self) -> bool:
-        """Let it execute what the segment says; whether it is still there."""
-        self.executions += 1
+    def order(self, starts: Sequence[int]) -> bool:
+        """Let it execute what segments say; whether it is still there.
+
+        Parameters:
+            starts: where they begin in their file; one for a fork server, else at most 64.
+        """
         try:
-            self._socket.send(b"x")
+            self._socket.send(_ORDER.pack(len(starts), *starts, *[0] * (64 - len(starts))))
         except OSError:
             return False
         return True

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
+from bohrbug.accelerator.plain import plain
+
 READING = 1e-6
 """Seconds by which every reading of the clock advances it."""
 
@@ -35,6 +37,7 @@ LONGEST_ADVANCE = 1.0
 _GROWS = math.ceil(math.log(LONGEST_ADVANCE / READING, GROWTH))
 
 
+@plain
 class VirtualClock:
     """Seconds since the beginning of the execution.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import END, EXIT, JOIN, ROOT
 from bohrbug.model.outcome import Outcome
 from bohrbug.runtime.policies import Asked
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
 
+@plain
 class Ending:
     """The end of one execution.
 

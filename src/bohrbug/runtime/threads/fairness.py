@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.runtime.threads.task import Task
 
 
+@plain
 class Fairness:
     """The priority relation of one execution; empty until the first yield."""
 

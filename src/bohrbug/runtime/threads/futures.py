@@ -199,11 +199,14 @@ class LastingExecutors:
 
     def __init__(self) -> None:
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Most tests have no executors; asking the set takes longer.
+        self._is_used = False
         self._saved: list[tuple[Any, dict[str, Any]]] = []
 
     def add(self, executor: Any) -> None:
         """Take care of an executor."""
         self._known.add(executor)
+        self._is_used = True
 
     def forget(self, executor: Any) -> None:
         """It is shut down."""
@@ -211,7 +214,7 @@ class LastingExecutors:
 
     def begin(self) -> None:
         """Before an execution: hide the workers there are."""
-        if not len(self._known):
+        if not self._is_used:
             return
         for executor in self._known:
             if not executor._shutdown:
@@ -221,6 +224,8 @@ class LastingExecutors:
 
     def end(self) -> None:
         """After an execution: put back what was there, and keep what was made in it."""
+        if not self._is_used:
+            return
         for executor, saved in self._saved:
             self._known.add(executor)
             for name, value in saved.items():
@@ -233,6 +238,7 @@ class LastingExecutors:
                     _lose_workers(executor)
                     executor._shutdown = False
         self._saved.clear()
+        self._is_used = len(self._known) > 0
 
 
 def _lose_workers(executor: Any) -> None:

@@ -21,6 +21,7 @@ from bohrbug.runtime.threads import (
     imports,
     log_records,
     queues,
+    started_flags,
     synchronizers,
     thread_functions,
     thread_state,
@@ -61,6 +62,8 @@ for _owner, _name in ((_thread, "RLock"), (threading, "_CRLock"), (threading, "R
     _lock_patches.add(_owner, _name, RLock)
 
 _ALL: tuple[Patches, ...] = (
+    # Restored last, when what completes flags makes real locks again.
+    started_flags.patches,
     _lock_patches,
     synchronizers.patches,
     queues.patches,

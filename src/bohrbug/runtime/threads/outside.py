@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.task import Firing, Task
@@ -49,6 +50,7 @@ def threads_outside(execution: Execution) -> bool:
     return any(ident not in own for ident in list(threading._active))  # type: ignore[attr-defined]
 
 
+@plain
 class Outside:
     """What one execution knows of the world around it.
 

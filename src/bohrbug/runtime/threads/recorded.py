@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.outcome import PASSED, TaskInfo, Uncontrolled
@@ -32,7 +33,11 @@ class RecordedTrace(Trace):
 
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
-        if name in _COLUMNS:
+        if name == "choices":
+            # By them executions are sampled, most of which nobody looks at any further.
+            self._was_looked_at = True
+            self.choices = [row[0] for row in self._rows]
+        elif name in _COLUMNS:
             self._was_looked_at = True
             columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(_COLUMNS)
             for column, values in zip(_COLUMNS, columns, strict=True):
@@ -63,7 +68,8 @@ class RecordedTrace(Trace):
         if self._was_looked_at:
             self._was_looked_at = False
             for column in _COLUMNS:
-                delattr(self, column)
+                with suppress(AttributeError):  # those that nobody looked at
+                    delattr(self, column)
 
 
 def recorded_trace(

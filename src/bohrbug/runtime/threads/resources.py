@@ -7,10 +7,12 @@ import os
 import weakref
 from typing import Any
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import Resource, ResourceId, TaskId
 from bohrbug.model.site import site_of
 
 
+@plain
 class ResourceState:
     """What an execution knows of one resource.
 
@@ -50,6 +52,7 @@ class ResourceState:
         return Resource(self.id, self.type, self.label, site_of(self.created))
 
 
+@plain
 class VariableState:
     """A variable that was accessed at a scheduling point; described only when asked."""
 

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import traceback
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -18,6 +19,7 @@ _OWN = str(Path(__file__).absolute().parents[2]) + os.sep
 _PRIMITIVES = (threading.__file__,)
 
 
+@lru_cache(maxsize=1024)
 def is_own(filename: str) -> bool:
     """Whether a file belongs to this tool."""
     return filename.startswith(_OWN) and f"{os.sep}examples{os.sep}" not in filename

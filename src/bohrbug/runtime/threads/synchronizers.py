@@ -291,8 +291,10 @@ def _making_in_c() -> Callable[[Any], bool] | None:
     return cast(Callable[[Any], bool], make)
 
 
-_event_in_c = _making_in_c()
-_registering(_Event, "Event", _event_in_c)
+event_in_c = _making_in_c()
+"""Makes an event if ``threading`` does so, and says whether it has; ``None``: nothing does in C."""
+
+_registering(_Event, "Event", event_in_c)
 
 
 _timer_cancel_code = threading.Timer.cancel.__code__

@@ -37,7 +37,7 @@ from bohrbug.runtime.threads.idents import FIRST_IDENT
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.synchronizers import is_quiet, place_of
+from bohrbug.runtime.threads.synchronizers import event_in_c, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
 patches = Patches()
@@ -416,18 +416,70 @@ def make_invoke_excepthook() -> Callable[[Any], None]:
     original = _make_invoke_excepthook()
 
     def invoke_excepthook(thread: Any) -> None:
-        execution = controlled()
-        error = sys.exc_info()[1]
-        if execution is not None and error is not None:
-            if isinstance(error, TaskKilled):
-                return
-            expected = threading.excepthook is not execution.excepthook_before
-            if not isinstance(error, SystemExit) and not expected:
-                execution.ending.fail_with_exception(execution.current, error)
-                return
-        original(thread)
+        _tell_of_error(thread, lambda: original)
 
     return invoke_excepthook
+
+
+def _invoke_excepthook(thread: Any) -> None:
+    """The same for all threads that are made under control: an exception is to leave ``thread``."""
+    _tell_of_error(thread, _make_invoke_excepthook)
+
+
+def _tell_of_error(thread: Any, make_original: Callable[[], Callable[[Any], None]]) -> None:
+    execution = controlled()
+    error = sys.exc_info()[1]
+    if execution is not None and error is not None:
+        if isinstance(error, TaskKilled):
+            return
+        expected = threading.excepthook is not execution.excepthook_before
+        if not isinstance(error, SystemExit) and not expected:
+            execution.ending.fail_with_exception(execution.current, error)
+            return
+    make_original()(thread)
+
+
+_thread_init = _Thread.__init__
+
+
+def _making_in_c() -> Callable[..., bool]:
+    """What makes an ordinary thread under control in C, and says whether it has."""
+    if event_in_c is None or sys.version_info >= (3, 14):
+        # From then on a thread has a context.
+        return never
+    usual = {
+        name: _THREADING[name] for name in ("_newname", "current_thread", "Event", "_dangling")
+    }
+    usual["_make_invoke_excepthook"] = make_invoke_excepthook
+    usual["get_ident"] = get_ident
+    make: Callable[..., bool] | None = native.use_thread_parts(
+        _Thread,
+        Task,
+        tuple(vars(_Thread(target=never, name="any"))),
+        usual,
+        vars(sys),
+        active_threads,
+        _invoke_excepthook,
+    )
+    return never if make is None else make
+
+
+_thread_in_c = _making_in_c()
+
+
+@patches.method(_Thread, "__init__")
+def _init(
+    self: Any,
+    group: None = None,
+    target: Any = None,
+    name: Any = None,
+    args: Any = (),
+    kwargs: Any = None,
+    **others: Any,
+) -> None:
+    is_ordinary = group is None and len(others) == ("daemon" in others)
+    if not is_ordinary or not _thread_in_c(self, target, name, args, kwargs, others.get("daemon")):
+        _thread_init(self, group, target, name, args, kwargs, **others)
 
 
 for _function, _original in (

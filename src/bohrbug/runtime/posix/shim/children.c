@@ -188,6 +188,9 @@ static uint32_t resource_of(pid_t pid, uint64_t site) {
     return resource_index(resource_at(&any_child, CHILDREN, false, site, NULL));
 }
 
+/* No child was waited for: a signal came. */
+#define INTERRUPTED_WAIT (-2)
+
 /* The child to collect, or 0 if there is none yet and nobody wants to wait. */
 static pid_t wait_for(pid_t pid, int options, uint64_t site) {
     if (pid <= 0) pid = -1;
@@ -200,7 +203,11 @@ static pid_t wait_for(pid_t pid, int options, uint64_t site) {
         }
     } else {
         struct waiting waiting = {CHILD_ENDED, (uint64_t)(int64_t)pid, NO_DEADLINE, true, true};
-        while (perform_when(JOIN, resource, site, waiting) == INTERRUPTED) continue;
+        while (perform_when(JOIN, resource, site, waiting) == INTERRUPTED)
+            if (!current->restarts) {
+                errno = EINTR;
+                return INTERRUPTED_WAIT;
+            }
     }
     struct process *child = child_with(pid);
     if (!child) return pid;
@@ -211,6 +218,7 @@ static pid_t wait_for(pid_t pid, int options, uint64_t site) {
 static pid_t collect(pid_t pid, int *status, int options, struct rusage *usage, uint64_t site) {
     pid_t child = wait_for(pid, options, site);
     if (child == 0) return 0;
+    if (child == INTERRUPTED_WAIT) return -1;
     /* It is gone or about to be. */
     return REAL(wait4)(child, status, options & ~WNOHANG, usage);
 }
@@ -245,8 +253,18 @@ EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
         if (info) memset(info, 0, sizeof *info);
         return 0;
     }
+    if (child == INTERRUPTED_WAIT) return -1;
     if (child < 0) return REAL(waitid)(type, id, info, options);
     return REAL(waitid)(P_PID, (id_t)child, info, options & ~WNOHANG);
+}
+
+/* Whatever signals come. */
+static int status_of(pid_t pid, uint64_t site) {
+    int status = -1;
+    pid_t child;
+    do child = collect(pid, &status, 0, NULL, site);
+    while (child < 0 && errno == EINTR);
+    return child < 0 ? -1 : status;
 }
 
 /* -- shells --------------------------------------------------------------------------------- */
@@ -263,9 +281,7 @@ EXPORT int system(const char *command) {
     if (!command) return 1;
     pid_t pid = process_fork(SITE);
     if (pid == 0) shell(command);
-    int status = -1;
-    if (pid < 0 || collect(pid, &status, 0, NULL, SITE) < 0) return -1;
-    return status;
+    return pid < 0 ? -1 : status_of(pid, SITE);
 }
 
 /* Streams that popen has opened, and their processes. */
@@ -305,11 +321,10 @@ EXPORT int pclose(FILE *stream) {
     CONTROLLED(pclose, stream);
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
         if (opened[i].stream != stream) continue;
-        int status = -1;
         opened[i].stream = NULL;
         fclose(stream);
         segment->fd_changes++;
-        return collect(opened[i].pid, &status, 0, NULL, SITE) < 0 ? -1 : status;
+        return status_of(opened[i].pid, SITE);
     }
     return REAL(pclose)(stream);
 }

@@ -107,17 +107,29 @@ static enum woken wait_for(enum kind kind, uint32_t resource, struct pollfd *des
     return woken;
 }
 
-void descriptor_operation(enum kind kind, int fd, short events, uint64_t site) {
+static bool operate(enum kind kind, int fd, short events, uint64_t site, bool restarts) {
     uint32_t resource = resource_of(fd, site);
     int flags = fcntl(fd, F_GETFL);
     if (!events || flags < 0 || flags & O_NONBLOCK) {
         perform(kind, resource, site);
         segment->fd_changes++;
-        return;
+        return true;
     }
     struct pollfd descriptor = {fd, events, 0};
-    /* As if every handler had been installed with SA_RESTART. */
-    while (wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site) == INTERRUPTED) continue;
+    while (wait_for(kind, resource, &descriptor, 1, NO_DEADLINE, site) == INTERRUPTED)
+        if (!restarts && !current->restarts) {
+            errno = EINTR;
+            return false;
+        }
+    return true;
+}
+
+bool descriptor_operation(enum kind kind, int fd, short events, uint64_t site) {
+    return operate(kind, fd, events, site, false);
+}
+
+void descriptor_stream(enum kind kind, int fd, short events, uint64_t site) {
+    operate(kind, fd, events, site, true);
 }
 
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,

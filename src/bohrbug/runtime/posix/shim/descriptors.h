@@ -19,8 +19,10 @@ bool descriptor_is_socket(int fd);
 /* Whether operations on a descriptor may block. */
 bool descriptor_may_block(int fd);
 /* The current task is about to operate on a descriptor, and waits until that would not block; without
- * events it never does. */
-void descriptor_operation(enum kind kind, int fd, short events, uint64_t site);
+ * events it never does.  False, with errno, if a signal came that ends the call. */
+bool descriptor_operation(enum kind kind, int fd, short events, uint64_t site);
+/* The same for a stream, which goes on waiting whatever interrupts it. */
+void descriptor_stream(enum kind kind, int fd, short events, uint64_t site);
 /* The same for several at once; with a deadline, TIMED_OUT is a result. */
 enum woken descriptors_wait(struct pollfd *descriptors, nfds_t count, uint64_t deadline,
                             uint64_t site);

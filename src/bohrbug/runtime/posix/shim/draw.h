@@ -4,9 +4,14 @@
 
 #include "segment.h"
 
+#define DRAWN 0x9E3779B97F4A7C15ULL
+
+/* As if bits had been drawn of which nobody wants to know. */
+static inline void skip_draw(uint64_t *state) { *state += DRAWN; }
+
 /* 64 random bits. */
 static inline uint64_t draw_bits(uint64_t *state) {
-    uint64_t z = *state += 0x9E3779B97F4A7C15ULL;
+    uint64_t z = *state += DRAWN;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
     z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
     return z ^ z >> 31;

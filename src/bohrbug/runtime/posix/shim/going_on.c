@@ -48,6 +48,7 @@ void begin_streak(struct task *task) {
         .task = (uint16_t)index_of(task),
         .process = (uint16_t)task->process,
     };
+    streak.draws = policy_draws();
     streak.task = task;
     streak.step = step;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "operation.h"
+#include "policy.h"
 #include "readiness.h"
 #include "task.h"
 
@@ -22,6 +23,7 @@ extern struct streak {
     uint32_t step;             /* the next one */
     uint32_t until;            /* it ends before this one */
     uint32_t waiting_count;    /* tasks that may not wait any more */
+    bool draws;                /* see policy_draws */
     struct task *waiting[MOST_WAITING];
     struct step step_like;     /* what all its steps have in common */
 } streak OWN;
@@ -87,8 +89,10 @@ static inline bool looks_in_vain(const struct task *task, uint64_t changes) {
     return task->seen_changes == changes && task->looks >= FRUITLESS;
 }
 
-static inline void add_to_streak(struct task *task, uint64_t changes, enum kind kind,
-                                 uint32_t number, uint64_t site, enum condition condition) {
+static inline __attribute__((always_inline)) void
+add_to_streak(struct task *task, uint64_t changes, enum kind kind,
+              uint32_t number, uint64_t site, enum condition condition) {
+    if (__builtin_expect(streak.draws, 0)) policy_skips(number);
     segment->changes = changes;
     if (task->seen_changes != changes) {
         task->seen_changes = changes;

@@ -32,14 +32,14 @@ static bool is_pipe(int fd) {
 
 EXPORT ssize_t read(int fd, void *buffer, size_t count) {
     CONTROLLED(read, fd, buffer, count);
-    if (descriptor_may_block(fd)) descriptor_operation(GET, fd, POLLIN, SITE);
+    if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(read)(fd, buffer, count);
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count) {
     CONTROLLED(readv, fd, parts, count);
-    if (descriptor_may_block(fd)) descriptor_operation(GET, fd, POLLIN, SITE);
+    if (descriptor_may_block(fd) && !descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(readv)(fd, parts, count);
 }
@@ -49,7 +49,7 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
     if (!descriptor_may_block(fd)) return REAL(write)(fd, buffer, count);
     size_t written = 0;
     do {
-        descriptor_operation(PUT, fd, POLLOUT, SITE);
+        if (!descriptor_operation(PUT, fd, POLLOUT, SITE)) return written ? (ssize_t)written : -1;
         if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
         size_t piece = count - written;
         if (piece > PIECE && is_pipe(fd) && is_blocking(fd)) piece = PIECE;
@@ -62,7 +62,7 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t count) {
 
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     CONTROLLED(writev, fd, parts, count);
-    if (descriptor_may_block(fd)) descriptor_operation(PUT, fd, POLLOUT, SITE);
+    if (descriptor_may_block(fd) && !descriptor_operation(PUT, fd, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(writev)(fd, parts, count);
 }
@@ -70,7 +70,9 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
 EXPORT int close(int fd) {
     CONTROLLED(close, fd);
     descriptor_change(fd, SITE);
-    return REAL(close)(fd);
+    int result = REAL(close)(fd);
+    segment->releases++;
+    return result;
 }
 
 EXPORT int dup2(int from, int to) {
@@ -87,13 +89,13 @@ EXPORT int dup3(int from, int to, int flags) {
 
 /* -- sockets -------------------------------------------------------------------------- */
 
-static void socket_operation(enum kind kind, int fd, int flags, short events, uint64_t site) {
-    descriptor_operation(kind, fd, flags & MSG_DONTWAIT ? 0 : events, site);
+static bool socket_operation(enum kind kind, int fd, int flags, short events, uint64_t site) {
+    return descriptor_operation(kind, fd, flags & MSG_DONTWAIT ? 0 : events, site);
 }
 
 EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
     CONTROLLED(recv, fd, buffer, length, flags);
-    socket_operation(GET, fd, flags, POLLIN, SITE);
+    if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(recv)(fd, buffer, length, flags);
 }
@@ -101,21 +103,21 @@ EXPORT ssize_t recv(int fd, void *buffer, size_t length, int flags) {
 EXPORT ssize_t recvfrom(int fd, void *buffer, size_t length, int flags, struct sockaddr *address,
                         socklen_t *size) {
     CONTROLLED(recvfrom, fd, buffer, length, flags, address, size);
-    socket_operation(GET, fd, flags, POLLIN, SITE);
+    if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(recvfrom)(fd, buffer, length, flags, address, size);
 }
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     CONTROLLED(recvmsg, fd, message, flags);
-    socket_operation(GET, fd, flags, POLLIN, SITE);
+    if (!socket_operation(GET, fd, flags, POLLIN, SITE)) return -1;
     if (connection_fails(RECV_FAULT, fd, SITE)) return -1;
     return REAL(recvmsg)(fd, message, flags);
 }
 
 EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
     CONTROLLED(send, fd, buffer, length, flags);
-    socket_operation(PUT, fd, flags, POLLOUT, SITE);
+    if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(send)(fd, buffer, length, flags);
 }
@@ -123,14 +125,14 @@ EXPORT ssize_t send(int fd, const void *buffer, size_t length, int flags) {
 EXPORT ssize_t sendto(int fd, const void *buffer, size_t length, int flags,
                       const struct sockaddr *address, socklen_t size) {
     CONTROLLED(sendto, fd, buffer, length, flags, address, size);
-    socket_operation(PUT, fd, flags, POLLOUT, SITE);
+    if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(sendto)(fd, buffer, length, flags, address, size);
 }
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     CONTROLLED(sendmsg, fd, message, flags);
-    socket_operation(PUT, fd, flags, POLLOUT, SITE);
+    if (!socket_operation(PUT, fd, flags, POLLOUT, SITE)) return -1;
     if (connection_fails(SEND_FAULT, fd, SITE)) return -1;
     return REAL(sendmsg)(fd, message, flags);
 }
@@ -152,14 +154,14 @@ static int accepted(int fd) {
 
 EXPORT int accept(int fd, struct sockaddr *address, socklen_t *size) {
     CONTROLLED(accept, fd, address, size);
-    descriptor_operation(GET, fd, POLLIN, SITE);
+    if (!descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (fails(ACCEPT_FAULT, SITE)) return -1;
     return accepted(REAL(accept)(fd, address, size));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags) {
     CONTROLLED(accept4, fd, address, size, flags);
-    descriptor_operation(GET, fd, POLLIN, SITE);
+    if (!descriptor_operation(GET, fd, POLLIN, SITE)) return -1;
     if (fails(ACCEPT_FAULT, SITE)) return -1;
     return accepted(REAL(accept4)(fd, address, size, flags));
 }

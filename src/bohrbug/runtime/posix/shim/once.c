@@ -31,7 +31,7 @@ static int once(pthread_once_t *control, void (*function)(void), uint64_t site) 
                  (struct waiting){UNHELD, 0, NO_DEADLINE, false, false});
     if (__atomic_load_n((int *)control, __ATOMIC_ACQUIRE) == DONE) return 0;
     resource_take(resource, site);
-    __attribute__((cleanup(end_of_once))) struct running running = {resource, busy};
+    __attribute__((cleanup(end_of_once), unused)) struct running running = {resource, busy};
     /* The initialiser is code of the program. */
     busy = 0;
     return REAL(pthread_once)(control, function);

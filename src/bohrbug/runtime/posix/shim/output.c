@@ -1,5 +1,10 @@
 /* Streams that write to pipes and sockets: before the C library empties a buffer there has to be
  * room on the other side, and it is a scheduling point. */
+/* Else the headers define some of what is defined here, inline, and clang leaves ours hidden. */
+#ifndef __NO_INLINE__
+#define __NO_INLINE__
+#endif
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -33,12 +38,12 @@ static void make_room(FILE *stream, size_t bytes, uint64_t site) {
     size_t room = (size_t)(stream->_IO_buf_end - stream->_IO_write_ptr);
     bool fits = stream->_IO_write_ptr && stream->_IO_buf_end > stream->_IO_write_ptr &&
                 room > bytes && !(stream->_flags & NOT_FULLY_BUFFERED);
-    if (!fits) descriptor_operation(PUT, fileno(stream), POLLOUT, site);
+    if (!fits) descriptor_stream(PUT, fileno(stream), POLLOUT, site);
 }
 
 static void make_room_to_flush(FILE *stream, uint64_t site) {
     if (stream->_IO_write_ptr > stream->_IO_write_base)
-        descriptor_operation(PUT, fileno(stream), POLLOUT, site);
+        descriptor_stream(PUT, fileno(stream), POLLOUT, site);
 }
 
 /* A pipe that is ready takes so much without blocking. */

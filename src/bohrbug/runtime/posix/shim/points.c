@@ -36,9 +36,6 @@ static const struct module *module_of(const struct resource *resource) {
     return NULL;
 }
 
-/* What is known of a resource is kept with it. */
-enum { KNOWN = 1, DECIDES = 2, SELECTED = 4, LOCATED = 8, STATIC = 16 };
-
 static bool is_static(uint32_t number) {
     struct resource *resource = &RESOURCES[number];
     if (!(resource->marks & LOCATED)) {
@@ -89,7 +86,7 @@ static const struct point *find(uint64_t key) {
     return low < segment->points_length && points[low].key == key ? &points[low] : NULL;
 }
 
-static uint32_t marks_of(uint32_t number) {
+uint32_t marks_of(uint32_t number) {
     uint32_t *marks = number & TASK_BIT ? &TASKS[number & ~TASK_BIT].marks
                                         : &RESOURCES[number].marks;
     if (!(*marks & KNOWN)) {
@@ -99,10 +96,6 @@ static uint32_t marks_of(uint32_t number) {
         if (point && point->selected) *marks |= SELECTED;
     }
     return *marks;
-}
-
-bool decides(const struct task *task) {
-    return segment->decides_everywhere || marks_of(task->resource) & DECIDES;
 }
 
 bool is_selected(const struct task *task) {

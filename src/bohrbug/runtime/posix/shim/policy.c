@@ -1,6 +1,7 @@
 #include "policy.h"
 
 #include "draw.h"
+#include "points.h"
 #include "sampling.h"
 #include "sleepers.h"
 #include "task.h"
@@ -181,6 +182,10 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
     return non_preemptive(options, running, yielded);
 }
 
+void policy_skips(uint32_t resource) {
+    if (decides_about(resource)) skip_draw(&segment->random);
+}
+
 uint32_t policy_settled(const struct options *options, uint32_t running, uint32_t step) {
     switch ((enum policy)segment->policy) {
     case NON_PREEMPTIVE:
@@ -191,7 +196,9 @@ uint32_t policy_settled(const struct options *options, uint32_t running, uint32_
         return highest_until(options, running, step);
     case SLEEPING:
         return nobody_sleeps() ? NONE : step;
-    case SEGMENTS: case PARTIAL_ORDER: case WEIGHTED: case ASK:
+    case PARTIAL_ORDER:
+        return options->enabled_count == 1 && nobody_has_priority(running) ? NONE : step;
+    case SEGMENTS: case WEIGHTED: case ASK:
         break;
     }
     return step;

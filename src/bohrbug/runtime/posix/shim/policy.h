@@ -28,13 +28,19 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
 /* The value of a data choice of the running task: a number below `arity`. */
 uint32_t policy_value(uint32_t arity);
 /* The step before which `running`, as long as it does not yield and the enabled ones stay the same, is
- * chosen each time without any other effect; `step`, which is behind the prefix, if it is not known. */
+ * chosen each time without any other effect than what policy_skips does; `step`, which is behind the
+ * prefix, if it is not known. */
 uint32_t policy_settled(const struct options *options, uint32_t running, uint32_t step);
+/* Whether something would be drawn in these steps, of which nobody would know. */
+static inline bool policy_draws(void) { return segment->policy == PARTIAL_ORDER; }
+/* ... in one with an operation on a resource. */
+void policy_skips(uint32_t resource);
 /* Whether there can be such steps, with so many enabled tasks. */
 static inline bool policy_may_settle(uint32_t enabled_count) {
     return segment->policy == NON_PREEMPTIVE || segment->policy == PRIORITIES ||
            segment->policy == SLEEPING ||
-           (segment->policy == UNIFORM_RANDOM && enabled_count == 1);
+           (enabled_count == 1 &&
+            (segment->policy == UNIFORM_RANDOM || segment->policy == PARTIAL_ORDER));
 }
 /* Sets the policy up at the beginning of an execution. */
 void policy_begin(void);

@@ -82,6 +82,7 @@ static void begin_again(uint32_t index) {
         if (PROCESSES[i].parent == index) PROCESSES[i].parent = again;
     before->state = OVER;
     before->collected = 1;
+    segment->releases++;
     this_process = task->process = again;
     task->cancelled = task->cancel_disabled = 0;
 }
@@ -283,6 +284,7 @@ void process_is_over(uint32_t process) {
     if (PROCESSES[process].parent != NONE) signal_send(PROCESSES[process].parent, SIGCHLD);
     segment->changes++;
     segment->fd_changes++;
+    segment->releases++;
 }
 
 void process_leave(void) {

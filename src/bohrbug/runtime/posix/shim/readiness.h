@@ -36,6 +36,8 @@ static inline bool is_satisfied(struct task *task) {
         return task->woken;
     case ENDED:
         return TASKS[task->target].state == OVER;
+    case TRIED:
+        return segment->releases != (uint32_t)task->target;
     case FD_READY: case CHILD_ENDED: case SIGNAL_SENT:
         break;
     }

@@ -13,6 +13,7 @@
 #include <pty.h>
 #include <pwd.h>
 #include <sched.h>
+#include <fcntl.h>
 #include <search.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -21,10 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>

@@ -59,6 +59,12 @@ static void executed(struct task *chosen) {
     }
 }
 
+bool nobody_has_priority(uint32_t task) {
+    for (uint32_t i = 0; i < segment->alive_count; i++)
+        if (segment->alive[i] != task && TASKS[segment->alive[i]].has_priority) return false;
+    return true;
+}
+
 uint32_t by_partial_order(const struct options *options, uint32_t running, bool yielded) {
     uint32_t chosen = runs_at_once(options, running, yielded);
     if (chosen == NONE) chosen = highest(options);

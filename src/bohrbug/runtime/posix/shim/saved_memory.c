@@ -4,10 +4,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "own_call.h"
 #include "segment.h"
+
+/* As of snapshot.c. */
+#if defined(__x86_64__)
 
 #define PAGE ((uintptr_t)4096)
 #define PAGES_AT_ONCE 1024
@@ -113,6 +118,9 @@ static bool survey_anonymous(struct saved_memory *memory, uintptr_t start, uintp
 
 bool memory_survey(struct saved_memory *memory, int maps) {
     memory->maps = maps;
+    memory->faults = -1;
+    /* Large pages would be made of small ones and of absent ones, without any fault. */
+    if (OWN_CALL(SYS_prctl, PR_SET_THP_DISABLE, 1, 0) < 0) return false;
     struct query query = {.size = sizeof query, .flags = QUERY_COVERING_OR_NEXT};
     memory->has_queries = OWN_CALL(SYS_ioctl, maps, QUERY, &query) == 0;
     memory->break_at = (uintptr_t)OWN_CALL(SYS_brk, 0, 0, 0);
@@ -198,7 +206,8 @@ static bool unmap_new(struct saved_memory *memory) {
     return true;
 }
 
-static bool make_zero(uintptr_t start, uintptr_t end) {
+/* In a range that was absent; what is large is given back. */
+static bool find_what_came(struct saved_memory *memory, uintptr_t start, uintptr_t end) {
     unsigned char is_there[PAGES_AT_ONCE];
     if (end - start > MOST_TO_LOOK_THROUGH)
         return OWN_CALL(SYS_madvise, start, end - start, MADV_DONTNEED) == 0;
@@ -206,19 +215,36 @@ static bool make_zero(uintptr_t start, uintptr_t end) {
         uintptr_t until = end - start > PAGES_AT_ONCE * PAGE ? start + PAGES_AT_ONCE * PAGE : end;
         if (OWN_CALL(SYS_mincore, start, until - start, is_there) < 0) return false;
         for (uintptr_t page = start; page < until; page += PAGE)
-            if (is_there[(page - start) / PAGE] & 1) memset((void *)page, 0, PAGE);
+            if (is_there[(page - start) / PAGE] & 1 &&
+                !add(memory->came, &memory->came_count, page, page + PAGE))
+                return false;
         start = until;
     }
     return true;
 }
 
+/* How often memory was not there that was touched; -1 if nobody knows. */
+static long count_faults(void) {
+    struct rusage usage;
+    if (OWN_CALL(SYS_getrusage, RUSAGE_SELF, &usage, 0) < 0) return -1;
+    return usage.ru_minflt + usage.ru_majflt;
+}
+
 bool memory_restore(struct saved_memory *memory) {
     if (!unmap_new(memory)) return false;
-    for (size_t i = 0; i < memory->absent_count; i++)
-        if (!make_zero(memory->absent[i].start, memory->absent[i].end)) return false;
+    /* Without a fault nothing more has come. */
+    bool is_known = memory->faults >= 0 && memory->faults == count_faults();
+    if (!is_known) memory->came_count = 0;
+    for (size_t i = 0; !is_known && i < memory->absent_count; i++)
+        if (!find_what_came(memory, memory->absent[i].start, memory->absent[i].end)) return false;
+    for (size_t i = 0; i < memory->came_count; i++)
+        memset((void *)memory->came[i].start, 0, memory->came[i].end - memory->came[i].start);
     for (size_t i = 0; i < memory->piece_count; i++) {
         const struct piece *piece = &memory->pieces[i];
         memcpy((void *)piece->start, piece->copy, piece->length);
     }
+    if (!is_known) memory->faults = count_faults();
     return true;
 }
+
+#endif

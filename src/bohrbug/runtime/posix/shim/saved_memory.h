@@ -28,10 +28,13 @@ struct saved_memory {
     int maps;                            /* a descriptor of /proc/self/maps */
     bool has_queries;                    /* the kernel answers single questions about it */
     uintptr_t break_at, stack;
+    long faults;                         /* that the process has had when it was put back last, or -1 */
     size_t known_count, piece_count, absent_count, copied;
     struct mapping known[MOST_MAPPINGS]; /* all that there is, in order, neighbours as one */
     struct piece pieces[MOST_MAPPINGS];
     struct mapping absent[MOST_MAPPINGS]; /* what has no memory yet: it reads as zeros */
+    size_t came_count;
+    struct mapping came[MOST_MAPPINGS];  /* what of it has memory now, which is made zero each time */
     char text[MAPS_LENGTH];
     char copies[];
 };

@@ -199,6 +199,7 @@ static void declare(enum kind kind, uint32_t resource, uint64_t site,
     task->deadline = waiting->deadline;
     task->cancellable = waiting->cancellable;
     task->interruptible = waiting->interruptible && segment->signals_matter;
+    task->restarts = 1;
     if (task->interruptible) signals_look(task);
     task->stack = NONE;
     if (segment->with_stacks && (stack_is_wanted() || !is_ready(task)))

@@ -29,6 +29,8 @@
 #define PORT_WORDS 1024
 #define NAME_LENGTH 16
 #define MESSAGE_LENGTH 512
+/* What an execution may print for the next one to follow at once, each of two streams. */
+#define MOST_PRINTED 4096
 /* Steps for which every operation gets its stack, and those before the end of the plan. */
 #define FIRST_STACKS 2000
 #define LAST_STACKS 1000
@@ -68,6 +70,7 @@ enum condition {
     FD_READY,     /* poll says so of the descriptors that the task waits for */
     CHILD_ENDED,  /* a process that the task may wait for */
     SIGNAL_SENT,  /* one of the signals in `target` is pending for the task */
+    TRIED,        /* a call would have blocked, and something has changed since */
     DONE,         /* the operation is done already: nobody else can be chosen before it */
 };
 
@@ -103,6 +106,9 @@ enum ending {
     NOT_ON_FIBERS, /* tasks have to be kernel threads: see needs_kernel_threads */
 };
 
+/* Whether an execution has ended, and where what it printed is: in the two files, or in `printed`. */
+enum over { NOT_OVER, IN_FILES, PRINTED_KEPT };
+
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
 
 struct task {
@@ -130,6 +136,7 @@ struct task {
     uint64_t signals, mask;    /* sent to it by other tasks, and those that it blocks, as bits */
     uint8_t cancellable, cancelled, cancel_disabled, interruptible;
     uint8_t detached, joined, main;
+    uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
     uint32_t looks;            /* fruitless ones in a row */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;
@@ -171,6 +178,7 @@ struct process {
     uint32_t joined;           /* its shim takes part */
     uint32_t main_task;
     uint64_t signals, handled; /* sent to it as a whole by other tasks, and those with a handler */
+    uint64_t restarting;       /* ... which has SA_RESTART */
 };
 
 struct module {
@@ -183,7 +191,7 @@ struct module {
 /* Offsets from the start of the segment. */
 struct tables {
     uint64_t tasks, resources, processes, modules, names, prefix, segments, values, points, below;
-    uint64_t steps, pool, stacks, accesses;
+    uint64_t steps, pool, stacks, printed, accesses;
 };
 
 /* One step: what its task did, and what could have been done instead.  A data choice (CHOOSE) has the
@@ -287,10 +295,15 @@ struct header {
     uint32_t idle_looked_at;   /* steps before this one were looked at for that */
     uint64_t idle_since;       /* virtual time of the last step that was more */
     uint32_t looks_closely;    /* nobody is enabled: see look_closely */
+    uint32_t releases;         /* what may let a call go on that would have blocked (TRIED) */
     uint32_t timers_run;       /* ... and whether one was set that ends in a signal */
     uint32_t helped_by_timers; /* timers of the kernel in a row with nothing else between them */
     uint64_t ports[PORT_WORDS]; /* those of sockets of the execution, as bits */
     char needs_kernel_threads[32]; /* what the program did first that is not right on fibers */
+    /* Of a process that was put back after the execution: */
+    uint32_t over;             /* enum over */
+    uint32_t status;           /* what it would have exited with */
+    uint32_t printed[2];       /* bytes of standard output and standard error (PRINTED_KEPT) */
 };
 
 extern struct header *segment OWN;
@@ -314,5 +327,7 @@ extern struct places {
 
 /* Maps the segment that the environment names; false if there is none. */
 int segment_open(void);
+/* From now on this one is the segment: the file can hold several, one behind the other. */
+void segment_enter(struct header *room);
 
 #endif

@@ -39,8 +39,8 @@ static void get_ready(const char *input) {
 }
 
 static bool has_order(void) {
-    char order;
-    return REAL(read)(SERVER_FD, &order, 1) == 1;
+    struct order order;
+    return REAL(read)(SERVER_FD, &order, sizeof order) == sizeof order;
 }
 
 /* Files that were opened before main would share their position among all executions. */

@@ -6,9 +6,17 @@
 #define BOHRBUG_SERVER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A socket that orders come by, and that is closed when nobody wants any more. */
 #define SERVER_FD 900
+/* What it is to execute: so many plans, each in a segment of its own.  More than one at a time is asked of a
+ * process only that is restored; it stops where something is not as usual. */
+#define MOST_ORDERED 64
+struct order {
+    uint64_t count;
+    uint64_t starts[MOST_ORDERED]; /* where their segments begin in the file */
+};
 /* An eventfd for the answers: the process, or 0 if there is none, and how it ended, as the two halves of
  * a number.  Whoever writes to a socket is taken to have no more to do, and the reader is brought to
  * its processor, where it would be in the way of the next fork. */

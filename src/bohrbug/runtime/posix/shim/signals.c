@@ -58,11 +58,14 @@ static uint64_t bits(const sigset_t *set) {
     return found;
 }
 
-static void note_handler(int number, sighandler_t handler) {
+static void note_handler(int number, sighandler_t handler, bool restarts) {
     if (!segment) return;
+    struct process *process = &PROCESSES[this_process];
     bool is_handled = handler != SIG_DFL && handler != SIG_IGN;
-    if (is_handled) PROCESSES[this_process].handled |= bit(number);
-    else PROCESSES[this_process].handled &= ~bit(number);
+    process->handled &= ~bit(number);
+    process->restarting &= ~bit(number);
+    if (is_handled) process->handled |= bit(number);
+    if (restarts) process->restarting |= bit(number);
     if (is_handled) {
         segment->signals_matter = 1;
         fibers_keep_masks();
@@ -74,7 +77,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
         errno = EINVAL;
         return -1;
     }
-    if (action) note_handler(number, action->sa_handler);
+    if (action) note_handler(number, action->sa_handler, action->sa_flags & SA_RESTART);
     return REAL(sigaction)(number, action, before);
 }
 
@@ -83,7 +86,8 @@ EXPORT sighandler_t signal(int number, sighandler_t handler) {
         errno = EINVAL;
         return SIG_ERR;
     }
-    note_handler(number, handler);
+    /* As the C library's function has it. */
+    note_handler(number, handler, true);
     return REAL(signal)(number, handler);
 }
 
@@ -145,9 +149,15 @@ void signals_gather(const struct task *task) {
     if (timer_ends_soon(process->handled | matter)) segment->timers_run = 1;
 }
 
-bool signal_interrupts(const struct task *task) {
+static uint64_t interrupting(const struct task *task) {
     const struct process *process = &PROCESSES[task->process];
     return (task->signals | process->signals) & process->handled & ~task->mask;
+}
+
+bool signal_interrupts(const struct task *task) { return interrupting(task) != 0; }
+
+bool signal_restarts(const struct task *task) {
+    return !(interrupting(task) & ~PROCESSES[task->process].restarting);
 }
 
 void signal_send(uint32_t process, int number) { PROCESSES[process].signals |= bit(number); }
@@ -260,7 +270,7 @@ EXPORT int kill(pid_t pid, int number) {
             process->signals |= bit(number);
     }
     int result = REAL(kill)(pid, number);
-    for (uint32_t i = 1; i < segment->processes; i++)
+    for (uint32_t i = 0; i < segment->processes; i++)
         if (i != this_process && (PROCESSES[i].pid == pid || pid <= 0)) let_die(i, number);
     return result;
 }

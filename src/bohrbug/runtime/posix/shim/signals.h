@@ -22,6 +22,8 @@ void signals_gather(const struct task *task);
 void signals_look(struct task *task);
 /* Whether a handler would run in the task now, and end its wait. */
 bool signal_interrupts(const struct task *task);
+/* ... and whether the call is to go on waiting then, as the handlers have SA_RESTART. */
+bool signal_restarts(const struct task *task);
 /* A process gets a signal. */
 void signal_send(uint32_t process, int number);
 /* Whether one of the signals that a task waits for was sent to it or its process. */

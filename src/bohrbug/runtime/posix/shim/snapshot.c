@@ -54,6 +54,9 @@ struct action {
 static struct snapshot {
     struct registers registers;
     pid_t process;
+    struct header *room;                 /* the segment of the execution */
+    struct order order;
+    uint64_t next;                       /* of the order, what is to follow it at once */
     uint32_t ends;                       /* 1 from the end of an execution on */
     int status;
     int threads;                         /* a descriptor whose links count the threads */
@@ -144,7 +147,7 @@ static _Noreturn void leave_process(int status) {
 
 void snapshot_give_up(uint32_t why) {
     if (!snapshot) return;
-    segment->given_up = why;
+    (snapshot->room ? snapshot->room : segment)->given_up = why;
     leave_process(0);
 }
 
@@ -228,14 +231,46 @@ static void forget_nudges(void) {
     while (own_call(SYS_rt_sigtimedwait, (long)&nudge, 0, (long)&now, MASK_SIZE, 0, 0) == NUDGE) {}
 }
 
+/* Makes room for what the next execution prints; false if it takes too much of it. */
+static bool keep_printed(void) {
+    struct stat status[2];
+    for (int i = 0; i < 2; i++)
+        if (OWN_CALL(SYS_fstat, 1 + i, &status[i], 0) < 0 || status[i].st_size > MOST_PRINTED)
+            return false;
+    for (int i = 0; i < 2; i++) {
+        long size = status[i].st_size;
+        char *kept = TABLE(char, printed) + i * MOST_PRINTED;
+        if (size && own_call(SYS_pread64, 1 + i, (long)kept, size, 0, 0, 0) != size) return false;
+        segment->printed[i] = (uint32_t)size;
+    }
+    for (int i = 0; i < 2; i++)
+        if (segment->printed[i]) OWN_CALL(SYS_ftruncate, 1 + i, 0, 0);
+    return true;
+}
+
+static void take_next(void) {
+    uint64_t start = snapshot->order.starts[snapshot->next++];
+    snapshot->room = (struct header *)((char *)segment + start);
+}
+
+static void tell(void) {
+    uint64_t answer = (uint64_t)(uint32_t)snapshot->process << 32;
+    if (OWN_CALL(SYS_write, ANSWER_FD, &answer, sizeof answer) != sizeof answer) leave_process(0);
+}
+
 static void tell_and_restore(void) {
     if (segment->signals_matter) snapshot_give_up(SIGNALS_MATTER);
     if (!be_alone()) snapshot_give_up(THREADS_STAY);
-    uint64_t answer = (uint64_t)(uint32_t)snapshot->process << 32 |
-                      (uint32_t)((snapshot->status & 0xff) << 8);
-    if (OWN_CALL(SYS_write, ANSWER_FD, &answer, sizeof answer) != sizeof answer) leave_process(0);
+    segment->status = (uint32_t)snapshot->status & 0xff;
+    bool goes_on = snapshot->next < snapshot->order.count && keep_printed();
+    __atomic_store_n(&segment->over, goes_on ? PRINTED_KEPT : IN_FILES, __ATOMIC_RELEASE);
+    snapshot->room = NULL;
+    if (!goes_on) tell();
     restore_kernel_state();
-    if (!memory_restore(&snapshot->memory)) snapshot_give_up(NOT_RESTORED);
+    bool is_restored = memory_restore(&snapshot->memory);
+    /* From here on the segment is the first one of the file again. */
+    if (goes_on) take_next();
+    if (!is_restored) snapshot_give_up(NOT_RESTORED);
     forget_nudges();
     __atomic_store_n(&snapshot->ends, 0, __ATOMIC_RELEASE);
     own_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&snapshot->mask, 0, MASK_SIZE, 0, 0);
@@ -343,8 +378,10 @@ static void prepare_stacks(const char *sizes) {
 }
 
 static void wait_for_order(void) {
-    char order;
-    if (OWN_CALL(SYS_read, SERVER_FD, &order, 1) != 1) leave_process(0);
+    struct order *order = &snapshot->order;
+    if (OWN_CALL(SYS_read, SERVER_FD, order, sizeof *order) != sizeof *order) leave_process(0);
+    snapshot->next = 0;
+    take_next();
 }
 
 void snapshot_run(const char *sizes) {
@@ -358,7 +395,8 @@ void snapshot_run(const char *sizes) {
         leave_process(0);
     errno = error;
     if (!keep_registers(&snapshot->registers)) memory_save(&snapshot->memory);
-    wait_for_order();
+    if (!snapshot->room) wait_for_order();
+    segment_enter(snapshot->room);
 }
 
 #else

@@ -35,6 +35,16 @@ static int is_of_this_version(const struct header *header) {
            header->step_size == sizeof(struct step);
 }
 
+void segment_enter(struct header *room) {
+    segment = room;
+    places = (struct places){
+        .tasks = TABLE(struct task, tasks),
+        .resources = TABLE(struct resource, resources),
+        .steps = TABLE(struct step, steps),
+        .pool = TABLE(uint16_t, pool),
+    };
+}
+
 int segment_open(void) {
     const char *path = variable("BOHRBUG_SEGMENT");
     if (!path || !*path) return 0;
@@ -53,13 +63,7 @@ int segment_open(void) {
         munmap(memory, (size_t)status.st_size);
         return 0;
     }
-    segment = memory;
-    places = (struct places){
-        .tasks = TABLE(struct task, tasks),
-        .resources = TABLE(struct resource, resources),
-        .steps = TABLE(struct step, steps),
-        .pool = TABLE(uint16_t, pool),
-    };
+    segment_enter(memory);
     return 1;
 }
 

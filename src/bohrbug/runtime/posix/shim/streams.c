@@ -1,5 +1,10 @@
 /* Streams on pipes and sockets: the C library reads into their buffers by ways that can't be
  * interposed on, so each reading function waits first where the buffer is empty. */
+/* Else the headers define some of what is defined here, inline, and clang leaves ours hidden. */
+#ifndef __NO_INLINE__
+#define __NO_INLINE__
+#endif
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -30,7 +35,7 @@ static bool is_ours(FILE *stream) {
 /* The next character; the buffer is filled by one read that does not block. */
 static int next(FILE *stream, uint64_t site) {
     if (buffered(stream)) return (unsigned char)*stream->_IO_read_ptr++;
-    descriptor_operation(GET, fileno(stream), POLLIN, site);
+    descriptor_stream(GET, fileno(stream), POLLIN, site);
     return REAL(__uflow)(stream);
 }
 
@@ -95,7 +100,7 @@ EXPORT int __uflow(FILE *stream) {
 EXPORT int __underflow(FILE *stream) {
     if (!is_ours(stream) || buffered(stream)) return REAL(__underflow)(stream);
     GUARD;
-    descriptor_operation(GET, fileno(stream), POLLIN, SITE);
+    descriptor_stream(GET, fileno(stream), POLLIN, SITE);
     return REAL(__underflow)(stream);
 }
 

@@ -22,32 +22,21 @@ def names_of(shadow: Shadow, namespaces: set[object]) -> Names:
         namespaces: types of objects, and ids of the dicts of modules, whose names were ever
             used as a whole; a new one is added.
     """
-    resource = shadow.resource_id
-    whole = None
-    if shadow.is_item and shadow.container is not None and not _is_global(shadow):
-        whole = shadow.container.resource_id
-    namespace = _namespace_of(shadow, namespaces)
-    if namespace is not None and namespace != resource:
-        whole = namespace
-    return resource, whole, shadow
-
-
-def _namespace_of(shadow: Shadow, namespaces: set[object]) -> ResourceId | None:
-    """The whole that an attribute or a global belongs to, if that is ever used as one."""
     owner = shadow.owner
+    resource = shadow.resource_id
     target = owner.target()
-    if _is_global(shadow):
+    if type(target) is dict and "__builtins__" in target:
+        # A global: the container is a module, which is never used as a whole.
         key: object = id(target)
-    elif shadow.is_item or owner.kind.is_container:
-        return None
+    elif shadow.is_item:
+        container = shadow.container
+        return resource, None if container is None else container.resource_id, shadow
+    elif owner.kind.is_container:
+        return resource, None, shadow
     else:
         key = type(target)
     if shadow.key is None:
         namespaces.add(key)
-    return f"{owner.resource_id}[*]" if key in namespaces else None
-
-
-def _is_global(shadow: Shadow) -> bool:
-    """Whether the container of a variable is a module, which is never used as a whole."""
-    target = shadow.owner.target()
-    return type(target) is dict and "__builtins__" in target
+    # The whole that an attribute or a global belongs to, if that is ever used as one.
+    whole = f"{owner.resource_id}[*]" if key in namespaces else None
+    return resource, None if whole == resource else whole, shadow

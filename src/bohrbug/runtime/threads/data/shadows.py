@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import ResourceId
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ SEVERAL = -1
 """In place of the index of the only task that ever touched a variable."""
 
 
+@plain
 class Shadow:
     """A variable, and what a race detector remembers of the accesses to it.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator import native
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import READ, WRITE, YIELD, Kind
 from bohrbug.model.outcome import Divergence
 from bohrbug.runtime.threads.control import in_another_thread
@@ -181,6 +182,7 @@ MOST_NUDGES = 10
 """Yields forced upon tasks that spin, in one execution; after these it hangs."""
 
 
+@plain
 class SpinSink:
     """The sink for one access, after a long time without a scheduling point: a yield.
 

@@ -91,7 +91,8 @@ class Variables:
         """
         known = self.owners.get(id(owner))
         if known is None:
-            if self.types.kind_of(type(owner)).is_module:
+            cls = type(owner)
+            if (self._kinds.get(id(cls)) or self.types.kind_of(cls)).is_module:
                 return self.shadow_of_item(module_namespace_of(owner), name, is_write, place)
             known = self._register(owner, place)
             if known is None:

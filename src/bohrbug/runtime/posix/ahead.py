@@ -1,0 +1,102 @@
+"""Executions that are made before anybody asks for them.
+
+A process that is put back after each execution makes several at one order, with nobody to talk to
+in between.  So where it is known what will be asked for, soon or later, that is made, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from bohrbug.model.operation import TaskId
+from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.launching import Ended, Printed
+from bohrbug.runtime.posix.segment import SMALL, Segment
+
+SMALL_SEGMENTS = 31
+"""For executions that are made ahead: about half of these are made at one order, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An execution.
+
+    Parameters:
+        plan: that was executed.
+        names: the tasks that the plan names, see :meth:`Segment.prepare`.
+        segment: what happened.
+        ended: how it ended.
+        printed: what it printed.
+    """
+
+    plan: Plan
+    names: tuple[TaskId, ...]
+    segment: Segment
+    ended: Ended
+    printed: Printed
+
+
+class Ahead:
+    """The executions that were made, and for which nobody has asked yet.
+
+    Parameters:
+        segments: small ones, for them.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self._free = list(segments)
+        self._made: dict[Plan, Made] = {}
+        self._rules: object = None
+        # How many are made grows as long as the rules are the same.
+        self._most = 1
+
+    def take(self, plan: Plan, rules: object) -> Made | None:
+        """The execution of a plan, if it was made; its segment may be used by the next order.
+
+        Parameters:
+            plan: the plan.
+            rules: what else an execution depends on.
+        """
+        if rules != self._rules:
+            self._begin(rules)
+        made = self._made.pop(plan, None) if self._made else None
+        if made is not None:
+            self._free.append(made.segment)
+        return made
+
+    def _begin(self, rules: object) -> None:
+        self._rules = rules
+        self._free += [made.segment for made in self._made.values()]
+        self._made.clear()
+        self._most = 1
+
+    def places(
+        self, plan: Plan, foresee: Callable[[int], Iterable[Plan]]
+    ) -> list[tuple[Plan, Segment]]:
+        """What to execute behind a plan that was not made, and where.
+
+        Parameters:
+            plan: the plan.
+            foresee: gives the plans that will be asked for, at most so many.
+        """
+        if not self._free:
+            # Nobody has asked for these for the longest time, and perhaps nobody will.
+            self._free.append(self._made.pop(next(iter(self._made))).segment)
+        most = min(self._most, (len(self._free) + 1) // 2)
+        self._most *= 2
+        wanted = [
+            each
+            for each in foresee(most + 1)
+            if len(each.prefix) <= SMALL.steps and each not in self._made and each != plan
+        ]
+        return list(zip(wanted, self._free[:most], strict=False))
+
+    def keep(self, made: Iterable[Made]) -> None:
+        """Keep what was made by the rules that :meth:`take` was told last."""
+        for each in made:
+            # A larger segment may have room for it.
+            if each.segment.header.ending != layout.TOO_BIG:
+                self._free.remove(each.segment)
+                self._made[each.plan] = each

@@ -1,0 +1,208 @@
+/* Calls that block in the kernel on what no descriptor tells: locks of files, and the queues and
+ * semaphores of System V.  Each is tried without blocking; whoever can't go on waits until somebody has
+ * done what may have changed that. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/stat.h>
+
+#include "real.h"
+#include "schedule.h"
+
+/* Continues the list in descriptors.c. */
+#define LOCKED_FILES 5
+#define QUEUES 6
+#define SEMAPHORES 7
+
+/* -- trying again and again ------------------------------------------------------------------ */
+
+struct call {
+    long (*attempt)(const struct call *call);
+    const void *what;
+    long numbers[4];
+};
+
+static bool would_block(void) { return errno == EAGAIN || errno == EACCES || errno == ENOMSG; }
+
+/* What the call gives when it can be done. */
+static long persist(const struct call *call, enum kind kind, uint32_t resource, uint64_t site) {
+    perform(kind, resource, site);
+    for (;;) {
+        long result = call->attempt(call);
+        if (result >= 0 || !would_block()) return result;
+        struct waiting waiting = {TRIED, segment->releases, NO_DEADLINE, true, true};
+        enum woken woken = perform_when(kind, resource, site, waiting);
+        REAL(pthread_testcancel)();
+        if (woken != INTERRUPTED || current->restarts) continue;
+        errno = EINTR;
+        return -1;
+    }
+}
+
+static uint32_t named(uint64_t space, uint64_t place, enum type type, uint64_t site) {
+    return resource_index(resource_named(space, place, type, site));
+}
+
+static uint32_t file_of(int fd, uint64_t site) {
+    struct stat status;
+    if (fstat(fd, &status) < 0) return current_resource();
+    return named(LOCKED_FILES, status.st_ino, FILE_LOCK, site);
+}
+
+/* Once the call is made. */
+static void let_go(uint32_t resource, uint64_t site) {
+    segment->releases++;
+    after_release(resource, site);
+}
+
+/* -- locks of files -------------------------------------------------------------------------- */
+
+static long try_flock(const struct call *call) {
+    return REAL(flock)((int)call->numbers[0], (int)call->numbers[1] | LOCK_NB);
+}
+
+EXPORT int flock(int fd, int operation) {
+    CONTROLLED(flock, fd, operation);
+    uint32_t resource = file_of(fd, SITE);
+    if (operation & LOCK_UN) {
+        perform(RELEASE, resource, SITE);
+        int result = REAL(flock)(fd, operation);
+        let_go(resource, SITE);
+        return result;
+    }
+    if (operation & LOCK_NB) {
+        perform(TRY_ACQUIRE, resource, SITE);
+        return REAL(flock)(fd, operation);
+    }
+    struct call call = {try_flock, NULL, {fd, operation}};
+    return (int)persist(&call, ACQUIRE, resource, SITE);
+}
+
+static long try_fcntl(const struct call *call) {
+    return REAL(fcntl)((int)call->numbers[0], (int)call->numbers[1], call->what);
+}
+
+static int control(int fd, int command, void *argument, uint64_t site) {
+    bool waits = command == F_SETLKW || command == F_OFD_SETLKW;
+    if (!waits && command != F_SETLK && command != F_OFD_SETLK)
+        return REAL(fcntl)(fd, command, argument);
+    const struct flock *lock = argument;
+    if (lock && lock->l_type == F_UNLCK) {
+        uint32_t resource = file_of(fd, site);
+        perform(RELEASE, resource, site);
+        int result = REAL(fcntl)(fd, command, argument);
+        let_go(resource, site);
+        return result;
+    }
+    if (!waits) return REAL(fcntl)(fd, command, argument);
+    struct call call = {try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK}};
+    return (int)persist(&call, ACQUIRE, file_of(fd, site), site);
+}
+
+#define CONTROLS(name) \
+    EXPORT int name(int fd, int command, ...) { \
+        va_list arguments; \
+        va_start(arguments, command); \
+        void *argument = va_arg(arguments, void *); \
+        va_end(arguments); \
+        CONTROLLED(name, fd, command, argument); \
+        return control(fd, command, argument, SITE); \
+    }
+
+CONTROLS(fcntl)
+CONTROLS(fcntl64)
+
+static long try_lockf(const struct call *call) {
+    return REAL(lockf)((int)call->numbers[0], F_TLOCK, call->numbers[1]);
+}
+
+EXPORT int lockf(int fd, int command, off_t length) {
+    CONTROLLED(lockf, fd, command, length);
+    if (command == F_TEST || command == F_TLOCK) return REAL(lockf)(fd, command, length);
+    uint32_t resource = file_of(fd, SITE);
+    if (command == F_ULOCK) {
+        perform(RELEASE, resource, SITE);
+        int result = REAL(lockf)(fd, command, length);
+        let_go(resource, SITE);
+        return result;
+    }
+    struct call call = {try_lockf, NULL, {fd, length}};
+    return (int)persist(&call, ACQUIRE, resource, SITE);
+}
+
+/* -- System V -------------------------------------------------------------------------------- */
+
+static long try_to_send(const struct call *call) {
+    return REAL(msgsnd)((int)call->numbers[0], call->what, (size_t)call->numbers[1],
+                        (int)call->numbers[2] | IPC_NOWAIT);
+}
+
+EXPORT int msgsnd(int queue, const void *message, size_t size, int flags) {
+    CONTROLLED(msgsnd, queue, message, size, flags);
+    uint32_t resource = named(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
+    struct call call = {try_to_send, message, {queue, (long)size, flags}};
+    int result;
+    if (flags & IPC_NOWAIT) {
+        perform(PUT, resource, SITE);
+        result = (int)try_to_send(&call);
+    } else {
+        result = (int)persist(&call, PUT, resource, SITE);
+    }
+    if (result == 0) let_go(resource, SITE);
+    return result;
+}
+
+static long try_to_receive(const struct call *call) {
+    return REAL(msgrcv)((int)call->numbers[0], (void *)(uintptr_t)call->what,
+                        (size_t)call->numbers[1], call->numbers[2],
+                        (int)call->numbers[3] | IPC_NOWAIT);
+}
+
+EXPORT ssize_t msgrcv(int queue, void *message, size_t size, long type, int flags) {
+    CONTROLLED(msgrcv, queue, message, size, type, flags);
+    uint32_t resource = named(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
+    struct call call = {try_to_receive, message, {queue, (long)size, type, flags}};
+    long result;
+    if (flags & IPC_NOWAIT) {
+        perform(GET, resource, SITE);
+        result = try_to_receive(&call);
+    } else {
+        result = persist(&call, GET, resource, SITE);
+    }
+    if (result >= 0) let_go(resource, SITE);
+    return result;
+}
+
+/* More operations at once than anybody has use for are left to the kernel. */
+#define MOST_OPERATIONS 32
+
+static long try_semaphores(const struct call *call) {
+    struct sembuf operations[MOST_OPERATIONS];
+    size_t count = (size_t)call->numbers[1];
+    memcpy(operations, call->what, count * sizeof *operations);
+    for (size_t i = 0; i < count; i++) operations[i].sem_flg |= IPC_NOWAIT;
+    return REAL(semop)((int)call->numbers[0], operations, count);
+}
+
+EXPORT int semop(int set, struct sembuf *operations, size_t count) {
+    CONTROLLED(semop, set, operations, count);
+    if (count > MOST_OPERATIONS) return REAL(semop)(set, operations, count);
+    uint32_t resource = named(SEMAPHORES, (uint32_t)set, DESCRIPTOR, SITE);
+    bool waits = true;
+    for (size_t i = 0; i < count; i++) waits &= !(operations[i].sem_flg & IPC_NOWAIT);
+    struct call call = {try_semaphores, operations, {set, (long)count}};
+    int result;
+    if (waits) {
+        result = (int)persist(&call, GET, resource, SITE);
+    } else {
+        perform(GET, resource, SITE);
+        result = REAL(semop)(set, operations, count);
+    }
+    if (result == 0) let_go(resource, SITE);
+    return result;
+}
