@@ -22,7 +22,7 @@ class NonPreemptiveDecider:
             return earliest(timed)
         if running in enabled and not yielded:
             return running
-        return next_in_turn(running, enabled)
+        return next_in_turn(running, enabled, yielded, step)
 
     def value(self, arity: int) -> int:
         """Always the first value, the simplest one."""

@@ -60,8 +60,21 @@ class Drawing:
         return self._random.randrange(arity)
 
 
-def next_in_turn(running: TaskView, enabled: Tasks) -> TaskView:
-    """Round robin: the first enabled task created after the running one, else the oldest."""
+VARIED_AFTER = 20_000
+"""Steps after which a task that yields passes control to any other, and no longer in turn."""
+
+_GOLDEN = 2654435761
+"""2**32 divided by the golden ratio: multiples of it are spread evenly."""
+
+
+def next_in_turn(running: TaskView, enabled: Tasks, yielded: bool, step: int) -> TaskView:
+    """Round robin: the first enabled task created after the running one, else the oldest.
+
+    A loop that comes further only if one task has run and another has not since may never do so
+    if they always run in the same order.  So in a long execution the order varies.
+    """
+    if yielded and step >= VARIED_AFTER:
+        return enabled[(step * _GOLDEN >> 16) % len(enabled)]
     for task in enabled:
         if task.index > running.index:
             return task

@@ -501,7 +501,7 @@ class Execution:
             elif running in enabled and not yielded:
                 chosen = running
             else:
-                chosen = next_in_turn(running, enabled)  # type: ignore[assignment]
+                chosen = next_in_turn(running, enabled, yielded, step)  # type: ignore[assignment]
         else:
             chosen = self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[assignment]
 
