@@ -200,6 +200,17 @@ def interact(item: pytest.Item, call: pytest.CallInfo[object], report: pytest.Te
         item.ihook.pytest_exception_interact(node=item, call=call, report=report)
 
 
+def captured_streams(config: pytest.Config) -> tuple[object, ...]:
+    """Where pytest keeps the output of all tests, for itself."""
+    return tuple(getattr(capture, "tmpfile", None) for capture in _captures(config))
+
+
+def _captures(config: pytest.Config) -> list[Any]:
+    manager: Any = config.pluginmanager.getplugin("capturemanager")
+    captures = getattr(manager, "_global_capturing", None)
+    return [getattr(captures, stream, None) for stream in ("out", "err")]
+
+
 def settle_in_worker(config: pytest.Config, number: int) -> None:
     """In a forked worker process: captured output and temporary folders of its own.
 
@@ -209,10 +220,7 @@ def settle_in_worker(config: pytest.Config, number: int) -> None:
         config: of the session.
         number: of the worker.
     """
-    manager: Any = config.pluginmanager.getplugin("capturemanager")
-    captures = getattr(manager, "_global_capturing", None)
-    for stream in ("out", "err"):
-        capture = getattr(captures, stream, None)
+    for capture in _captures(config):
         kept = getattr(capture, "tmpfile", None)
         target = getattr(capture, "targetfd", None)
         if isinstance(target, int) and kept is not None:

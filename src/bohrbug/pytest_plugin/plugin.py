@@ -27,9 +27,9 @@ from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.remembering import memory_of
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.report.text import failure_text
+from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
-from bohrbug.runtime.threads.log_records import Captured
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -180,11 +180,13 @@ class BohrbugPlugin:
         """While an item is explored or replayed."""
         self._running = execution
         Captured.handler = internals.log_handler(execution.item)
+        Captured.streams = internals.captured_streams(execution.item.config)
         try:
             yield
         finally:
             self._running = None
             Captured.handler = None
+            Captured.streams = ()
 
     @property
     def reproduction(self) -> Reproduction | None:

@@ -14,6 +14,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import PUT
+from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import effect
@@ -22,12 +23,6 @@ from bohrbug.runtime.threads.synchronizers import place_of
 patches = Patches()
 
 _handle = logging.Handler.handle
-
-
-class Captured:
-    """The handler by which pytest keeps records for the test that runs; the plugin says it."""
-
-    handler: logging.Handler | None = None
 
 
 def _is_looked_at(handler: logging.Handler) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import files, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import (
@@ -390,7 +391,7 @@ def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _print_to(stream: Any, place: Place) -> None:
     # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
-    if hasattr(type(stream), "getvalue"):
+    if keeps_text_for_the_test(stream):
         hooks.whole(stream, True, place)
 
 
