@@ -57,43 +57,6 @@ def test_a_deadlock(folder: Folder) -> None:
     assert "reproduced in 10 of 10 replays" in replayed.out
 
 
-def test_a_deadlock_in_a_teardown_leaves_no_fixture_behind(folder: Folder) -> None:
-    folder.write(
-        "test_actor.py",
-        """
-        import threading
-        import pytest
-
-        @pytest.fixture
-        def log():
-            return []
-
-        @pytest.fixture
-        def actor(log):
-            asked, answered = threading.Event(), threading.Event()
-
-            def work():
-                if asked.is_set():
-                    answered.set()
-
-            threading.Thread(target=work).start()
-            yield
-            log.append("torn down")
-            asked.set()
-            answered.wait()
-
-        def test_first(actor, log):
-            assert log == []
-
-        def test_second(log):
-            assert log == []
-        """,
-    )
-    done = folder.pytest("--bohrbug")
-    assert "1 error" in done.out
-    assert "2 passed" in done.out
-
-
 def test_a_test_that_holds_says_so(folder: Folder) -> None:
     folder.write("test_locks.py", LOCKED + "\ndef test_alone(): pass\n")
     done = folder.pytest("--bohrbug", "--bohrbug-strategy=dfs", "-v")
@@ -103,90 +66,6 @@ def test_a_test_that_holds_says_so(folder: Folder) -> None:
     assert "2 tests explored, 1 of them with several tasks" in done.out
     assert "verdicts: holds: 2" in done.out
     assert not folder.reproductions()
-
-
-def test_fixtures_of_functions_are_set_up_for_each_execution(folder: Folder) -> None:
-    folder.write(
-        "test_fixtures.py",
-        """
-        import threading
-        import pytest
-
-        log = []
-
-        @pytest.fixture(scope="session")
-        def once():
-            log.append("session")
-            return []
-
-        @pytest.fixture(scope="module", autouse=True)
-        def module():
-            log.append("module")
-            yield
-            assert log.count("session") == log.count("module") == 1
-            assert log.count("setup") == log.count("teardown") == log.count("test") > 5
-
-        @pytest.fixture
-        def fresh(once):
-            log.append("setup")
-            value = []
-            yield value
-            log.append("teardown")
-
-        def test_fresh(fresh, tmp_path, monkeypatch, capsys, request):
-            log.append("test")
-            assert fresh == []
-            assert not list(tmp_path.iterdir())
-            (tmp_path / "file").write_text("text")
-            import os
-            assert "FRESH" not in os.environ
-            monkeypatch.setenv("FRESH", "1")
-            print("printed")
-            assert capsys.readouterr().out == "printed\\n"
-            def work():
-                fresh.append(1)
-            threads = [threading.Thread(target=work) for _ in range(2)]
-            for thread in threads: thread.start()
-            for thread in threads: thread.join()
-            assert len(fresh) == 2
-        """,
-    )
-    done = folder.pytest("--bohrbug", "--bohrbug-executions=50", "-v")
-    assert done.code == 0, done.out
-    assert "1 passed" in done.out
-
-
-def test_threads_of_fixtures_are_controlled_and_leaks_found(folder: Folder) -> None:
-    folder.write(
-        "test_server.py",
-        """
-        import queue, threading
-        import pytest
-
-        @pytest.fixture
-        def server():
-            requests = queue.Queue()
-            def serve():
-                while requests.get() is not None:
-                    pass
-            thread = threading.Thread(target=serve)
-            thread.start()
-            yield requests
-            requests.put(None)
-            thread.join()
-
-        def test_server(server):
-            server.put(1)
-
-        def test_leak():
-            threading.Thread(target=threading.Event().wait).start()
-        """,
-    )
-    done = folder.pytest("--bohrbug", "-v")
-    assert done.code == 1, done.out
-    assert "test_server PASSED (holds" in done.out
-    assert "after the test has ended, task 0.1 waits for ever" in done.out
-    assert "1 failed, 1 passed" in done.out
 
 
 def test_classes_parameters_and_unittest(folder: Folder) -> None:
@@ -311,59 +190,6 @@ def test_skips_and_expected_failures(folder: Folder) -> None:
     assert "2 failed" in explored.out
 
 
-def test_fixtures_that_fail_are_errors(folder: Folder) -> None:
-    folder.write(
-        "test_errors.py",
-        """
-        import pytest
-
-        @pytest.fixture
-        def broken(): raise RuntimeError("in the setup")
-
-        @pytest.fixture
-        def leaving():
-            yield
-            raise RuntimeError("in the teardown")
-
-        @pytest.fixture(scope="module")
-        def wide(): raise RuntimeError("in a wide setup")
-
-        def test_setup(broken): pass
-        def test_teardown(leaving): pass
-        def test_wide(wide): pass
-        def test_missing(no_such_fixture): pass
-        def test_plain(): assert [1, 2] == [1, 3]
-        """,
-    )
-    done = folder.pytest("--bohrbug")
-    assert "1 failed, 1 passed, 4 errors" in done.out, done.out
-    assert "ERROR at setup of test_setup" in done.out
-    assert "ERROR at teardown of test_teardown" in done.out
-    assert "fixture 'no_such_fixture' not found" in done.out
-    assert "At index 1 diff: 2 != 3" in done.out, "an ordinary failure is shown as always"
-    assert not folder.reproductions()
-
-
-def test_setup_of_modules_and_classes_runs_once(folder: Folder) -> None:
-    folder.write(
-        "test_once.py",
-        """
-        import threading
-        calls = []
-        def setup_module(): calls.append("module")
-        def teardown_module(): assert calls == ["module", "class", "class is over"], calls
-        class TestIt:
-            def setup_class(cls): calls.append("class")
-            def teardown_class(cls): calls.append("class is over")
-            def test_one(self):
-                thread = threading.Thread(target=int); thread.start(); thread.join()
-            def test_two(self): pass
-        """,
-    )
-    done = folder.pytest("--bohrbug")
-    assert "2 passed" in done.out, done.out
-
-
 def test_what_is_not_explored_is_said(folder: Folder) -> None:
     folder.write(
         "test_others.py",
@@ -412,94 +238,6 @@ def test_the_order_of_log_records_is_explored_for_who_looks_at_them(folder: Fold
     done = folder.pytest("--bohrbug", "-v")
     assert "1 failed, 1 passed" in done.out
     assert "test_nobody_looks PASSED (holds: all schedules" in done.out, done.out
-
-
-def test_markers(folder: Folder) -> None:
-    folder.write(
-        "test_marked.py",
-        LOST_UPDATE.replace(
-            "def test_add", "import pytest\n@pytest.mark.bohrbug(executions=1)\ndef test_add"
-        )
-        + "\ndef test_unmarked(): pass\n",
-    )
-    done = folder.pytest("--bohrbug", "--bohrbug-executions=100", "--strict-markers")
-    assert done.code == 0, "one execution, without preemptions, finds nothing"
-    done = folder.pytest("--bohrbug", "-m", "bohrbug")
-    assert "1 deselected" in done.out
-    assert folder.pytest("--strict-markers", "-q").code == 0
-    assert "bohrbug(strategy=..., executions=..., ...)" in folder.pytest("--markers").out
-
-
-@pytest.mark.parametrize(
-    ("marker", "message"),
-    [
-        ("bohrbug(exekutions=1)", "there is no option 'exekutions'"),
-        ("bohrbug(executions='many')", "executions must be a whole number, not 'many'"),
-        ("bohrbug(strategy='luck')", "strategy must be one of auto, bpor, dfs"),
-        ("bohrbug(executions=0)", "executions must be at least 1, not 0"),
-        ("bohrbug(5)", "takes named options only"),
-        ("bohrbug(invariant=5)", "invariant must be a function"),
-    ],
-)
-def test_a_marker_that_makes_no_sense(folder: Folder, marker: str, message: str) -> None:
-    folder.write("test_it.py", f"import pytest\n@pytest.mark.{marker}\ndef test_it(): pass\n")
-    done = folder.pytest("--bohrbug")
-    assert done.code == 4, done.out
-    assert message in done.err
-    assert "test_it.py::test_it" in done.err
-
-
-def test_an_invariant_in_a_marker(folder: Folder) -> None:
-    folder.write(
-        "test_invariant.py",
-        """
-        import threading
-        import pytest
-        values = []
-        @pytest.fixture(autouse=True)
-        def clean(): values.clear()
-        @pytest.mark.bohrbug(invariant=lambda: len(values) < 2)
-        def test_it():
-            threads = [threading.Thread(target=values.append, args=(n,)) for n in range(2)]
-            for thread in threads: thread.start()
-            for thread in threads: thread.join()
-        """,
-    )
-    done = folder.pytest("--bohrbug")
-    assert done.code == 1, done.out
-    assert "invariant" in done.out
-
-
-def test_options_by_their_ranks(folder: Folder) -> None:
-    folder.write("test_it.py", LOST_UPDATE)
-    folder.write(
-        "pyproject.toml",
-        """
-        [tool.bohrbug]
-        executions = 1
-        [tool.pytest.ini_options]
-        """,
-    )
-    assert folder.pytest("--bohrbug").code == 0, "the table"
-    assert folder.pytest("--bohrbug", "-o", "bohrbug_executions=100").code == 1, "the ini file"
-    done = folder.pytest("--bohrbug", "-o", "bohrbug_executions=100", "--bohrbug-executions=1")
-    assert done.code == 0, "the command line"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--bohrbug", "--bohrbug-bound=many"], "--bohrbug-bound must be a whole number"),
-        (["--bohrbug", "--bohrbug-strategy=luck"], "--bohrbug-strategy must be one of"),
-        (["--bohrbug", "-o", "bohrbug_seed=x"], "bohrbug_seed must be a whole number"),
-        (["--bohrbug-replay=missing.json"], "missing.json: No such file"),
-    ],
-)
-def test_an_option_that_makes_no_sense(folder: Folder, arguments: list[str], message: str) -> None:
-    folder.write("test_it.py", "def test_it(): pass\n")
-    done = folder.pytest(*arguments)
-    assert done.code == 4, done.out
-    assert message in done.err
 
 
 def test_exceptions_in_threads_and_logging(folder: Folder) -> None:
@@ -553,13 +291,6 @@ def test_keep_going_reports_all_failures(folder: Folder) -> None:
     assert len(folder.reproductions()) == 2
 
 
-def test_colour(folder: Folder) -> None:
-    folder.write("test_counter.py", LOST_UPDATE)
-    assert "\x1b[" not in folder.pytest("--bohrbug").out
-    assert "\x1b[" in folder.pytest("--bohrbug", "--color=yes").out
-    assert "\x1b[" not in folder.pytest("--bohrbug", NO_COLOR="1").out
-
-
 def test_output_that_is_not_captured(folder: Folder) -> None:
     folder.write("test_counter.py", LOST_UPDATE)
     for capture in ("no", "sys", "tee-sys"):
@@ -573,25 +304,6 @@ def test_exit_and_stop_after_the_first_failure(folder: Folder) -> None:
     folder.write("test_b.py", "import pytest\ndef test_exit(): pytest.exit('enough', 7)\n")
     assert "stopping after 1 failures" in folder.pytest("--bohrbug", "-x").out
     assert folder.pytest("--bohrbug", "test_b.py").code == 7
-
-
-def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
-    folder.write(
-        "test_modules.py",
-        """
-        import sys, threading, _thread
-        def test_modules():
-            loaded = {"greenlet", "bytecode", "rich", "click"} & set(sys.modules)
-            assert not loaded
-            ours = {name for name in sys.modules if name.startswith("bohrbug")}
-            plugin = {"bohrbug.pytest_plugin", "bohrbug.pytest_plugin.message_options"}
-            assert ours <= {"bohrbug", "bohrbug.settings", *plugin}
-            assert type(threading.Lock()) is _thread.LockType
-            assert _thread.LockType.__module__ == "_thread"
-        """,
-    )
-    done = folder.pytest("-p", "no:xdist")
-    assert done.code == 0, done.out
 
 
 def test_control_is_taken_before_test_modules_are_imported(folder: Folder) -> None:

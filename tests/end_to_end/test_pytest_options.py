@@ -1,0 +1,122 @@
+"""How ``pytest --bohrbug`` is told what to do: markers, options, settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Folder
+from .programs import LOST_UPDATE
+
+
+def test_markers(folder: Folder) -> None:
+    folder.write(
+        "test_marked.py",
+        LOST_UPDATE.replace(
+            "def test_add", "import pytest\n@pytest.mark.bohrbug(executions=1)\ndef test_add"
+        )
+        + "\ndef test_unmarked(): pass\n",
+    )
+    done = folder.pytest("--bohrbug", "--bohrbug-executions=100", "--strict-markers")
+    assert done.code == 0, "one execution, without preemptions, finds nothing"
+    done = folder.pytest("--bohrbug", "-m", "bohrbug")
+    assert "1 deselected" in done.out
+    assert folder.pytest("--strict-markers", "-q").code == 0
+    assert "bohrbug(strategy=..., executions=..., ...)" in folder.pytest("--markers").out
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("bohrbug(exekutions=1)", "there is no option 'exekutions'"),
+        ("bohrbug(executions='many')", "executions must be a whole number, not 'many'"),
+        ("bohrbug(strategy='luck')", "strategy must be one of auto, bpor, dfs"),
+        ("bohrbug(executions=0)", "executions must be at least 1, not 0"),
+        ("bohrbug(5)", "takes named options only"),
+        ("bohrbug(invariant=5)", "invariant must be a function"),
+    ],
+)
+def test_a_marker_that_makes_no_sense(folder: Folder, marker: str, message: str) -> None:
+    folder.write("test_it.py", f"import pytest\n@pytest.mark.{marker}\ndef test_it(): pass\n")
+    done = folder.pytest("--bohrbug")
+    assert done.code == 4, done.out
+    assert message in done.err
+    assert "test_it.py::test_it" in done.err
+
+
+def test_an_invariant_in_a_marker(folder: Folder) -> None:
+    folder.write(
+        "test_invariant.py",
+        """
+        import threading
+        import pytest
+        values = []
+        @pytest.fixture(autouse=True)
+        def clean(): values.clear()
+        @pytest.mark.bohrbug(invariant=lambda: len(values) < 2)
+        def test_it():
+            threads = [threading.Thread(target=values.append, args=(n,)) for n in range(2)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+        """,
+    )
+    done = folder.pytest("--bohrbug")
+    assert done.code == 1, done.out
+    assert "invariant" in done.out
+
+
+def test_options_by_their_ranks(folder: Folder) -> None:
+    folder.write("test_it.py", LOST_UPDATE)
+    folder.write(
+        "pyproject.toml",
+        """
+        [tool.bohrbug]
+        executions = 1
+        [tool.pytest.ini_options]
+        """,
+    )
+    assert folder.pytest("--bohrbug").code == 0, "the table"
+    assert folder.pytest("--bohrbug", "-o", "bohrbug_executions=100").code == 1, "the ini file"
+    done = folder.pytest("--bohrbug", "-o", "bohrbug_executions=100", "--bohrbug-executions=1")
+    assert done.code == 0, "the command line"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--bohrbug", "--bohrbug-bound=many"], "--bohrbug-bound must be a whole number"),
+        (["--bohrbug", "--bohrbug-strategy=luck"], "--bohrbug-strategy must be one of"),
+        (["--bohrbug", "-o", "bohrbug_seed=x"], "bohrbug_seed must be a whole number"),
+        (["--bohrbug-replay=missing.json"], "missing.json: No such file"),
+    ],
+)
+def test_an_option_that_makes_no_sense(folder: Folder, arguments: list[str], message: str) -> None:
+    folder.write("test_it.py", "def test_it(): pass\n")
+    done = folder.pytest(*arguments)
+    assert done.code == 4, done.out
+    assert message in done.err
+
+
+def test_colour(folder: Folder) -> None:
+    folder.write("test_counter.py", LOST_UPDATE)
+    assert "\x1b[" not in folder.pytest("--bohrbug").out
+    assert "\x1b[" in folder.pytest("--bohrbug", "--color=yes").out
+    assert "\x1b[" not in folder.pytest("--bohrbug", NO_COLOR="1").out
+
+
+def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
+    folder.write(
+        "test_modules.py",
+        """
+        import sys, threading, _thread
+        def test_modules():
+            loaded = {"greenlet", "bytecode", "rich", "click"} & set(sys.modules)
+            assert not loaded
+            ours = {name for name in sys.modules if name.startswith("bohrbug")}
+            plugin = {"bohrbug.pytest_plugin", "bohrbug.pytest_plugin.message_options"}
+            assert ours <= {"bohrbug", "bohrbug.settings", *plugin}
+            assert type(threading.Lock()) is _thread.LockType
+            assert _thread.LockType.__module__ == "_thread"
+        """,
+    )
+    done = folder.pytest("-p", "no:xdist")
+    assert done.code == 0, done.out
