@@ -268,6 +268,10 @@ def test_plain_objects_are_as_their_class_makes_them() -> None:
     assert Written(1, [2], third="d") == replace(Written(1, [2]), third="d")
     assert repr(Written(first=1)) == "Written(first=1, second=[], third='c')"
     assert Written(1).second is not Written(1).second
+    # A class that is given is stored, also where one stands for something new.
+    given: Any = list
+    assert Stored(given, given).given is given
+    assert Written(1, given).second is given
     with pytest.raises(FrozenInstanceError):
         Written(1).first = 2  # type: ignore[misc]
 

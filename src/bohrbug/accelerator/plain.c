@@ -34,15 +34,19 @@ default_of(const Plain *plain, Py_ssize_t parameter)
     return parameter < first ? NULL : PyTuple_GET_ITEM(plain->defaults, parameter - first);
 }
 
-/* Put the arguments of a call in order, borrowed; false: not a call that is expected. */
+/* Put the arguments of a call in order, borrowed; false: not a call that is expected.
+ *
+ * Which of them are defaults is told apart: a class that a caller gives stands for itself. */
 static bool
 arrange(const Plain *plain, PyObject *const *arguments, Py_ssize_t count, PyObject *names,
-        PyObject **given)
+        PyObject **given, bool *is_default)
 {
     if (count > plain->positional_count)
         return false;
-    for (Py_ssize_t i = 0; i < plain->parameter_count; i++)
+    for (Py_ssize_t i = 0; i < plain->parameter_count; i++) {
         given[i] = i < count ? arguments[i] : NULL;
+        is_default[i] = false;
+    }
     for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
         Py_ssize_t at = count;
         while (at < plain->parameter_count &&
@@ -53,8 +57,11 @@ arrange(const Plain *plain, PyObject *const *arguments, Py_ssize_t count, PyObje
         given[at] = arguments[count + i];
     }
     for (Py_ssize_t i = count; i < plain->parameter_count; i++)
-        if (given[i] == NULL && (given[i] = default_of(plain, i)) == NULL)
-            return false;
+        if (given[i] == NULL) {
+            is_default[i] = true;
+            if ((given[i] = default_of(plain, i)) == NULL)
+                return false;
+        }
     return true;
 }
 
@@ -82,13 +89,16 @@ make(PyObject *type, PyObject *const *arguments, size_t flags, PyObject *names)
     while (plain < end && plain->type != (PyTypeObject *)type)
         plain++;
     PyObject *given[MOST_ITEMS];
-    if (plain == end || !arrange(plain, arguments, count, names, given))
+    bool is_default[MOST_ITEMS];
+    if (plain == end || !arrange(plain, arguments, count, names, given, is_default))
         return call_as_usual(type, arguments, count, names);
     PyObject *made = plain->type->tp_alloc(plain->type, 0);
     for (Py_ssize_t i = 0; made != NULL && i < plain->fill_count; i++) {
         const Fill *fill = &plain->fills[i];
         PyObject *value = fill->parameter < 0 ? fill->value : given[fill->parameter];
-        value = value == (PyObject *)&PyDict_Type   ? PyDict_New()
+        bool may_be_new = fill->parameter < 0 || is_default[fill->parameter];
+        value = !may_be_new                         ? Py_NewRef(value)
+                : value == (PyObject *)&PyDict_Type ? PyDict_New()
                 : value == (PyObject *)&PyList_Type ? PyList_New(0)
                 : value == (PyObject *)&PySet_Type  ? PySet_New(NULL)
                                                     : Py_NewRef(value);
