@@ -12,6 +12,7 @@ from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
 from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.foresight import let_foresee
 from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.priming import Priming
@@ -27,13 +28,13 @@ from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Executed, Foreseeing, Runtime
+from bohrbug.runtime.protocol import Executed, Runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 from bohrbug.search.divisible import is_divisible
 from bohrbug.search.registry import Options, strategy_named
-from bohrbug.search.strategy import Composite, Foresighted, Strategy
+from bohrbug.search.strategy import Composite, Strategy
 
 FIRST = "non-preemptive"
 """Stands for the strategy where the first executions, which it has not planned, have failed."""
@@ -263,7 +264,8 @@ class Explorer:
         strategy = self.strategy
         end = _now() + seconds
         made = 0
-        self._let_foresee()
+        budget = self.options.executions
+        let_foresee(self.runtime, strategy, lambda: budget - self.result.executions)
         while self._goes_on():
             if executions is not None and (
                 _now() > end or (made >= executions and not self.runtime.is_settling)
@@ -291,15 +293,6 @@ class Explorer:
             if self.is_saving:
                 self.save()
         return True
-
-    def _let_foresee(self) -> None:
-        """Let the runtime know what the strategy will propose."""
-        runtime, strategy = self.runtime, self.strategy
-        if isinstance(runtime, Foreseeing) and isinstance(strategy, Foresighted):
-            left = self.options.executions
-            runtime.foresee(
-                lambda most: strategy.sure_plans(min(most, left - self.result.executions))
-            )
 
     def _goes_on(self) -> bool:
         """Make the directed executions that are due; whether there is more to do."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from bohrbug.exploration.figures import Figures, RaceKey, Signature, race_key, step_limit
+from bohrbug.exploration.foresight import let_foresee
 from bohrbug.exploration.parallel.messages import (
     Channel,
     End,
@@ -33,9 +34,8 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import lock_cycles, nestings_of
-from bohrbug.runtime.protocol import Foreseeing, Runtime
+from bohrbug.runtime.protocol import Runtime
 from bohrbug.search.divisible import Divisible, Reporting
-from bohrbug.search.strategy import Foresighted
 
 REPORTED = 5
 """Executions with the same failure that are told of, should the first ones not be confirmed."""
@@ -141,8 +141,7 @@ class Worker:
         figures, left = piece.figures, piece.most
         told = shared_at = _now()
         shared.set_executions(task.number, figures.executions)
-        if isinstance(self._runtime, Foreseeing) and isinstance(strategy, Foresighted):
-            self._runtime.foresee(lambda most: strategy.sure_plans(min(most, left)))
+        let_foresee(self._runtime, strategy, lambda: left)
         while left > 0 and not shared.stop and not self._interrupted and not self._ends:
             plan = strategy.next_plan()
             if plan is None:
