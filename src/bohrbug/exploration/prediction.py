@@ -8,8 +8,6 @@ listed as unconfirmed, and nobody has to believe it.
 
 from __future__ import annotations
 
-import marshal
-import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,6 +21,7 @@ from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestin
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.runtime import MakeDetector
+from bohrbug.runtime.threads.sampling import number_of
 
 TRIES = 5
 """Directed executions of each prediction."""
@@ -36,8 +35,7 @@ LATER = 25
 
 def is_sampled(trace: Trace) -> bool:
     """Whether an execution is looked at for lock orders, whoever made it and when."""
-    # Version 0 of the format depends on nothing but the values.
-    return zlib.crc32(marshal.dumps(trace.choices, 0)) % LATER == 0
+    return number_of(trace.choices) % LATER == 0
 
 
 @dataclass(slots=True)

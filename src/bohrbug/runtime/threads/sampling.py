@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import zlib
 
-from bohrbug.model.plan import NonPreemptive, Plan
+from bohrbug.model.plan import Choice, NonPreemptive, Plan
 
 WATCHED_AT_FIRST = 40
 """Executions, since the last new racy place, in which all accesses are watched for races."""
@@ -20,21 +20,31 @@ DISCOVERED_LATER = 512
 """After these, in one of so many; in which ones, the plan decides."""
 
 
+def number_of(choices: list[Choice] | tuple[Choice, ...], seed: int = 0, other: bytes = b"") -> int:
+    """A number by which executions are sampled, the same in every process.
+
+    Parameters:
+        choices: of a plan or trace.
+        seed: of the plan's policy, at least 0 and below 2**32.
+        other: what else tells plans apart.
+    """
+    # Version 0 of the format depends on nothing but the values.
+    return zlib.crc32(marshal.dumps(choices, 0) + other, seed)
+
+
 def sample(plan: Plan) -> int:
-    """A number by which plans are sampled, the same in every process.
+    """The number by which a plan is sampled.
 
     What a sample of the executions shows must not depend on the order in which they are
     made, nor on how they are divided among processes: so the plan itself decides.
     """
-    # Version 0 of the format depends on nothing but the values.
-    data = marshal.dumps(plan.prefix, 0)
     policy = plan.policy
     seed = getattr(policy, "seed", None)
     if seed is not None:
-        return zlib.crc32(data, seed & 0xFFFFFFFF)
-    if not isinstance(policy, NonPreemptive):
-        data += repr(policy).encode()
-    return zlib.crc32(data)
+        return number_of(plan.prefix, seed & 0xFFFFFFFF)
+    return number_of(
+        plan.prefix, other=b"" if isinstance(policy, NonPreemptive) else repr(policy).encode()
+    )
 
 
 class Sampling:
