@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.search.auto_piece import Piece
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import (
     VERSION,
@@ -132,7 +131,7 @@ class Auto:
         # What was owed to whom before the plan that was proposed last.
         self._before: tuple[float, list[float]] | None = None
         # In a worker: what its piece is of, and what came of it.
-        self._piece: _Piece | None = None
+        self._piece: Piece | None = None
         self._reachable: Member | None = self._systematic[0]
         self._began = self._executions
         self._looked_at: int | None = None
@@ -455,9 +454,9 @@ class Auto:
             self._owed -= most
         else:
             member.credit -= most
-        return self._piece_to_json(_Piece(self._members.index(member), most), state)
+        return self._piece_to_json(Piece(self._members.index(member), most), state)
 
-    def _piece_to_json(self, piece: _Piece, state: State | None = None) -> State:
+    def _piece_to_json(self, piece: Piece, state: State | None = None) -> State:
         return {
             "strategy": self.name,
             "version": VERSION,
@@ -473,7 +472,7 @@ class Auto:
     def _restore_piece(self, state: State) -> None:
         self._member = self._members[state["piece"]]
         _divisible(self._member).restore(state["state"])
-        self._piece = _Piece(
+        self._piece = Piece(
             state["piece"],
             state["charged"],
             state["made"],
@@ -482,7 +481,7 @@ class Auto:
             state["lessons"],
         )
 
-    def _note(self, piece: _Piece, trace: Trace) -> None:
+    def _note(self, piece: Piece, trace: Trace) -> None:
         """What the first process has to know of an execution of a worker."""
         piece.made += 1
         if trace.outcome.kind is not OutcomeKind.LIVELOCK:
@@ -568,38 +567,6 @@ class Auto:
         for member in self._members:
             if isinstance(member.strategy, Sharing):
                 member.strategy.lost_a_worker()
-
-
-@dataclass(slots=True)
-class _Piece:
-    """A piece of one member, in the process that has it.
-
-    Parameters:
-        member: its number.
-        charged: executions that the member was charged with when the piece was handed out.
-        made: executions.
-        seen: of each execution its class, if it was drawn at random, and the conflict pairs that
-            were new to the process.
-        weights: of random walks, for the number of schedules.
-        lessons: see :class:`~bohrbug.search.strategy.Taught`.
-        tasks, steps: the most that an execution had.
-    """
-
-    member: int
-    charged: int
-    made: int = 0
-    seen: list[Any] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    lessons: list[State] = field(default_factory=list)
-    tasks: int = 0
-    steps: int = 0
-
-    def learn(self, lessons: State) -> None:
-        """Add lessons; the numbers are kept once."""
-        if self.lessons and "touches" not in lessons:
-            self.lessons[-1] |= lessons
-        else:
-            self.lessons.append({"touches": [], "counts": [], **lessons})
 
 
 def _divisible(member: Member) -> Divisible:
