@@ -275,6 +275,7 @@ def test_a_function_that_can_not_be_rewritten_is_a_caveat(
     monkeypatch.setattr(
         ThreadsRuntime, "skipped_functions", lambda self: (("f at a.py:1", "it is odd"),)
     )
+
     def test() -> None:
         thread = threading.Thread(target=lambda: None)
         thread.start()
