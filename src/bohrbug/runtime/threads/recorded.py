@@ -33,11 +33,7 @@ class RecordedTrace(Trace):
 
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
-        if name == "choices":
-            # By them executions are sampled, most of which nobody looks at any further.
-            self._was_looked_at = True
-            self.choices = [row[0] for row in self._rows]
-        elif name in _COLUMNS:
+        if name in _COLUMNS:
             self._was_looked_at = True
             columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(_COLUMNS)
             for column, values in zip(_COLUMNS, columns, strict=True):
@@ -57,6 +53,11 @@ class RecordedTrace(Trace):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Choice, task, operation, enabled, timed, yielded of each step."""
+        return self._rows
 
     @property
     def task_count(self) -> int:
