@@ -204,6 +204,12 @@ PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 
+/* -- variables.c ----------------------------------------------------------------- */
+
+PyObject *attribute_shadow(PyObject *variables, PyObject *target, PyObject *name, PyObject *place);
+PyObject *name_variable(PyObject *execution, PyObject *identity, PyObject *shadow);
+PyObject *use_variables(PyObject *module, PyObject *arguments);
+
 /* -- random_state.c -------------------------------------------------------------- */
 
 PyObject *generator_state(PyObject *module, PyObject *generator);
