@@ -21,7 +21,7 @@ from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestin
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.runtime import MakeDetector
-from bohrbug.runtime.threads.sampling import number_of
+from bohrbug.runtime.threads.sampling import number_of_trace
 
 TRIES = 5
 """Directed executions of each prediction."""
@@ -35,7 +35,7 @@ LATER = 25
 
 def is_sampled(trace: Trace) -> bool:
     """Whether an execution is looked at for lock orders, whoever made it and when."""
-    return number_of(trace.choices) % LATER == 0
+    return number_of_trace(trace) % LATER == 0
 
 
 @dataclass(slots=True)
