@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import pytest
+
+import bohrbug
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.plan import Plan
+from bohrbug.runtime.threads import runtime as threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
 from tests.programs.counter import Counter
@@ -82,3 +87,11 @@ def test_an_executor_that_was_shut_down_stays_so() -> None:
 
     assert kinds(attempt, 3) == {PASSED}
     LASTING.pop()
+
+
+def test_waiting_for_a_child_is_no_spinning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first execution is given up early where it spins, but not where it waits."""
+    monkeypatch.setattr(threads_runtime, "FIRST_PATIENCE", 0.1)
+    result = bohrbug.explore(lambda: subprocess.run(["sleep", "0.5"], check=True))
+    assert result.executions == 1
+    assert result.verdict.reason == "the test starts no second task, but there are caveats"
