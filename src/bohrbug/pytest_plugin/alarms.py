@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 _GRACE = 2.0
@@ -44,12 +44,7 @@ class AlarmGuard:
         signal.setitimer(signal.ITIMER_REAL, _GRACE)
         self._stop()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         if self._guarding:
             if self.rang:
                 signal.setitimer(signal.ITIMER_REAL, 0)
