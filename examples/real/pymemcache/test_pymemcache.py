@@ -2,9 +2,10 @@
 
 Promised: with ``ignore_exc`` a failing server gives the default value; with ``use_pooling`` the
 client is one for several threads.
-Race: ``HashClient._mark_failed_server`` tests that the server has not failed before (hash.py:282),
-notes that it has, and has ``remove_server`` take the note away (175). Two threads that both pass
-the test both take it away, and the second finds nothing.
+Race: ``HashClient._mark_failed_server`` tests that the server has not failed before (hash.py:298),
+notes that it has, and has ``remove_server`` take the note away (153) and then the server (155).
+Two threads that both pass the test both take them away, and the second finds nothing: KeyError or
+ValueError.
 Reported: found by reading the source.
 """
 

@@ -2,8 +2,8 @@
 
 Promised (``SyncEngine.processing_loop``): only the first event enters the loop, "next events will
 only be put on the queue and processed by the same loop".
-Race: the loop ends when it finds its queue empty (engines/sync.py:85, 133) and only then gives up
-its lock (93). An event that is put in between finds the lock taken (62) and is left to a loop that
+Race: the loop ends when it finds its queue empty (engines/sync.py:84) and only then gives up its
+lock (92). An event that is put in between finds the lock taken (60) and is left to a loop that
 looks no more: it waits in the queue until somebody sends another one.
 Reported: found by reading the source.
 """
@@ -14,8 +14,8 @@ from statemachine import State, StateMachine
 
 
 class Turnstile(StateMachine):
-    open = State(initial=True)
-    enter = open.to.itself(on="count")
+    unlocked = State(initial=True)
+    enter = unlocked.to.itself(on="count")
 
     def __init__(self) -> None:
         self.entered = 0

@@ -20,6 +20,7 @@ from bohrbug.monitors.races import RaceDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.queues import holds_mutex
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level, Settings
@@ -65,7 +66,7 @@ def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
     wanted = task.waits_for
 
     def holds(other: Task) -> bool:
-        if other.state is wanted and other is not task:
+        if other is not task and (other.state is wanted or holds_mutex(execution, other, wanted)):
             return True
         return any(getattr(held, "_state", None) is wanted for held in other.holding)
 
