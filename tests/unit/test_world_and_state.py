@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import queue
+import signal
 import socket
 import sys
 import threading
@@ -20,6 +21,7 @@ import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
+from bohrbug.pytest_plugin.alarms import AlarmGuard
 from tests.programs.together import together
 from tests.unit.random_schedules import values
 
@@ -196,3 +198,21 @@ def test_time_travel_is_what_a_test_sees(monkeypatch: pytest.MonkeyPatch) -> Non
         return while_travelling, is_real()
 
     assert values(attempt, 1) == {(True, False)}
+
+
+def test_only_an_alarm_to_come_is_guarded() -> None:
+    """A handler of the program's own is no timeout of another plugin."""
+
+    def handler(number: int, frame: object) -> None:
+        pass
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with AlarmGuard(bool):
+            assert signal.getsignal(signal.SIGALRM) is handler
+        signal.setitimer(signal.ITIMER_REAL, 1000)
+        with AlarmGuard(bool):
+            assert signal.getsignal(signal.SIGALRM) is not handler
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
