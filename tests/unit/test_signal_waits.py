@@ -25,7 +25,10 @@ SIGNAL = signal.SIGUSR1
 
 @pytest.fixture
 def blocked() -> Iterator[None]:
-    """The signal waits until somebody takes it."""
+    """The signal waits until somebody takes it, if it is sent to this thread.
+
+    Sent to the process, it would end it: test runners have threads that don't block it.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {SIGNAL})
     yield
     signal.sigtimedwait({SIGNAL}, 0)
@@ -39,9 +42,14 @@ def send() -> None:
 @pytest.mark.usefixtures("blocked")
 @pytest.mark.parametrize("name", ["sigwait", "sigwaitinfo"])
 def test_others_go_on_while_one_waits_for_a_signal(name: str) -> None:
+    this_thread = threading.get_ident()
+
     def attempt() -> int:
         taken: list[Any] = []
-        together(lambda: taken.append(getattr(signal, name)({SIGNAL})), send)
+        together(
+            lambda: taken.append(getattr(signal, name)({SIGNAL})),
+            lambda: signal.pthread_kill(this_thread, SIGNAL),
+        )
         return int(getattr(taken[0], "si_signo", taken[0]))
 
     assert values(attempt, 10) == {SIGNAL}

@@ -16,16 +16,9 @@ from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads import runtime as threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
+from tests.programs.counter import Counter
+from tests.programs.together import together
 from tests.unit.random_schedules import PASSED, kinds, values
-
-
-class Counter:
-    def __init__(self) -> None:
-        self.value = 0
-
-    def add(self) -> None:
-        value = self.value
-        self.value = value + 1
 
 
 @contextmanager
@@ -55,14 +48,10 @@ def test_their_accesses_are_none_of_a_task() -> None:
 
     def attempt() -> None:
         counter = Counter()
-        threads = [threading.Thread(target=counter.add) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(counter.increment, counter.increment)
 
     with (
-        another_thread(elsewhere.add) as errors,
+        another_thread(elsewhere.increment) as errors,
         threads_subject(attempt, Settings(), Level.ALL, Scope()) as runtime,
     ):
         executed = [runtime.execute(Plan()) for _ in range(60)]
