@@ -26,7 +26,6 @@ from bohrbug.runtime.threads.settings import Level, Settings
 from bohrbug.runtime.threads.stacks import formatted, frames_of_traceback, stack_of
 from bohrbug.runtime.threads.task import Task
 
-
 _STUCK_KEPT = 1_000
 """States in which no task could go on that are recognised."""
 
