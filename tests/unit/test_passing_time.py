@@ -12,6 +12,7 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.result import VerdictKind
+from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.runtime.threads.clock import LONGEST_ADVANCE
 from bohrbug.runtime.threads.timing import SHORTEST_SLEEP
@@ -130,6 +131,7 @@ def test_a_failure_that_needs_an_early_timeout_can_be_put_aside() -> None:
     # The rest was explored to the end, but the program has a schedule that fails.
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
     assert "timeout" in result.verdict.caveats[0]
+    assert result.verdict.caveats[0].kind is CaveatKind.UNTIMELY
     assert bohrbug.explore(has_a_guard, timeouts="early").failures
     assert bohrbug.explore(has_a_guard, timeouts="late").verdict.kind is VerdictKind.HOLDS
 
