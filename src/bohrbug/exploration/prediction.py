@@ -106,6 +106,8 @@ class Predictor:
 
     def observe(self, trace: Trace) -> None:
         """Look at a passing execution, if it is of the first ones or of the sample."""
+        if not self.budget:
+            return
         self._passed += 1
         if self._passed <= LOOKED_AT or is_sampled(trace):
             self.look_at(trace)
