@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.serving import Server
@@ -243,6 +244,10 @@ class Launcher:
                     setsid=True,
                     setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
                 )
+        except OSError as error:
+            raise UnsupportedError(
+                f"{self._command[0]} can't be started: {error.strerror}"
+            ) from None
         finally:
             os.close(stdin)
 
