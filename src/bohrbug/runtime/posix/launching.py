@@ -32,12 +32,14 @@ class Ended:
         hung: it made no progress for too long and was killed.
         interrupted: the user stopped it.
         seconds: how long it made no progress, for ``hung``.
+        stopped: it hung because a signal had stopped the process whose turn it was.
     """
 
     code: int
     hung: bool = False
     interrupted: bool = False
     seconds: float = 0.0
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +227,9 @@ class Launcher:
 
     def _ended(self, status: int, stop: str | None) -> Ended:
         code = os.waitstatus_to_exitcode(status)
-        return Ended(code, stop == "hung", stop == "interrupted", self._hang_seconds)
+        hung = stop in ("hung", "stopped")
+        seconds = self._hang_seconds
+        return Ended(code, hung, stop == "interrupted", seconds, stop == "stopped")
 
     def _spawn(
         self, segment: Segment, base: Mapping[str, str], more: Sequence[tuple[int, int]] = ()
@@ -369,6 +373,8 @@ class Launcher:
             if now is not segment:
                 segment, standstill = now, Standstill(now)
             standstill.look()
+            if standstill.is_stopped:
+                return "stopped"
             if self._hang_seconds and standstill.seconds > self._hang_seconds:
                 return "hung"
             if standstill.is_too_long:
