@@ -97,6 +97,17 @@ def test_a_process_that_was_stopped_is_named(native_build: Build) -> None:
     assert "SIGSTOP" in outcome.message
 
 
+def test_children_that_can_not_be_controlled_are_waited_for(native_build: Build) -> None:
+    program = native_build("lock_order.c", "-DFIXED", "-static")
+    with runtime_for(
+        Path("/bin/sh"), ["-c", f"{program}; {program} | cat & wait; exit 5"]
+    ) as runtime:
+        for plan in (Plan(), Plan(policy=UniformRandom(1))):
+            trace = runtime.execute(plan).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED, trace.outcome
+            assert any("linked statically" in what for what in trace.uncontrolled.counts)
+
+
 def test_a_program_that_has_given_up_its_rights_takes_part(native_build: Build) -> None:
     if os.getuid() != 0:
         pytest.skip("needs rights that can be given up")

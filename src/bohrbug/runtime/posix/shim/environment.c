@@ -75,6 +75,30 @@ static bool interpreter_of_script(const char *line, char *path) {
     return true;
 }
 
+char *const *without_control(char *const *environment) {
+    size_t count = 0, used = 0;
+    while (environment && environment[count]) count++;
+    size_t bytes = (count + 1) * sizeof(char *);
+    char **all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return environment;
+    for (size_t i = 0; i < count; i++) {
+        char *text = environment[i];
+        if (begins_with(text, SEGMENT)) continue;
+        if (begins_with(text, PRELOAD) && begins_with(text + strlen(PRELOAD), segment->shim)) {
+            /* The shim is the first of those that are preloaded. */
+            const char *others = text + strlen(PRELOAD) + strlen(segment->shim);
+            if (*others != ':') continue;
+            text = mmap(NULL, strlen(text) + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1, 0);
+            if (text == MAP_FAILED) continue;
+            sprintf(text, "%s%s", PRELOAD, others + 1);
+        }
+        all[used++] = text;
+    }
+    all[used] = NULL;
+    return all;
+}
+
 static bool is_dynamic(const char *path) {
     char start[4096];
     struct stat status;
