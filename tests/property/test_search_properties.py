@@ -209,11 +209,7 @@ def test_caching_loses_no_outcome_of_any_number_of_delays(
 def test_a_full_list_loses_no_claim_about_delays(program: Program, room: int) -> None:
     assume(count_schedules(program) <= FEW_SCHEDULES)
     strategy = DelayBounding(None, waiting_limit=room)
-    outcomes = set()
-    while (plan := strategy.next_plan()) is not None:
-        trace, final = execute(program, plan)
-        strategy.observe(trace)
-        outcomes.add(final)
+    outcomes, _ = explore(program, strategy)
     bound = strategy.completed_bound
     assert bound is not None
     schedules = delays_of_schedules(program).values()
@@ -230,11 +226,7 @@ def test_a_full_cache_or_a_full_list_loses_no_claim(program: Program, room: int)
     assert outcomes == set(everything)
 
     strategy = PreemptionBounding(None, waiting_limit=room)
-    outcomes = set()
-    while (plan := strategy.next_plan()) is not None:
-        trace, final = execute(program, plan)
-        strategy.observe(trace)
-        outcomes.add(final)
+    outcomes, _ = explore(program, strategy)
     bound = strategy.completed_bound
     assert bound is not None
     assert {final for final, cost in everything.items() if cost <= bound} <= outcomes

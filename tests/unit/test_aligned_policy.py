@@ -79,6 +79,8 @@ LOST_UPDATE = Aligned(
     ),
     (("0.1", at(1)), ("0.2", at(2))),
 )
+AS_RECORDED = [("0.1", 1), ("0.1", 5), ("0.2", 2), ("0.2", 5), ("0.2", 6), ("0.1", 6)]
+"""The lines of ``LOST_UPDATE``, in the order of its marks."""
 
 
 def test_the_recorded_order_is_followed() -> None:
@@ -86,14 +88,7 @@ def test_the_recorded_order_is_followed() -> None:
         "0.1": [(BEGIN, 1), (READ, 5), (WRITE, 6)],
         "0.2": [(BEGIN, 2), (READ, 5), (WRITE, 6)],
     }
-    assert run(LOST_UPDATE, code) == [
-        ("0.1", 1),
-        ("0.1", 5),
-        ("0.2", 2),
-        ("0.2", 5),
-        ("0.2", 6),
-        ("0.1", 6),
-    ]
+    assert run(LOST_UPDATE, code) == AS_RECORDED
 
 
 @pytest.mark.parametrize("eager", [True, False])
@@ -104,14 +99,7 @@ def test_what_was_put_in_runs_on_at_once_or_when_it_is_due(eager: bool) -> None:
         "0.2": [(BEGIN, 2), (READ, 5), (READ, 99), (WRITE, 6)],
     }
     lines = run(policy, code)
-    assert [line for line in lines if line[1] != 99] == [
-        ("0.1", 1),
-        ("0.1", 5),
-        ("0.2", 2),
-        ("0.2", 5),
-        ("0.2", 6),
-        ("0.1", 6),
-    ]
+    assert [line for line in lines if line[1] != 99] == AS_RECORDED
     assert lines.index(("0.1", 99)) == (2 if eager else 6)
 
 

@@ -169,6 +169,18 @@ def test_explored_raises_with_the_report() -> None:
     assert isinstance(add(1), Result)
 
 
+def test_explored_without_options_needs_no_parentheses() -> None:
+    @bohrbug.explored
+    def add(times: int) -> None:
+        """Adds."""
+        together(*[lambda: None] * times)
+
+    assert add.__doc__ == "Adds."
+    assert isinstance(add(2), Result)
+    with pytest.raises(TypeError, match="not 200"):
+        bohrbug.explored(200)  # type: ignore[call-overload]
+
+
 def test_choose_tries_all_values() -> None:
     seen: set[tuple[int, int]] = set()
 

@@ -152,8 +152,9 @@ int release_real(PyObject *real);
 
 /* -- readiness.c ------------------------------------------------------------------- */
 
-/* Something to call that says whether an operation on ``subject`` would not block. */
-PyObject *new_readiness(int (*holds)(PyObject *), PyObject *subject);
+/* Something to call that says whether an operation on ``subject`` would not block; it is quiet if
+ * asking runs no code of the program. */
+PyObject *new_readiness(int (*holds)(PyObject *), PyObject *subject, bool is_quiet);
 
 /* -- sharing.c --------------------------------------------------------------------- */
 
@@ -203,6 +204,12 @@ PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 
+/* -- variables.c ----------------------------------------------------------------- */
+
+PyObject *attribute_shadow(PyObject *variables, PyObject *target, PyObject *name, PyObject *place);
+PyObject *name_variable(PyObject *execution, PyObject *identity, PyObject *shadow);
+PyObject *use_variables(PyObject *module, PyObject *arguments);
+
 /* -- random_state.c -------------------------------------------------------------- */
 
 PyObject *generator_state(PyObject *module, PyObject *generator);
@@ -236,6 +243,10 @@ PyObject *neighbours(PyObject *module, PyObject *arguments);
 /* -- hashes.c ------------------------------------------------------------------- */
 
 PyObject *chained_states(PyObject *module, PyObject *arguments);
+
+/* -- sampling.c ----------------------------------------------------------------- */
+
+PyObject *checksum_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* -- events.c, races.c ------------------------------------------------------------ */
 

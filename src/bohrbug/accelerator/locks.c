@@ -66,7 +66,7 @@ acquire(PyObject *self)
             return free < 0 ? FAILED : RARE;
     }
     PyObject *place = calling_place();
-    PyObject *ready = place == NULL ? NULL : new_readiness(lock_is_free, self);
+    PyObject *ready = place == NULL ? NULL : new_readiness(lock_is_free, self, true);
     Progress progress = FAILED;
     if (ready != NULL) {
         PyObject *state = Py_NewRef(LOCK(STATE));

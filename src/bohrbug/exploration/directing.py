@@ -90,7 +90,7 @@ class Directing:
 
     def follow(self) -> int:
         """Make the directed executions that are due; the number of new scheduling points."""
-        if not self._predictor.waiting:
+        if not self._predictor.has_attempts:
             return 0
         found = 0
         self.is_under_way = True

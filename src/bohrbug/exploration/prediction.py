@@ -29,7 +29,7 @@ from bohrbug.monitors.lock_order import (
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.runtime import MakeDetector
-from bohrbug.runtime.threads.sampling import number_of
+from bohrbug.runtime.threads.sampling import number_of_trace
 
 TRIES = 5
 """Directed executions of each prediction."""
@@ -49,7 +49,7 @@ MOST_STEPS = 300_000
 
 def is_sampled(trace: Trace) -> bool:
     """Whether an execution is looked at for lock orders, whoever made it and when."""
-    return number_of(trace.choices) % LATER == 0
+    return number_of_trace(trace) % LATER == 0
 
 
 @dataclass(slots=True)

@@ -289,6 +289,9 @@ class NativeRuntime:
                 engine = self._choice.current
             elif not self.fibers.learn(made.segment, made.ended.hung):
                 made = None
+                # One that waits may have threads that fibers alone can use.
+                assert self._launcher is not None
+                self._launcher.end_server()
         segment, ended, names, self.printed = made.segment, made.ended, made.names, made.printed
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
