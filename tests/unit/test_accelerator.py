@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import random
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import FrozenInstanceError, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +21,10 @@ import pytest
 from bohrbug.accelerator import native
 from bohrbug.accelerator.plain import plain
 from bohrbug.exploration.seeding import seed_alike
+from bohrbug.runtime.policies.basic import UniformRandomDecider
 from bohrbug.runtime.threads import heap
+from bohrbug.runtime.threads.locks import lock
+from bohrbug.runtime.threads.sampling import number_of
 
 SOURCES = Path(__file__).parent.parent.parent / "src"
 
@@ -314,3 +320,58 @@ def test_classes_that_do_more_than_store_are_refused() -> None:
     for cls in (Computes, HasDict):
         with pytest.raises(TypeError, match="is not plain"):
             plain(cls)
+
+
+@pytest.mark.parametrize("choices", [(), ("0", "0.1", 3), (-1, 2**31), (2**70, "0.1"), ("\u00e9",)])
+def test_the_number_of_an_execution_is_the_checksum_of_its_choices(
+    choices: tuple[str | int, ...],
+) -> None:
+    for some in (choices, list(choices)):
+        for seed in (0, 2**32 - 1):
+            expected = zlib.crc32(marshal.dumps(some, 0), seed)
+            assert number_of(some, seed) == expected
+            if native is not None:
+                rows = [(choice, "0") for choice in some]
+                found = native.checksum_of(rows, seed, True)
+                assert found in (None, zlib.crc32(marshal.dumps(list(some), 0), seed))
+
+
+def test_drawing_at_random_follows_splitmix64() -> None:
+    # The first outputs of the published generator for these seeds, upper halves.
+    for seed, outputs in ((0, (0xE220A839, 0x6E789E6A)), (1234567, (0x599ED017, 0x2C73F084))):
+        decider = UniformRandomDecider(seed)
+        assert tuple(decider.value(2**31 - 1) for _ in outputs) == tuple(
+            output * (2**31 - 1) >> 32 for output in outputs
+        )
+
+
+def test_methods_of_locks_that_with_looks_up_are_as_built_in_ones() -> None:
+    one, other = lock(), lock()
+    assert one.__enter__ == one.__enter__ != other.__enter__
+    assert hash(one.__enter__) == hash(one.__enter__)
+    assert one.__enter__.__self__ is one  # type: ignore[attr-defined]
+    assert one.__exit__.__name__ == "__exit__"
+    assert "__enter__" in repr(one.__enter__)
+    assert "__enter__" in repr(lock.__enter__)
+    with one, ExitStack() as stack:
+        stack.enter_context(other)
+        assert one.locked()
+        assert other.locked()
+    assert not one.locked()
+    assert not other.locked()
+    lock.__enter__(one)
+    one.__exit__(None, None, None)
+    assert not one.locked()
+    wrong: list[Callable[..., object]] = [
+        partial(one.__enter__, 1),
+        partial(one.__enter__, 1, 2, 3),
+        partial(one.__enter__, blocking=True),
+        lock.__enter__,
+        partial(lock.__enter__, 1),
+    ]
+    for call in wrong:
+        with pytest.raises((TypeError, AttributeError)):
+            call()
+    # More of them at once than are kept for later.
+    assert len({one.__enter__ for _ in range(20)}) == 1
+    assert len([other.__exit__ for _ in range(20)]) == 20
