@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pytest
 
@@ -13,16 +12,9 @@ from bohrbug.model.outcome import TaskInfo
 from bohrbug.model.plan import Aligned, Mark
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import decider_for
+from tests.deciding import View
 
 FILE = "/somewhere/counter.py"
-
-
-@dataclass
-class View:
-    id: str
-    index: int
-    pending: Operation | None
-    deadline: float | None = None
 
 
 def at(line: int) -> Site:

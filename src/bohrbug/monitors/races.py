@@ -200,9 +200,7 @@ class RaceDetector:
         """A task writes a variable; see :meth:`read`."""
         return self._take_in(shadow, task_index, place, True)
 
-    def _take_in(
-        self, shadow: Shadow, index: int, place: Place, is_write: bool
-    ) -> Conflict | None:
+    def _take_in(self, shadow: Shadow, index: int, place: Place, is_write: bool) -> Conflict | None:
         if index >= len(self.epochs):
             self._add_tasks(index + 1)
         identity = id(place)

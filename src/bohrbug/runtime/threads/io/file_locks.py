@@ -1,8 +1,8 @@
 """``fcntl.flock``, ``fcntl.lockf``, ``os.lockf`` and ``F_SETLKW`` under control.
 
 A lock by ``flock`` belongs to an open file, so that it keeps tasks apart that have opened
-the file each for itself.  One by ``lockf`` or ``F_SETLKW`` belongs to the process: tasks never wait for each other
-there, only for other processes.
+the file each for itself.  One by ``lockf`` or ``F_SETLKW`` belongs to the process: tasks never
+wait for each other there, only for other processes.
 
 Whoever finds the file locked waits as a task.  What the kernel says is looked up
 each time, and not kept here: closing a file unlocks it, too.
