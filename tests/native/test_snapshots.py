@@ -100,8 +100,10 @@ def test_threads_are_as_new_though_they_are_used_again(native_build: Build) -> N
             if seed == 1:
                 threads = threads_of(server_of(restored))
         assert restored.engine is Engine.SNAPSHOT, restored.engine_note
+        assert forked.engine is Engine.FORK_SERVER, forked.engine_note
         # Those with a stack of their own are made anew.
         assert len(threads_of(server_of(restored)) & threads) == 1 + 4
+        assert len(threads_of(server_of(forked))) == 1 + 4
 
 
 def test_what_the_kernel_does_at_the_end_of_a_thread_is_left_to_it(native_build: Build) -> None:

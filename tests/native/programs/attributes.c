@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,13 @@ int main(void) {
     assert(pthread_create(&first, &attributes, small, (void *)1) == 0);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     assert(pthread_create(&detached, &attributes, small, NULL) == 0);
+    /* It can't end before it has a name. */
+    pthread_mutex_lock(&mutex);
     assert(pthread_create(&second, NULL, exits, (void *)2) == 0);
+    assert(pthread_kill(second, 0) == 0);
+    assert(pthread_setname_np(second, "second") == 0);
+    assert(pthread_setname_np(second, "sixteen or more letters") == ERANGE);
+    pthread_mutex_unlock(&mutex);
     pthread_attr_destroy(&attributes);
 
     pthread_attr_init(&attributes);
