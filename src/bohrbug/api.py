@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from sys import _getframe
-from typing import Any, ParamSpec, Unpack
+from typing import Any, ParamSpec, Unpack, overload
 
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions, Keywords
@@ -111,16 +111,27 @@ def write_reproduction(
     reproduction_of(failure, target, explorer.result.test, explorer.options).write(directory)
 
 
+@overload
+def explored(function: Callable[_Parameters, object], /) -> Callable[_Parameters, Result]: ...
+
+
+@overload
 def explored(
     **options: Unpack[Keywords],
-) -> Callable[[Callable[_Parameters, object]], Callable[_Parameters, Result]]:
+) -> Callable[[Callable[_Parameters, object]], Callable[_Parameters, Result]]: ...
+
+
+def explored(function: Callable[..., object] | None = None, /, **options: Unpack[Keywords]) -> Any:
     """Decorator: calling the function explores it, and raises if a failure is found.
 
+    Without options ``@explored`` is the same as ``@explored()``.
+
     Parameters:
+        function: what is decorated, where the decorator is used without parentheses.
         options: see :class:`bohrbug.exploration.options.ExploreOptions`.
 
     Returns:
-        The decorator; the decorated function returns the result.
+        The decorator, or the decorated function if there was one; this returns the result.
 
     Raises:
         BohrbugFailure: from the decorated function, with the report as its text.
@@ -148,7 +159,7 @@ def explored(
 
         return wrapper
 
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
 def choose(number: int) -> int:

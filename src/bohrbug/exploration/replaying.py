@@ -329,6 +329,7 @@ class _Watched(ThreadExplainer):
     """Lets a debugger take part in the replays, but not in the executions before them."""
 
     def __init__(self, debugger: Debugger | None) -> None:
+        super().__init__()
         self._debugger = debugger
         self.active = False
 

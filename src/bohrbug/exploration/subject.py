@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bohrbug.model.outcome import ASKED, Abandoned, Frame, Held, Outcome, Race
+from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Held, Outcome, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
@@ -20,30 +20,43 @@ from bohrbug.monitors.races import RaceDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level, Settings
 from bohrbug.runtime.threads.stacks import formatted, frames_of_traceback, stack_of
 from bohrbug.runtime.threads.task import Task
 
+_STUCK_KEPT = 1_000
+"""States in which no task could go on that are recognised."""
+
 
 class ThreadExplainer:
     """Outcomes of executions on the threads runtime."""
 
+    def __init__(self) -> None:
+        # What was explained before; the keys have ids of parts of their values.
+        self._known: dict[tuple[object, ...], Outcome] = {}
+
     def stuck(self, execution: Execution) -> Outcome:
-        """No task can go on: a deadlock, threads left behind, or something outside."""
+        """No task can go on: a deadlock, threads left behind, or something outside.
+
+        Most executions that end so stand where earlier ones stood, and are only recognised.
+        """
+        test_has_ended = execution.ending.root_is_exiting
         waiting = [task for task in execution.alive if task.pending is not None]
-        if execution.ending.root_is_exiting:
+        if test_has_ended:
             waiting = [task for task in waiting if not task.daemon]
-        blocked = []
-        for task in waiting:
-            holders = holders_of(execution, task)
-            abandoned = None if holders else abandoned_by(execution, task)
-            stack = stack_of(task, execution.current)
-            blocked.append(blocked_task(task, stack, holders, abandoned))
-        blocked.sort(key=lambda b: b.daemon)
         outside = [f"task {task.id}: {task.waits_for.label}" for task in waiting if task.external]
-        return stuck_outcome(blocked, execution.ending.root_is_exiting, outside)
+        waits = [_Waiting(execution, task) for task in waiting]
+        key = (test_has_ended, *outside, *(each.key() for each in waits))
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _STUCK_KEPT:
+                self._known.clear()
+            blocked = sorted((each.described() for each in waits), key=lambda b: b.daemon)
+            known = self._known[key] = stuck_outcome(blocked, test_has_ended, outside)
+        return known
 
     def step_limit(self, execution: Execution) -> Outcome:
         """The execution does not end although its scheduling is fair."""
@@ -60,16 +73,50 @@ class ThreadExplainer:
         return ASKED
 
 
+class _Waiting:
+    """Where a task waits, in an execution in which none can go on."""
+
+    __slots__ = ("abandoned", "holders", "stack", "task")
+
+    def __init__(self, execution: Execution, task: Task) -> None:
+        self.task = task
+        self.holders = holders_of(execution, task)
+        self.abandoned = None if self.holders else abandoned_by(execution, task)
+        self.stack = stack_of(task, execution.current)
+
+    def key(self) -> tuple[object, ...]:
+        """What :meth:`described` depends on; ids of what it keeps, for what is slow to hash."""
+        task = self.task
+        assert task.pending is not None
+        kind, resource, place = task.pending
+        return (
+            task.id,
+            task.daemon,
+            task.blocked_since,
+            self.holders,
+            self.abandoned,
+            id(self.stack),
+            id(kind),
+            resource,
+            (id(place[0]), place[1]) if type(place) is tuple else id(place),
+            *((resource_of(held), site_of(taken)) for held, taken in task.holding.items()),
+        )
+
+    def described(self) -> BlockedTask:
+        """It for a report."""
+        return blocked_task(self.task, self.stack, self.holders, self.abandoned)
+
+
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
     """The tasks that hold what ``task`` waits for; a thread is held by itself until it ends."""
     wanted = task.waits_for
-
-    def holds(other: Task) -> bool:
-        if other.state is wanted and other is not task:
-            return True
-        return any(getattr(held, "_state", None) is wanted for held in other.holding)
-
-    return tuple(other.id for other in execution.alive if holds(other))
+    holders = tuple(
+        other.id
+        for other in execution.alive
+        if (other.state is wanted and other is not task)
+        or (other.holding and wanted in [getattr(h, "_state", None) for h in other.holding])
+    )
+    return holders or holders_of_mutex(execution, task, wanted)
 
 
 def abandoned_by(execution: Execution, task: Task) -> Abandoned | None:

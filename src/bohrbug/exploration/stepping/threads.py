@@ -41,6 +41,7 @@ class _Asking(ThreadExplainer):
     """
 
     def __init__(self, printed: Callable[[], str]) -> None:
+        super().__init__()
         self._printed = printed
         self.decision: Decision | None = None
         self.printed = ""

@@ -8,9 +8,10 @@ import threading
 import traceback
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Frame
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.task import Task
@@ -25,20 +26,46 @@ def is_own(filename: str) -> bool:
     return filename.startswith(_OWN) and f"{os.sep}examples{os.sep}" not in filename
 
 
+_STACKS_KEPT = 2_000
+"""Stacks that are kept: an execution that fails as others before it stands at the same places."""
+
+# By the ids of code objects, as hashing these takes long; they are kept, so that no other gets one.
+_stacks: dict[tuple[int, ...], tuple[list[CodeType], tuple[Frame, ...]]] = {}
+
+
 def frames_from(frame: FrameType | None) -> tuple[Frame, ...]:
     """The frames of the program from the outermost to ``frame``."""
-    found: list[Frame] = []
+    codes: list[CodeType] = []
+    places: list[int] = []
     while frame is not None:
-        filename = frame.f_code.co_filename
-        if not is_own(filename) and filename not in _PRIMITIVES:
-            site = site_of((frame.f_code, frame.f_lasti))
-            assert site is not None
-            found.append(Frame(site))
-        elif is_own(filename) and frame.f_code.co_qualname == "Execution.run":
+        code = frame.f_code
+        if code.co_qualname == "Execution.run" and is_own(code.co_filename):
             break
+        codes.append(code)
+        places += (id(code), frame.f_lasti)
         frame = frame.f_back
-    found.reverse()
-    return tuple(found)
+    key = tuple(places)
+    known = _stacks.get(key)
+    if known is None:
+        if len(_stacks) >= _STACKS_KEPT:
+            _stacks.clear()
+        known = _stacks[key] = codes, _frames_at(codes, places[1::2])
+    return known[1]
+
+
+def _frames_at(codes: list[CodeType], offsets: list[int]) -> tuple[Frame, ...]:
+    """Those of the program, the outermost first, of code and offsets from the innermost on."""
+    return tuple(
+        Frame(_site_in(code, offset))
+        for code, offset in zip(reversed(codes), reversed(offsets), strict=True)
+        if not is_own(code.co_filename) and code.co_filename not in _PRIMITIVES
+    )
+
+
+def _site_in(code: CodeType, offset: int) -> Site:
+    site = site_of((code, offset))
+    assert site is not None
+    return site
 
 
 def stack_of(task: Task, running: Task) -> tuple[Frame, ...]:
@@ -56,9 +83,7 @@ def frames_of_traceback(tb: TracebackType | None) -> tuple[Frame, ...]:
     while tb is not None:
         code = tb.tb_frame.f_code
         if not is_own(code.co_filename) and code.co_filename not in _PRIMITIVES:
-            site = site_of((code, tb.tb_lasti))
-            assert site is not None
-            found.append(Frame(site))
+            found.append(Frame(_site_in(code, tb.tb_lasti)))
         tb = tb.tb_next
     return tuple(found)
 
