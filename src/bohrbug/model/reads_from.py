@@ -7,7 +7,7 @@ from a write, an acquire from the release before it (a hand-over), a get from a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from bohrbug.model.numbering import doing, numbers_of
@@ -74,12 +74,15 @@ class Dependence(NamedTuple):
     source_number: int
 
 
-def dependences(trace: Trace, limit: int) -> Iterator[Dependence]:
+def dependences(
+    trace: Trace, limit: int, resources: Container[ResourceId] | None = None
+) -> Iterator[Dependence]:
     """Who reads from whom in an execution, step by step.
 
     Parameters:
         trace: the execution.
         limit: look at the first so many steps only.
+        resources: look only at steps on these; ``None``: at all.
     """
     counts: dict[int, int] = {}
     last: dict[ResourceId, tuple[ResourceEvent | None, int]] = {}
@@ -87,6 +90,8 @@ def dependences(trace: Trace, limit: int) -> Iterator[Dependence]:
     for number in numbers_of(trace)[:limit]:
         step = doing(number)
         kind, resource, _ = step.operation
+        if resources is not None and resource not in resources:
+            continue
         count = counts[number] = counts.get(number, 0) + 1
         event = step.event(count)
         source, source_number = last.get(resource, nothing)

@@ -21,6 +21,9 @@ TOUCHES = 500
 _LIFE = frozenset({SPAWN, BEGIN, END, JOIN})
 
 
+_Sort = tuple[Point, bool, bool]
+
+
 class _Touch(NamedTuple):
     """How a resource was touched.
 
@@ -37,12 +40,10 @@ class _Touch(NamedTuple):
     is_write: bool
     is_life: bool
 
-    def conflicts_with(self, other: _Touch) -> bool:
-        return (
-            self.task != other.task
-            and (self.is_write or other.is_write)
-            and not (self.is_life and other.is_life)
-        )
+    @property
+    def sort(self) -> _Sort:
+        """What is the same for tasks that do the same."""
+        return self.point, self.is_write, self.is_life
 
 
 class Conflicts:
@@ -57,7 +58,10 @@ class Conflicts:
 
     def __init__(self) -> None:
         self._touches: dict[ResourceId, dict[_Touch, None]] = {}
-        # The same in the order in which they came.
+        # By resource and sort the task that such touches are of, ``None`` for several: a hundred
+        # tasks that do the same are compared as one.
+        self._sorts: dict[ResourceId, dict[_Sort, TaskId | None]] = {}
+        # All touches in the order in which they came.
         self._log: list[tuple[ResourceId, _Touch]] = []
         self._points: set[Point] = set()
         self._by_resource: dict[ResourceId, set[Point]] = {}
@@ -136,10 +140,14 @@ class Conflicts:
             if len(touches) >= TOUCHES:
                 self._add(resource, touch.point)
                 continue
-            for other in touches:
-                if touch.conflicts_with(other):
+            sorts = self._sorts.setdefault(resource, {})
+            for (point, is_write, is_life), task in sorts.items():
+                is_ordered = is_life and touch.is_life
+                if task != touch.task and (is_write or touch.is_write) and not is_ordered:
                     self._add(resource, touch.point)
-                    self._add(resource, other.point)
+                    self._add(resource, point)
+            if sorts.setdefault(touch.sort, touch.task) != touch.task:
+                sorts[touch.sort] = None
             touches[touch] = None
             self._log.append((resource, touch))
         return len(self._points) != known

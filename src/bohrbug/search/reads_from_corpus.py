@@ -140,10 +140,8 @@ class Knowledge:
         numbers: set[int] = set()
         known_sources, known_pairs = self._known_sources, self._known_pairs
         for event, source, reads, writes, number, source_number in dependences(
-            trace, BRANCHING_LIMIT
+            trace, BRANCHING_LIMIT, resources
         ):
-            if event.resource not in resources:
-                continue
             if writes and (number, event.occurrence) not in known_sources:
                 if event in self.sources.of(event.resource):
                     known_sources.add((number, event.occurrence))

@@ -47,18 +47,11 @@ class ReadsFromDecider(PartialOrderDecider):
     ) -> TaskView:
         """See :class:`~bohrbug.runtime.policies.decider.Decider`."""
         constrained = self._constraints
-        free = enabled
-        if constrained:
-            free = [
-                task
-                for task in enabled
-                if task.pending is None or task.pending.resource not in constrained
-            ]
-        chosen = runs_at_once(self._points, running, free, yielded)
+        chosen = runs_at_once(self._points, running, enabled, yielded, constrained)
         if chosen is None:
             options = [*enabled, *timed]
             allowed = options
-            if constrained:
+            if self._open:
                 allowed = [task for task in options if not self._is_held_back(task)] or options
             chosen = self._highest(allowed)
             if len(allowed) < len(options) and (yielded or chosen not in enabled):
@@ -79,9 +72,11 @@ class ReadsFromDecider(PartialOrderDecider):
             self._done.add(event)
             if operation.is_write:
                 self._last[resource] = event
-            constraints = self._open[resource]
+            constraints = self._open.get(resource, ())
             if any(event == constraint.reader for constraint in constraints):
                 self._open[resource] = [each for each in constraints if each.reader != event]
+                if not self._open[resource]:
+                    del self._open[resource]
 
     def _is_held_back(self, task: TaskView) -> bool:
         """Whether what a task is about to do would break a constraint."""

@@ -31,6 +31,7 @@ class WeightedRandomDecider(Drawing):
         self._selected = policy.selected if policy.selected is not None else policy.points
         self._left = dict(policy.weights)
         self._existing: set[TaskId] = set()
+        self._unborn = dict(policy.weights)
         # Events of tasks that do not exist yet, by the task that they count for.
         self._promised: dict[TaskId, int] = {}
         self._intended: TaskId | None = None
@@ -42,7 +43,9 @@ class WeightedRandomDecider(Drawing):
         options = [*enabled, *timed]
         new = [task for task in options if task.id not in self._existing]
         if new:
-            self._existing.update([task.id for task in new])
+            for task in new:
+                self._existing.add(task.id)
+                self._unborn.pop(task.id, None)
             self._promise()
             self._hand_on(new, options)
         chosen = runs_at_once(self._points, running, enabled, yielded)
@@ -108,9 +111,7 @@ class WeightedRandomDecider(Drawing):
 
     def _promise(self) -> None:
         self._promised.clear()
-        for task, events in self._left.items():
-            if task in self._existing:
-                continue
+        for task, events in self._unborn.items():
             ancestor = task
             while "." in ancestor and ancestor not in self._existing:
                 ancestor = ancestor.rpartition(".")[0]
