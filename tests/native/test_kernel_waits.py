@@ -88,6 +88,35 @@ def test_fifos_can_deadlock(
     assert waiting == {"pipe"}
 
 
+def test_a_process_that_was_stopped_is_named(native_build: Build) -> None:
+    # Only where the build works can anything be explored.
+    native_build("lock_order.c")
+    with runtime_for(Path("/bin/sh"), ["-c", "kill -STOP $$"]) as runtime:
+        outcome = runtime.execute(Plan()).trace.outcome
+    assert outcome.kind is OutcomeKind.HANG
+    assert "SIGSTOP" in outcome.message
+
+
+def test_children_that_can_not_be_controlled_are_waited_for(native_build: Build) -> None:
+    program = native_build("lock_order.c", "-DFIXED", "-static")
+    with runtime_for(
+        Path("/bin/sh"), ["-c", f"{program}; {program} | cat & wait; exit 5"]
+    ) as runtime:
+        for plan in (Plan(), Plan(policy=UniformRandom(1))):
+            trace = runtime.execute(plan).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED, trace.outcome
+            assert any("linked statically" in what for what in trace.uncontrolled.counts)
+
+
+def test_a_program_that_has_given_up_its_rights_takes_part(native_build: Build) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs rights that can be given up")
+    with runtime_for(native_build("gives_up_rights.c")) as runtime:
+        for plan in (Plan(), Plan(policy=UniformRandom(1))):
+            trace = runtime.execute(plan).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED, trace.outcome
+
+
 @contextmanager
 def locked_by_us(path: Path) -> Iterator[TextIO]:
     """A file with a lock that this process has."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -111,9 +113,44 @@ def test_locks_in_opposite_order_deadlock_with_a_cycle() -> None:
 
         together(one, other)
 
+    _assert_two_wait_for_each_other(program)
+
+
+def _assert_two_wait_for_each_other(program: Callable[[], object]) -> None:
     found = outcomes(program)
     assert {outcome.kind.value for outcome in found} == {PASSED, DEADLOCK}
     assert all(len(o.cycle) == 2 for o in found if o.kind.value == DEADLOCK)
+
+
+@pytest.mark.parametrize("takes_it_itself", [True, False])
+def test_a_deadlock_says_who_holds_the_mutex_of_a_queue(takes_it_itself: bool) -> None:
+    """The program itself, or a method of the program that the queue calls."""
+
+    def program() -> None:
+        lock = threading.Lock()
+
+        class Telling(queue.Queue[str]):
+            def _put(self, item: str) -> None:
+                super()._put(item)
+                with lock:
+                    pass
+
+        items = Telling()
+
+        def put() -> None:
+            if takes_it_itself:
+                with items.mutex, lock:
+                    pass
+            else:
+                items.put("")
+
+        def look() -> None:
+            with lock:
+                items.empty()
+
+        together(put, look)
+
+    _assert_two_wait_for_each_other(program)
 
 
 def test_locks_made_at_import_time_are_controlled() -> None:

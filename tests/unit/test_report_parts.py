@@ -16,7 +16,7 @@ import bohrbug
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.result import Interpreter, Result
-from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, judge
+from bohrbug.exploration.verdicts import Caveat, CaveatKind, Evidence, Verdict, VerdictKind, judge
 from bohrbug.model.operation import (
     ACQUIRE,
     CANCEL,
@@ -259,6 +259,10 @@ def result(verdict: Verdict) -> Result:
     return Result("test_it", verdict, executions=1000)
 
 
+def caveat(text: str) -> Caveat:
+    return Caveat(text, CaveatKind.UNCONTROLLED)
+
+
 def judged() -> Verdict:
     """A verdict that promises something, which only the judge can make."""
     strategy = DepthFirst()
@@ -276,11 +280,11 @@ def test_one_line_verdicts() -> None:
     assert one_line_verdict(result(nothing)) == "no failure in 1,000 executions (one; two)"
     portfolio = Verdict(VerdictKind.NO_FAILURE_FOUND, ("one", "two", "three", "in all"))
     assert one_line_verdict(result(portfolio)) == "no failure in 1,000 executions (in all)"
-    doubtful = Verdict(VerdictKind.NO_FAILURE_FOUND, caveats=("a", "b"))
+    doubtful = Verdict(VerdictKind.NO_FAILURE_FOUND, caveats=(caveat("a"), caveat("b")))
     assert one_line_verdict(result(doubtful)) == (
         "no failure in 1,000 executions; but a (and 1 more)"
     )
-    nothing_said = Verdict(VerdictKind.INCONCLUSIVE, caveats=("a child ran",))
+    nothing_said = Verdict(VerdictKind.INCONCLUSIVE, caveats=(caveat("a child ran"),))
     assert one_line_verdict(result(nothing_said)) == (
         "inconclusive after 1,000 executions: a child ran"
     )

@@ -15,7 +15,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.exploration.saving import ResumeError, Saved, SavedPiece, check_points
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
-from bohrbug.exploration.verdicts import Verdict, VerdictKind
+from bohrbug.exploration.verdicts import Caveat, CaveatKind, Verdict, VerdictKind
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -39,7 +39,7 @@ SAVED = Saved(
     proposed=10,
     restarts=2,
     longest_passed=28,
-    notes=["a note"],
+    notes=[Caveat("a note", CaveatKind.DIVERGENCE)],
     uncontrolled={"a child process": 2},
     occurrences={SIGNATURE: 4},
 )

@@ -16,7 +16,15 @@ import pytest
 import bohrbug
 from bohrbug.exploration import verdicts
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.verdicts import PROMISES, Evidence, Verdict, VerdictKind, judge
+from bohrbug.exploration.verdicts import (
+    PROMISES,
+    Caveat,
+    CaveatKind,
+    Evidence,
+    Verdict,
+    VerdictKind,
+    judge,
+)
 from bohrbug.search.strategy import Strategy
 from tests.programs.together import together
 
@@ -202,7 +210,7 @@ def test_some_executions(figures: dict[str, object], reason: str) -> None:
         ({"diverged": 1}, "1 execution could not follow their plan"),
         ({"uncontrolled": {"a child process ran": 3}}, "a child process ran (3 times)"),
         ({"skipped": (("f at a.py:1", "it is too long"),)}, "data accesses in f at a.py:1"),
-        ({"notes": ("something else",)}, "something else"),
+        ({"notes": (Caveat("something else", CaveatKind.HANG),)}, "something else"),
     ],
 )
 def test_nothing_is_promised_with_a_caveat(

@@ -95,6 +95,13 @@ int make_names(const Name *names, size_t count);
 /* Put some twins, up to one without a name, in the place of the methods of a class. */
 int take_over(PyObject *cls, Twin *twins);
 
+/* -- bound.c --------------------------------------------------------------------- */
+
+/* What a method does that ``with`` calls: with no arguments, or with the three of ``__exit__``. */
+typedef PyObject *(*FromWith)(PyObject *self, Py_ssize_t count);
+/* Let a method of a class, which is in C, be bound at less cost; it is called as ``with`` does. */
+int bind_for_with(PyObject *cls, const char *name, FromWith function);
+
 /* -- controlling.c -------------------------------------------------------------- */
 
 /* The execution that controls the calling code, borrowed; NULL if none does. */

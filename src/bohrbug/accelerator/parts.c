@@ -291,7 +291,9 @@ static PyObject *
 prepared_dict(PyObject *thread, bool *is_prepared)
 {
     PyObject *dict = PyObject_GenericGetDict(thread, NULL);
-    *is_prepared = dict != NULL && PyDict_GET_SIZE(dict) == 0;
+    /* From Python 3.13 on an object whose dict is exchanged so would still look into the old one. */
+    *is_prepared =
+        PY_VERSION_HEX < 0x030D0000 && dict != NULL && PyDict_GET_SIZE(dict) == 0;
     if (*is_prepared) {
         PyObject *known = parts_of_any();
         Py_SETREF(dict, known == NULL ? NULL : PyDict_Copy(known));

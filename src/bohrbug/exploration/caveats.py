@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bohrbug.exploration.result import Failure
-
-UNTIMELY = "the test fails if a timeout or a sleep ends although other tasks could still run"
-"""How the note begins that a failure is put aside, which summaries may list elsewhere."""
+from bohrbug.exploration.verdicts import Caveat, CaveatKind
 
 
 @dataclass(slots=True)
@@ -23,7 +21,7 @@ class Caveats:
         given_up: why a part of the search was given up; or "".
     """
 
-    notes: list[str] = field(default_factory=list)
+    notes: list[Caveat] = field(default_factory=list)
     uncontrolled: dict[str, int] = field(default_factory=dict)
     diverged: int = 0
     hung: str = ""
@@ -32,7 +30,7 @@ class Caveats:
     def note_divergence(self, count: int, words: str) -> None:
         """Executions did not follow their plan; only of the first of all is told how."""
         if not self.diverged:
-            self.notes.append(words)
+            self.notes.append(Caveat(words, CaveatKind.DIVERGENCE))
         self.diverged += count
 
     def note_uncontrolled(self, counts: Mapping[str, int]) -> None:
@@ -43,12 +41,12 @@ class Caveats:
     def note_hang(self, message: str) -> None:
         """An execution hung, here or in a worker: the exploration ends."""
         self.hung = message
-        self.notes.append(message)
+        self.notes.append(Caveat(message, CaveatKind.HANG))
 
     def note_given_up(self, message: str) -> None:
         """Workers have died, and a part of the search was given up."""
         self.given_up = message
-        self.notes.append(message)
+        self.notes.append(Caveat(message, CaveatKind.GIVEN_UP))
 
     def note_unconfirmed(self, kinds: Iterable[object]) -> None:
         """Failures were seen, and their replays did not fail.
@@ -58,10 +56,15 @@ class Caveats:
         """
         for kind in kinds:
             what = getattr(kind, "value", kind)
-            self.notes.append(f"a failure was seen but not confirmed by replay ({what})")
+            words = f"a failure was seen but not confirmed by replay ({what})"
+            self.notes.append(Caveat(words, CaveatKind.UNCONFIRMED))
 
     def note_untimely(self, failure: Failure) -> None:
         """A failure that needs a timeout or a sleep to end early, which do so no more."""
         outcome = failure.outcome
         what = outcome.message or outcome.kind.value
-        self.notes.append(f"{UNTIMELY} ({what}); explored without that from then on")
+        words = (
+            "the test fails if a timeout or a sleep ends although other tasks could still run"
+            f" ({what}); explored without that from then on"
+        )
+        self.notes.append(Caveat(words, CaveatKind.UNTIMELY))

@@ -134,6 +134,8 @@ class Predictor:
 
     def observe(self, trace: Trace) -> None:
         """Look at a passing execution, if it is of the first ones or of the sample."""
+        if not self.budget:
+            return
         self._passed += 1
         if self.orders:
             if self._passed <= LOOKED_AT or is_sampled(trace):

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from bohrbug.exploration.figures import Figures, RaceKey, counts_from_json, counts_to_json
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.result import Failure
+from bohrbug.exploration.verdicts import Caveat, CaveatKind
 from bohrbug.model.outcome import Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import plan_from_json, plan_to_json
@@ -78,7 +79,7 @@ class Saved:
     proposed: int
     restarts: int
     longest_passed: int
-    notes: list[str]
+    notes: list[Caveat]
     uncontrolled: dict[str, int]
     occurrences: dict[tuple[object, ...], int]
 
@@ -86,10 +87,11 @@ class Saved:
         """Plain data."""
         plain = {
             name: getattr(self, name)
-            for name in (*_NUMBERS, "strategy", "counters", "notes", "uncontrolled")
+            for name in (*_NUMBERS, "strategy", "counters", "uncontrolled")
         }
         return {
             **plain,
+            "notes": [[str(note), note.kind.value] for note in self.notes],
             "pieces": [
                 {"state": piece.state, "figures": figures_to_json(piece.figures)}
                 for piece in self.pieces
@@ -106,12 +108,10 @@ class Saved:
         Raises:
             KeyError, TypeError, ValueError: it is damaged.
         """
-        plain = {
-            name: data[name]
-            for name in (*_NUMBERS, "strategy", "counters", "notes", "uncontrolled")
-        }
+        plain = {name: data[name] for name in (*_NUMBERS, "strategy", "counters", "uncontrolled")}
         return cls(
             **plain,
+            notes=[Caveat(text, CaveatKind(kind)) for text, kind in data["notes"]],
             pieces=[
                 SavedPiece(piece["state"], figures_from_json(piece["figures"]))
                 for piece in data["pieces"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from enum import Enum
+from typing import Self
 
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.search.estimates import Estimate
@@ -76,6 +77,47 @@ class Conditions:
         return f"{text}, scope {' '.join(self.scope)}" if self.scope else text
 
 
+class CaveatKind(str, Enum):
+    """What a caveat is about."""
+
+    DIVERGENCE = "divergence"
+    """Executions could not follow their plan."""
+    HANG = "hang"
+    """An execution hung, or the test can't be executed again and again."""
+    GIVEN_UP = "given up"
+    """Workers have died, and a part of the search was given up."""
+    UNCONFIRMED = "unconfirmed"
+    """A failure was seen, and its replays did not fail."""
+    UNTIMELY = "untimely"
+    """A failure needs a timeout or a sleep that ends early."""
+    UNCONTROLLED = "uncontrolled"
+    """Something ran outside our control."""
+    REDUCTION = "reduction"
+    """The premise of partial-order reduction does not hold."""
+    UNSEEN = "unseen"
+    """Data accesses could not be made visible."""
+
+
+class Caveat(str):
+    """A sentence that says what limits a verdict.
+
+    Parameters:
+        text: the sentence.
+        kind: what it is about.
+    """
+
+    kind: CaveatKind
+
+    def __new__(cls, text: str, kind: CaveatKind) -> Self:
+        """See the class."""
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
+
+    def __reduce__(self) -> tuple[type[Caveat], tuple[str, CaveatKind]]:
+        return Caveat, (str(self), self.kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One object that says what is known after an exploration.
@@ -98,7 +140,7 @@ class Verdict:
 
     kind: VerdictKind
     covered: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     reason: str = ""
     conditions: Conditions | None = None
     estimate: Estimate | None = None
@@ -145,7 +187,7 @@ class Evidence:
     hung: str = ""
     uncontrolled: dict[str, int] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Caveat, ...] = ()
     unseen: str = ""
     faults: str = ""
     accesses: str = ""
@@ -175,7 +217,7 @@ def judge(evidence: Evidence) -> Verdict:
     )
 
 
-def _case(evidence: Evidence, limits: tuple[str, ...]) -> tuple[VerdictKind, str]:
+def _case(evidence: Evidence, limits: tuple[Caveat, ...]) -> tuple[VerdictKind, str]:
     """The strongest case that the evidence allows, and why it is this one."""
     if evidence.failures:
         return VerdictKind.FAILED, "a failure was found, and confirmed by replaying it"
@@ -209,19 +251,23 @@ def _end(evidence: Evidence) -> str:
     return "the strategy had nothing left to execute, and does not cover every schedule"
 
 
-def caveats(evidence: Evidence) -> tuple[str, ...]:
+def caveats(evidence: Evidence) -> tuple[Caveat, ...]:
     """What limits a verdict."""
     found = list(evidence.notes)
     for what, count in sorted(evidence.uncontrolled.items()):
-        found.append(what if count == 1 else f"{what} ({count:,} times)")
+        text = what if count == 1 else f"{what} ({count:,} times)"
+        found.append(Caveat(text, CaveatKind.UNCONTROLLED))
     if evidence.diverged:
         executions = "execution" if evidence.diverged == 1 else "executions"
-        found.append(f"{evidence.diverged:,} {executions} could not follow their plan")
+        text = f"{evidence.diverged:,} {executions} could not follow their plan"
+        found.append(Caveat(text, CaveatKind.DIVERGENCE))
     what = evidence.unseen or unseen(evidence.options)
     if evidence.options.strategy in REDUCTIONS and what:
-        found.append(f"one schedule of each happens-before graph was executed, and {what}")
+        text = f"one schedule of each happens-before graph was executed, and {what}"
+        found.append(Caveat(text, CaveatKind.REDUCTION))
     for function, reason in evidence.skipped:
-        found.append(f"data accesses in {function} were not seen: {reason}")
+        text = f"data accesses in {function} were not seen: {reason}"
+        found.append(Caveat(text, CaveatKind.UNSEEN))
     return tuple(found)
 
 

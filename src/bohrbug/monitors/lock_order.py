@@ -85,6 +85,15 @@ class Nesting:
         """What makes two nestings of one execution the same to the search for cycles."""
         return (self.task, self.held.id, self.wanted.id, self.taken.site, self.asked.site)
 
+    @property
+    def places(self) -> tuple[object, object]:
+        """Where it took ``held``, and ``wanted``; the locks where nobody knows that."""
+        taken, asked = self.operations
+        return (
+            self.taken.site or taken.place or taken.resource,
+            self.asked.site or asked.place or asked.resource,
+        )
+
     def excludes(self, other: Nesting) -> bool:
         """Whether the two can't happen at the same time."""
         return (
@@ -118,9 +127,9 @@ class LockCycle:
     def key(self) -> frozenset[object]:
         """The same for cycles at the same places of the source, whichever tasks and locks.
 
-        Where nobody knows the places, it is the same for cycles of the same locks.
+        Where these are not looked up yet, what will be looked up stands for them.
         """
-        return frozenset((n.taken.where, n.asked.where) for n in self.nestings)
+        return frozenset(nesting.places for nesting in self.nestings)
 
     @property
     def tasks(self) -> frozenset[TaskId]:
@@ -144,6 +153,8 @@ class _Holding:
 
     def take(self, task: TaskId, lock: ResourceId, step: int) -> None:
         """A lock was taken."""
+        # Of a wait that is over it was believed too early, where the lock is taken behind it.
+        self.release(lock)
         self._owner[lock] = task
         self.by_task.setdefault(task, {})[lock] = step
 
@@ -166,8 +177,8 @@ class _Holding:
     def take_again(self, task: TaskId, step: int) -> None:
         """A wait is over."""
         locks = self._given_back.get(task)
-        if locks:
-            self.take(task, locks.pop(), step)
+        if locks and self.is_free(lock := locks.pop()):
+            self.take(task, lock, step)
 
 
 def _nested_steps(trace: Trace) -> list[tuple[int, dict[ResourceId, int]]]:

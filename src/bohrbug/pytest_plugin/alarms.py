@@ -31,7 +31,8 @@ class AlarmGuard:
     def __enter__(self) -> Self:
         if hasattr(signal, "SIGALRM"):
             self._handler = signal.getsignal(signal.SIGALRM)
-            if callable(self._handler):
+            # A handler without an alarm to come is the program's own.
+            if callable(self._handler) and signal.getitimer(signal.ITIMER_REAL)[0] > 0:
                 signal.signal(signal.SIGALRM, self._ring)
                 self._guarding = True
         return self

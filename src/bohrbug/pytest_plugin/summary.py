@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.caveats import UNTIMELY
 from bohrbug.exploration.reproduction import DIRECTORY
 from bohrbug.exploration.result import Failure, Result, VerdictKind
+from bohrbug.exploration.verdicts import CaveatKind
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
@@ -37,7 +37,12 @@ def report_data(result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "races": [race.label for race in result.races],
         "untimely": [_untimely_line(result.test, failure) for failure in result.untimely],
-        "caveats": [caveat for caveat in result.verdict.caveats if not caveat.startswith(UNTIMELY)],
+        # Plain text, and without those that are listed as untimely.
+        "caveats": [
+            str(caveat)
+            for caveat in result.verdict.caveats
+            if caveat.kind is not CaveatKind.UNTIMELY
+        ],
         "tasks": result.tasks,
     }
 

@@ -322,6 +322,10 @@ class NativeRuntime:
         self._has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
         self._note_futexes(trace, reading)
+        if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
+            trace.uncontrolled.note(
+                "processes that can't be controlled, such as programs that are linked statically"
+            )
         if trace.seen.gave_up:
             trace.uncontrolled.note("accesses to memory, more than there is room to remember")
         if segment.accesses.tired_watchpoints:

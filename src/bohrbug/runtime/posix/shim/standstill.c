@@ -141,8 +141,8 @@ static bool helped(enum outsider *outsider) {
     }
 }
 
-/* Says who it is, if it is that. */
-static void check_locks_outside(void) {
+/* Ends the execution, and says who it is that is waited for. */
+static void finish_outside(void) {
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         const struct task *task = &TASKS[segment->alive[i]];
         if (task->condition != TRIED || task->fd_outside != CONNECTED) continue;
@@ -151,6 +151,11 @@ static void check_locks_outside(void) {
             finish(STUCK_OUTSIDE, index_of(task),
                    "waits for a lock of a file that process %d holds, which is not of the test", owner);
     }
+    if (processes_outside())
+        finish(STUCK_OUTSIDE, segment->running,
+               "waits for a process that can't be controlled, such as a program that is linked "
+               "statically; it took too long");
+    finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
 }
 
 void nothing_enabled(bool timed) {
@@ -167,9 +172,7 @@ void nothing_enabled(bool timed) {
         return;
     }
     if (outsider >= MAY_COME) segment->waited_in_vain = 1;
-    if (outsider == CONNECTED) check_locks_outside();
-    if (outsider == CONNECTED)
-        finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
+    if (outsider == CONNECTED) finish_outside();
     if (outsider == TIMER && segment->helped_by_timers <= MOST_TIMERS)
         finish(STUCK_OUTSIDE, segment->running, "waits for a timer of the kernel, in real time");
     finish(DEADLOCK, NONE, "%s", "");
