@@ -152,6 +152,7 @@ def explored(function: Callable[..., object] | None = None, /, **options: Unpack
                 lambda: function(*args, **kwargs), name=function.__qualname__, **options
             )
             if result.failures:
+                # Who finds nothing need not load what writes reports.
                 from bohrbug.report.text import failure_text
 
                 raise BohrbugFailure(failure_text(result.failures[0]), result)

@@ -102,7 +102,9 @@ class Command:
         Raises:
             UnsupportedError: it can't be controlled.
         """
-        expectation = Expectation(self.exit_code, self.same_output, self.check)
+        expectation = Expectation(
+            self.exit_code, self.same_output, self.check, check_seconds=options.hang_seconds
+        )
         return NativeRuntime(
             self.words,
             replace(

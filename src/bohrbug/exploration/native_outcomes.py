@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bohrbug.exploration.checking import outcome_of_check
 from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
@@ -30,12 +30,14 @@ class Expectation:
         same_output: standard output is that of the first execution.
         check: a command, run after each execution that ended by itself; it must exit with 0.
         stdout: what the first execution printed.
+        check_seconds: of real time that the check may take; 0 for no limit.
     """
 
     code: int | None = None
     same_output: bool = False
     check: Sequence[str] = ()
     stdout: bytes | None = None
+    check_seconds: float = 0.0
     learned: bool = field(default=False)
     code_is_learned: bool = field(default=False)
 
@@ -171,7 +173,7 @@ class NativeExplainer:
                 exception="output",
             )
         if expected.check:
-            return _checked(expected.check)
+            return outcome_of_check(expected.check, expected.check_seconds)
         return PASSED
 
 
@@ -186,25 +188,6 @@ def _known_as(reading: Reading, task: int) -> str:
         return text
     where = f"{Path(site.filename).name}:{site.line}" if site.line else site.function
     return f"{text}, last seen at {where}," if where != "?" else text
-
-
-def _checked(command: Sequence[str]) -> Outcome:
-    result = subprocess.run(
-        list(command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    if result.returncode == 0:
-        return PASSED
-    said = result.stdout.decode("utf-8", "replace").strip().splitlines()
-    words = f": {said[-1]}" if said else ""
-    return Outcome(
-        OutcomeKind.ASSERTION,
-        f"the check exits with {result.returncode}{words}",
-        exception="check",
-    )
 
 
 def signal_name(number: int) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bohrbug import __version__
 from bohrbug.exploration.database import DatabaseError, connect, remove
 from bohrbug.exploration.figures import tuples
 from bohrbug.exploration.findings import Findings
@@ -267,8 +268,6 @@ class ExplorationStore:
         return _Transaction(self._open())
 
     def _about(self) -> dict[str, str]:
-        from bohrbug import __version__
-
         subject = self._subject
         return {
             "target": json.dumps(subject.target, sort_keys=True),

@@ -8,6 +8,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.aio import aio_stream
 from bohrbug.runtime.channels.aio_arrivals import ReplayedLoop
+from bohrbug.runtime.channels.aio_sockets import receive, send
 from bohrbug.runtime.channels.aio_turns import (
     Message,
     RecordedLoop,
@@ -149,9 +150,7 @@ def _read_pipe(fd: int, n: int, /) -> bytes:
     name = None if seen is None else seen.name_of(fd)
     if seen is None or name is None:
         return _read(fd, n)
-    from bohrbug.runtime.channels import aio_sockets
-
-    return aio_sockets.receive(seen, name, fd, lambda size: _read(fd, size), n)
+    return receive(seen, name, fd, lambda size: _read(fd, size), n)
 
 
 def _write_pipe(fd: int, data: Any, /) -> int:
@@ -159,9 +158,7 @@ def _write_pipe(fd: int, data: Any, /) -> int:
     name = None if seen is None else seen.name_of(fd)
     if seen is None or name is None:
         return _write(fd, data)
-    from bohrbug.runtime.channels import aio_sockets
-
-    return aio_sockets.send(seen, name, fd, lambda part: _write(fd, part), data)
+    return send(seen, name, fd, lambda part: _write(fd, part), data)
 
 
 patches.add(os, "read", _read_pipe)

@@ -1,7 +1,8 @@
 """Sockets within this machine: who is accepted next, and how many bytes come at once.
 
 Only TCP over the loopback interface.  What is done with a socket while an asyncio event loop runs
-in the thread is left to :mod:`aio_sockets`.
+in the thread is left to :mod:`aio_sockets`.  All that is about event loops is imported where there
+is one: for a program without asyncio loading it would take longer than all the rest.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import thread as executors
 from sys import _getframe
 from types import CodeType
 from typing import Any, cast
@@ -40,6 +41,7 @@ from bohrbug.runtime.threads.locks import _Lock, free_predicate
 from bohrbug.runtime.threads.locks import lock as lock_type
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import note_gate, touch
+from bohrbug.runtime.threads.task import TaskKilled
 
 patches = Patches()
 
@@ -48,8 +50,6 @@ _THREADING = vars(threading)
 
 def _codes_that_call_targets() -> frozenset[CodeType]:
     """Code of internal modules that calls what the program has given it to be called."""
-    from concurrent.futures import thread as executors
-
     functions = [threading.Thread.run, threading.Timer.run, executors._WorkItem.run]
     return frozenset(function.__code__ for function in functions)
 
@@ -233,8 +233,6 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
 
 def _restore_quietly(condition: Any, saved: Any) -> None:
     """At the end of an execution: own the lock if it is free, so that ``with`` can leave it."""
-    from bohrbug.runtime.threads.task import TaskKilled
-
     try:
         condition._acquire_restore(saved)
     except TaskKilled:
