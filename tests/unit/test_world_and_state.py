@@ -22,6 +22,8 @@ import pytest
 import bohrbug
 from bohrbug import VerdictKind
 from bohrbug.pytest_plugin.alarms import AlarmGuard
+from bohrbug.runtime.threads.installation import installation
+from bohrbug.runtime.threads.task import TaskKilled
 from tests.programs.together import together
 from tests.unit.random_schedules import values
 
@@ -216,3 +218,21 @@ def test_only_an_alarm_to_come_is_guarded() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_hook_that_was_set_after_control_was_taken_is_not_told_of_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[object] = []
+    installation.install()
+    try:
+        monkeypatch.setattr(sys, "unraisablehook", told.append)
+        installation.install()
+        try:
+            sys.unraisablehook(mock.Mock(exc_value=TaskKilled()))
+            sys.unraisablehook(mock.Mock(exc_value=ValueError()))
+        finally:
+            installation.restore()
+    finally:
+        installation.restore()
+    assert len(told) == 1

@@ -125,6 +125,7 @@ class Installation:
         """Take control; cheap when control was taken already."""
         self._depth += 1
         if self._depth > 1:
+            unraisable.patches.catch_up()
             return
         for patches in self._patches:
             patches.prepare()

@@ -13,13 +13,16 @@ from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.task import TaskKilled
 
 
-def _silent_about_ends(before: Callable[[Any], object]) -> Callable[[Any], object]:
-    def hook(unraisable: Any) -> object:
+class _Silent:
+    """A hook that leaves out what ends tasks, and calls another one for the rest."""
+
+    def __init__(self, before: Callable[[Any], object]) -> None:
+        self._before = before
+
+    def __call__(self, unraisable: Any) -> object:
         if isinstance(unraisable.exc_value, TaskKilled):
             return None
-        return before(unraisable)
-
-    return hook
+        return self._before(unraisable)
 
 
 class _Hook(Patches):
@@ -27,7 +30,13 @@ class _Hook(Patches):
 
     def prepare(self) -> None:
         """See :meth:`Patches.prepare`."""
-        self._wanted = [(sys, "unraisablehook", _silent_about_ends(sys.unraisablehook))]
+        self._wanted = [(sys, "unraisablehook", _Silent(sys.unraisablehook))]
+
+    def catch_up(self) -> None:
+        """Replace one that was set since, as pytest does after us."""
+        if not isinstance(sys.unraisablehook, _Silent):
+            self.prepare()
+            self._replace(self._wanted)
 
 
 patches = _Hook()
