@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from random import Random
 from typing import Any
 
 from bohrbug.model.operation import (
@@ -36,17 +35,9 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, OutcomeKind
-from bohrbug.model.plan import (
-    Choice,
-    NonPreemptive,
-    Plan,
-    Policy,
-    Priorities,
-    Sleeping,
-    UniformRandom,
-)
+from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Gate, Trace
-from bohrbug.runtime.policies import SleepingDecider, decider_for
+from tests.deciding import decider_of
 
 
 @dataclass(frozen=True)
@@ -121,6 +112,16 @@ class Program:
     tasks: tuple[tuple[TaskId, tuple[Instruction, ...]], ...]
     semaphores: tuple[tuple[str, int], ...] = ()
     spawned: frozenset[TaskId] = frozenset()
+
+
+def tasks(*code: list[Instruction]) -> Program:
+    """The program with these tasks, the root first."""
+    return Program(tuple(("0" if n == 0 else f"0.{n}", tuple(each)) for n, each in enumerate(code)))
+
+
+def writes(number: int, variable: str = "x") -> list[Instruction]:
+    """A task that writes a variable so many times."""
+    return [Instruction("write", variable, 1)] * number
 
 
 @dataclass(frozen=True)
@@ -315,148 +316,13 @@ class Machine:
         return ("done" if ended else "deadlock", state.variables, state.registers)
 
 
-@dataclass
-class _View:
-    id: str
-    index: int
-    deadline: float | None
-    pending: Operation | None
-
-
-class _Decider:
-    """The first policies of a plan, written once more for this machine."""
-
-    def __init__(self, policy: Policy, machine: Machine, trace: Trace) -> None:
-        self.policy = policy
-        self.machine = machine
-        self.sleeping = None
-        if isinstance(policy, Sleeping):
-            self.sleeping = SleepingDecider(policy, trace.effects)
-        seed = policy.seed if isinstance(policy, UniformRandom | Priorities) else 0
-        self.random = Random(seed)
-        self.priorities: dict[int, float] = {}
-        self.lowest = 0.0
-        self.changes: dict[int, int] = {}
-        if isinstance(policy, Priorities):
-            for low in range(1, policy.depth):
-                self.changes[self.random.randrange(policy.length)] = -low
-            self.lowest = -float(policy.depth)
-
-    def task(
-        self,
-        previous: int | None,
-        enabled: tuple[int, ...],
-        timed: tuple[int, ...],
-        yielded: bool,
-        step: int,
-        state: State,
-    ) -> int:
-        if self.sleeping is not None:
-            views = {
-                task: _View(
-                    self.machine.ids[task],
-                    task,
-                    0.0,
-                    self.machine.pending(state, task) if task in enabled + timed else None,
-                )
-                for task in range(len(self.machine.ids))
-            }
-            return self.sleeping.choose(
-                views[previous or 0],
-                [views[task] for task in enabled],
-                [views[task] for task in timed],
-                yielded,
-                step,
-            ).index
-        if isinstance(self.policy, NonPreemptive):
-            if not enabled:
-                return timed[0]
-            if previous is None:
-                return enabled[0]
-            if previous in enabled and not yielded:
-                return previous
-            return next((task for task in enabled if task > previous), enabled[0])
-        options = enabled + timed
-        if isinstance(self.policy, UniformRandom):
-            return self.random.choice(options)
-        if yielded and previous is not None:
-            self._drop(previous)
-        best = max(options, key=self._priority)
-        if step in self.changes:
-            self.priorities[best] = self.changes[step]
-            best = max(options, key=self._priority)
-        return best
-
-    def _priority(self, task: int) -> float:
-        return self.priorities.setdefault(task, self.random.random())
-
-    def _drop(self, task: int) -> None:
-        self.lowest -= 1
-        self.priorities[task] = self.lowest
-
-    def value(self, arity: int) -> int:
-        if isinstance(self.policy, NonPreemptive | Sleeping):
-            return 0
-        return self.random.randrange(arity)
-
-
-@dataclass
-class _View:
-    """A task as the executors of ``bohrbug.runtime.policies`` see it."""
-
-    id: TaskId
-    index: int
-    deadline: float | None = None
-    pending: Operation | None = None
-    counter: int = -2
-
-
-class _RealDecider:
-    """An executor of ``bohrbug.runtime.policies`` on this machine."""
-
-    def __init__(self, machine: Machine, policy: Policy) -> None:
-        self.machine = machine
-        self.decider = decider_for(policy)
-        self.views = [_View(task, number) for number, task in enumerate(machine.ids)]
-        self.nobody = _View("", -1)
-
-    def task(
-        self,
-        previous: int | None,
-        enabled: tuple[int, ...],
-        timed: tuple[int, ...],
-        yielded: bool,
-        step: int,
-        state: State,
-    ) -> int:
-        for task in enabled + timed:
-            view = self.views[task]
-            if view.counter != state.counters[task]:
-                # A new object for a new event, and only then, as in every runtime.
-                view.counter = state.counters[task]
-                view.pending = self.machine.pending(state, task)
-                instruction = self.machine.instruction(state, task)
-                view.deadline = instruction.timeout if instruction is not None else None
-        running = self.nobody if previous is None else self.views[previous]
-        able = [[self.views[task] for task in tasks] for tasks in (enabled, timed)]
-        chosen = self.decider.choose(running, able[0], able[1], yielded, step)
-        return self.machine.number[chosen.id]
-
-    def value(self, arity: int) -> int:
-        return self.decider.value(arity)
-
-
 def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Trace, Final]:
     """Execute a plan."""
     machine = Machine(program)
     ids = machine.ids
     state = machine.start()
     trace = Trace(plan, resources=_resources(machine))
-    decider: _Decider | _RealDecider
-    if isinstance(plan.policy, NonPreemptive | UniformRandom | Priorities | Sleeping):
-        decider = _Decider(plan.policy, machine, trace)
-    else:
-        decider = _RealDecider(machine, plan.policy)
+    decider = decider_of(plan.policy, machine, trace)
     previous: int | None = None
     prefix: deque[Choice] = deque(plan.prefix)
     while len(trace) < step_limit:

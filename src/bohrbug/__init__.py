@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bohrbug.api import BohrbugFailure, choose, explore, explored
     from bohrbug.exploration.progress import Progress
-    from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+    from bohrbug.exploration.result import Failure, Interpreter, Result, Verdict, VerdictKind
+    from bohrbug.model.outcome import Outcome, OutcomeKind
     from bohrbug.runtime.channels.desynchronisation import DesynchronisationError
     from bohrbug.runtime.channels.programs import record, replay_messages
 
@@ -18,6 +19,9 @@ __all__ = [
     "BohrbugFailure",
     "DesynchronisationError",
     "Failure",
+    "Interpreter",
+    "Outcome",
+    "OutcomeKind",
     "Progress",
     "Result",
     "Verdict",
@@ -38,6 +42,9 @@ _HOMES = {
     "record": "bohrbug.runtime.channels.programs",
     "replay_messages": "bohrbug.runtime.channels.programs",
     "Failure": "bohrbug.exploration.result",
+    "Interpreter": "bohrbug.exploration.result",
+    "Outcome": "bohrbug.model.outcome",
+    "OutcomeKind": "bohrbug.model.outcome",
     "Progress": "bohrbug.exploration.progress",
     "Result": "bohrbug.exploration.result",
     "Verdict": "bohrbug.exploration.result",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fcntl
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -57,6 +62,94 @@ def test_locks_of_files_and_system_v_are_waited_for(
             executed = runtime.execute(plan)
             assert executed.trace.outcome.kind is OutcomeKind.PASSED, (seed, executed.trace.outcome)
             assert not executed.nudged
+
+
+@pytest.mark.parametrize("what", ["descriptor", "stream"])
+def test_a_fifo_is_opened_once_both_ends_are(
+    what: str, native_build: Build, tmp_path: Path
+) -> None:
+    with runtime_for(native_build("fifos.c"), [what, str(tmp_path)]) as runtime:
+        for seed in range(4):
+            plan = Plan(policy=UniformRandom(seed)) if seed else Plan()
+            executed = runtime.execute(plan)
+            assert executed.trace.outcome.kind is OutcomeKind.PASSED, (seed, executed.trace.outcome)
+            assert not executed.nudged
+
+
+def test_fifos_can_deadlock(
+    native_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with runtime_for(native_build("fifos.c"), ["crosswise", str(tmp_path)]) as runtime:
+        # Or else somebody from outside is waited for, who might open one.
+        monkeypatch.setattr(runtime, "_nobody_comes", True)
+        trace = runtime.execute(Plan()).trace
+    assert trace.outcome.kind is OutcomeKind.DEADLOCK
+    waiting = {trace.resources[b.operation.resource].type for b in trace.outcome.blocked}
+    assert waiting == {"pipe"}
+
+
+def test_a_process_that_was_stopped_is_named(native_build: Build) -> None:
+    # Only where the build works can anything be explored.
+    native_build("lock_order.c")
+    with runtime_for(Path("/bin/sh"), ["-c", "kill -STOP $$"]) as runtime:
+        outcome = runtime.execute(Plan()).trace.outcome
+    assert outcome.kind is OutcomeKind.HANG
+    assert "SIGSTOP" in outcome.message
+
+
+def test_children_that_can_not_be_controlled_are_waited_for(native_build: Build) -> None:
+    program = native_build("lock_order.c", "-DFIXED", "-static")
+    with runtime_for(
+        Path("/bin/sh"), ["-c", f"{program}; {program} | cat & wait; exit 5"]
+    ) as runtime:
+        for plan in (Plan(), Plan(policy=UniformRandom(1))):
+            trace = runtime.execute(plan).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED, trace.outcome
+            assert any("linked statically" in what for what in trace.uncontrolled.counts)
+
+
+def test_a_program_that_has_given_up_its_rights_takes_part(native_build: Build) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs rights that can be given up")
+    with runtime_for(native_build("gives_up_rights.c")) as runtime:
+        for plan in (Plan(), Plan(policy=UniformRandom(1))):
+            trace = runtime.execute(plan).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED, trace.outcome
+
+
+@contextmanager
+def locked_by_us(path: Path) -> Iterator[TextIO]:
+    """A file with a lock that this process has."""
+    with path.open("w") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        yield file
+
+
+def test_a_lock_is_waited_for_that_somebody_outside_lets_go(
+    native_build: Build, tmp_path: Path
+) -> None:
+    path = tmp_path / "lock"
+    with (
+        runtime_for(native_build("file_locks.c"), ["fcntl", str(path)]) as runtime,
+        locked_by_us(path) as file,
+    ):
+        timer = threading.Timer(0.5, fcntl.lockf, (file, fcntl.LOCK_UN))
+        timer.start()
+        outcome = runtime.execute(Plan()).trace.outcome
+        timer.join()
+    assert outcome.kind is OutcomeKind.PASSED
+
+
+@pytest.mark.slow
+def test_who_outside_holds_a_lock_is_told(native_build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with (
+        runtime_for(native_build("file_locks.c"), ["fcntl", str(path)]) as runtime,
+        locked_by_us(path),
+    ):
+        outcome = runtime.execute(Plan()).trace.outcome
+    assert outcome.kind is OutcomeKind.HANG
+    assert f"process {os.getpid()} holds" in outcome.message
 
 
 def test_locks_of_files_can_deadlock(native_build: Build, tmp_path: Path) -> None:

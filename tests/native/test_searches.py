@@ -22,7 +22,7 @@ from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
-from tests.native.exploring import runtime_for
+from tests.native.exploring import explored, runtime_for
 
 Build = Callable[..., Path]
 
@@ -175,3 +175,19 @@ def test_what_needs_accesses_is_refused_with_the_reason(native_build: Build) -> 
     program = native_build("orders.c", "-DUSERS")
     with pytest.raises(UnsupportedError, match="accesses to memory are not seen"):
         native_explorer(Command((str(program),)), ExploreOptions(strategy="rff"))
+
+
+def test_a_deadlock_is_predicted_from_an_execution_that_passed(native_build: Build) -> None:
+    result = explored(native_build("lock_order.c"), strategy="random", seed=1, causes=0)
+    (failure,) = result.failures
+    assert failure.strategy == "prediction"
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert failure.confirmed
+    assert result.executions < 10
+
+
+def test_what_is_locked_in_one_order_is_not_feared(native_build: Build) -> None:
+    program = native_build("lock_order.c", "-DFIXED")
+    result = explored(program, strategy="random", executions=40)
+    assert not result.failures
+    assert not result.unconfirmed

@@ -22,6 +22,7 @@ from bohrbug.search.auto import Auto
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pct import PCT
 from bohrbug.search.pos import PartialOrderSampling
+from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.strategy import Foresighted, Strategy
 from bohrbug.search.surw import SelectivelyUniform
@@ -186,9 +187,10 @@ def executed(runtime: NativeRuntime, strategy: Strategy, executions: int, ahead:
         lambda: PartialOrderSampling(3),
         lambda: SelectivelyUniform(3),
         DepthFirst,
+        PreemptionBounding,
         lambda: Auto([DepthFirst()], [(RandomWalk(1), 1.0), (PCT(seed=2), 1.0)], 60),
     ],
-    ids=["random", "pct", "pos", "surw", "dfs", "auto"],
+    ids=["random", "pct", "pos", "surw", "dfs", "ipb", "auto"],
 )
 def test_what_is_executed_ahead_is_what_would_have_been_executed(
     native_build: Build, program: tuple[str, ...], strategy_of: Callable[[], Strategy]

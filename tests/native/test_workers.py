@@ -37,7 +37,14 @@ main()
 
 
 def explored(program: Path, workers: int, **options: Any) -> Result:
-    settings = {"level": "sync", "strategy": "dfs", "keep_going": True, "minimise": False}
+    settings = {
+        "level": "sync",
+        "strategy": "dfs",
+        "keep_going": True,
+        "minimise": False,
+        # Directed executions would be counted, too.
+        "predict": 0,
+    }
     explorer, _ = native_explorer(
         Command((str(program),), exit_code=0),
         ExploreOptions(workers=workers, seconds=120.0, **{**settings, **options}),
@@ -110,6 +117,7 @@ def test_it_goes_on_after_a_signal(
 ) -> None:
     program = native_build("orders.c", "-DOPPOSITE")
     options = ["--level=sync", "--strategy=dfs", "--keep-going", "--executions=5000"]
+    options.append("--predict=0")
     command = ["run", "-q", "--json", "-j", workers, "--seconds=none", *options, "--"]
     process = start(tmp_path, *command, str(program))
     wait_until(lambda: list(tmp_path.glob(".bohrbug/*.exploration")))

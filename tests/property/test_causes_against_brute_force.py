@@ -123,24 +123,36 @@ def check(cause: Cause, traces: list[Trace]) -> None:
     assert sides[True], "orderings that nothing can meet explain nothing"
 
 
-@given(programs, st.integers(0, 10_000))
-@moderate
-def test_what_is_claimed_of_all_schedules_is_so(program: Program, number: int) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+def plans(program: Program) -> Iterator[Plan]:
+    """All schedules of a program, as plans."""
+    for trace in Test(program, ("done", frozenset(), ())).all():
+        yield Plan(tuple(trace.choices))
+
+
+def cause_and_traces(
+    program: Program, number: int, executions: int, alike: bool = False
+) -> tuple[Cause | None, list[Trace]]:
+    """The cause of one of the ends of a program, taken for a failure, and all its traces."""
     finals = sorted({repr(f): f for f in (execute(program, t)[1] for t in plans(program))}.items())
-    test = Test(program, finals[number % len(finals)][1])
+    test = Test(program, finals[number % len(finals)][1], alike)
     traces = list(test.all())
     failing = [trace for trace in traces if trace.outcome.is_failure]
-    cause = find_cause(failing[number % len(failing)], test.execute, Budget.of(20_000, 1e9))
+    budget = Budget.of(executions, 1e9)
+    return find_cause(failing[number % len(failing)], test.execute, budget), traces
+
+
+def check_cause(program: Program, number: int, alike: bool = False) -> None:
+    cause, traces = cause_and_traces(program, number, 20_000, alike)
     if cause is not None:
         assert cause.complete
         check(cause, traces)
 
 
-def plans(program: Program) -> Iterator[Plan]:
-    """All schedules of a program, as plans."""
-    for trace in Test(program, ("done", frozenset(), ())).all():
-        yield Plan(tuple(trace.choices))
+@given(programs, st.integers(0, 10_000))
+@moderate
+def test_what_is_claimed_of_all_schedules_is_so(program: Program, number: int) -> None:
+    assume(count_schedules(program) <= MOST_SCHEDULES)
+    check_cause(program, number)
 
 
 @given(st.lists(pieces, min_size=1, max_size=2), st.integers(2, 3), st.integers(0, 10_000))
@@ -157,24 +169,14 @@ def test_so_it_is_with_tasks_that_can_be_exchanged(
         semaphores=(("s", 0),),
     )
     assume(count_schedules(program) <= MOST_SCHEDULES)
-    finals = sorted({repr(f): f for f in (execute(program, t)[1] for t in plans(program))}.items())
-    test = Test(program, finals[number % len(finals)][1], alike=True)
-    traces = list(test.all())
-    failing = [trace for trace in traces if trace.outcome.is_failure]
-    cause = find_cause(failing[number % len(failing)], test.execute, Budget.of(20_000, 1e9))
-    if cause is not None:
-        assert cause.complete
-        check(cause, traces)
+    check_cause(program, number, alike=True)
 
 
 @given(programs, st.integers(0, 10_000))
 @moderate
 def test_a_sample_makes_no_claim_that_its_figures_deny(program: Program, number: int) -> None:
     assume(count_schedules(program) <= MOST_SCHEDULES)
-    finals = sorted({repr(f): f for f in (execute(program, t)[1] for t in plans(program))}.items())
-    test = Test(program, finals[number % len(finals)][1])
-    failing = [trace for trace in test.all() if trace.outcome.is_failure]
-    cause = find_cause(failing[number % len(failing)], test.execute, Budget.of(25, 1e9))
+    cause, _ = cause_and_traces(program, number, 25)
     if cause is None:
         return
     assert 0 < cause.met_failed <= cause.met

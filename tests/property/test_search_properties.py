@@ -98,7 +98,14 @@ programs = st.lists(st.lists(pieces, min_size=1, max_size=3), min_size=2, max_si
 
 
 def explore(program: Program, strategy: Strategy) -> tuple[set[Final], list[Trace]]:
-    """Every outcome that a strategy finds, and its traces."""
+    """Every outcome that a strategy finds until it is exhausted, and its traces."""
+    found = proposed_by(strategy, program)
+    assert strategy.exhausted
+    return found
+
+
+def proposed_by(strategy: Strategy, program: Program) -> tuple[set[Final], list[Trace]]:
+    """The outcomes and traces of all plans that a strategy proposes."""
     outcomes: set[Final] = set()
     traces: list[Trace] = []
     while (plan := strategy.next_plan()) is not None:
@@ -108,7 +115,6 @@ def explore(program: Program, strategy: Strategy) -> tuple[set[Final], list[Trac
         strategy.observe(trace)
         outcomes.add(final)
         traces.append(trace)
-    assert strategy.exhausted
     return outcomes, traces
 
 
@@ -209,11 +215,7 @@ def test_caching_loses_no_outcome_of_any_number_of_delays(
 def test_a_full_list_loses_no_claim_about_delays(program: Program, room: int) -> None:
     assume(count_schedules(program) <= FEW_SCHEDULES)
     strategy = DelayBounding(None, waiting_limit=room)
-    outcomes = set()
-    while (plan := strategy.next_plan()) is not None:
-        trace, final = execute(program, plan)
-        strategy.observe(trace)
-        outcomes.add(final)
+    outcomes, _ = proposed_by(strategy, program)
     bound = strategy.completed_bound
     assert bound is not None
     schedules = delays_of_schedules(program).values()
@@ -230,11 +232,7 @@ def test_a_full_cache_or_a_full_list_loses_no_claim(program: Program, room: int)
     assert outcomes == set(everything)
 
     strategy = PreemptionBounding(None, waiting_limit=room)
-    outcomes = set()
-    while (plan := strategy.next_plan()) is not None:
-        trace, final = execute(program, plan)
-        strategy.observe(trace)
-        outcomes.add(final)
+    outcomes, _ = proposed_by(strategy, program)
     bound = strategy.completed_bound
     assert bound is not None
     assert {final for final, cost in everything.items() if cost <= bound} <= outcomes

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -29,6 +29,7 @@ from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling
+from tests.programs.together import together
 from tests.thoroughness import examples
 
 Operation = tuple[str, int]
@@ -270,6 +271,20 @@ def test_samplers_find_exactly_all_outcomes_of_small_programs(strategy: Any) -> 
         assert outcomes == brute_force(program)
 
 
+def critical_sections(threads: int, sections: int) -> tuple[int, ...]:
+    """The order in which some threads enter critical sections of one lock, a few times each."""
+    lock = threading.Lock()
+    order: list[int] = []
+
+    def run(me: int) -> None:
+        for _ in range(sections):
+            with lock:
+                order.append(me)
+
+    together(*[partial(run, me) for me in range(threads)])
+    return tuple(order)
+
+
 @pytest.mark.parametrize(("threads", "sections", "orders"), [(2, 2, 6), (2, 3, 20), (3, 2, 90)])
 def test_all_orders_of_critical_sections_are_reached(
     threads: int, sections: int, orders: int
@@ -277,20 +292,7 @@ def test_all_orders_of_critical_sections_are_reached(
     seen: set[tuple[int, ...]] = set()
 
     def test() -> None:
-        lock = threading.Lock()
-        order: list[int] = []
-
-        def run(me: int) -> None:
-            for _ in range(sections):
-                with lock:
-                    order.append(me)
-
-        workers = [threading.Thread(target=run, args=(i,)) for i in range(threads)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        seen.add(tuple(order))
+        seen.add(critical_sections(threads, sections))
 
     strategy = PreemptionBounding(None)
     with threads_subject(test, Settings(), Level.RACY, Scope()) as runtime:

@@ -20,10 +20,12 @@ from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.strategy import Strategy
+from tests.programs.counter import Counter
 from tests.programs.together import together
 from tests.property.test_threads_against_brute_force import (
     Program,
     brute_force,
+    critical_sections,
     explored,
     programs,
 )
@@ -47,15 +49,6 @@ def test_bounded_reduction_without_a_bound_finds_exactly_all_outcomes(program: P
     outcomes = explored(program, BoundedReduction(None), 300)
     if outcomes is not None:
         assert outcomes == brute_force(program)
-
-
-class Counter:
-    def __init__(self) -> None:
-        self.value = 0
-
-    def add(self) -> None:
-        seen = self.value
-        self.value = seen + 1
 
 
 def outcomes_of(test: Callable[[], object], level: Level) -> tuple[int, set[OutcomeKind]]:
@@ -90,7 +83,7 @@ def test_the_lost_update_takes_as_many_executions_as_it_has_graphs(
 ) -> None:
     def test() -> None:
         counter = Counter()
-        together(*[counter.add] * threads)
+        together(*[counter.increment] * threads)
         assert counter.value == threads
 
     count, kinds = outcomes_of(test, level)
@@ -103,27 +96,14 @@ def test_each_order_of_critical_sections_takes_one_execution(
     threads: int, sections: int, orders: int
 ) -> None:
     seen: set[tuple[int, ...]] = set()
-
-    def test() -> None:
-        lock = threading.Lock()
-        order: list[int] = []
-
-        def run(me: int) -> None:
-            for _ in range(sections):
-                with lock:
-                    order.append(me)
-
-        together(*[lambda me=me: run(me) for me in range(threads)])
-        seen.add(tuple(order))
-
-    count, _ = outcomes_of(test, Level.RACY)
+    count, _ = outcomes_of(lambda: seen.add(critical_sections(threads, sections)), Level.RACY)
     assert count == len(seen) == orders
 
 
 def test_a_lost_update_of_nested_threads_is_found() -> None:
     def test() -> None:
         counter = Counter()
-        together(lambda: together(counter.add, counter.add))
+        together(lambda: together(counter.increment, counter.increment))
         assert counter.value == 2
 
     assert outcomes_of(test, Level.RACY) == (4, {OutcomeKind.PASSED, OutcomeKind.ASSERTION})
@@ -284,7 +264,7 @@ def test_what_follows_a_sleep_is_reduced_again() -> None:
 
         def sleep_and_add() -> None:
             time.sleep(0.1)
-            counter.add()
+            counter.increment()
 
         together(sleep_and_add, sleep_and_add)
         values.add(counter.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pytest
 
@@ -13,16 +12,9 @@ from bohrbug.model.outcome import TaskInfo
 from bohrbug.model.plan import Aligned, Mark
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import decider_for
+from tests.deciding import View
 
 FILE = "/somewhere/counter.py"
-
-
-@dataclass
-class View:
-    id: str
-    index: int
-    pending: Operation | None
-    deadline: float | None = None
 
 
 def at(line: int) -> Site:
@@ -79,6 +71,8 @@ LOST_UPDATE = Aligned(
     ),
     (("0.1", at(1)), ("0.2", at(2))),
 )
+AS_RECORDED = [("0.1", 1), ("0.1", 5), ("0.2", 2), ("0.2", 5), ("0.2", 6), ("0.1", 6)]
+"""The lines of ``LOST_UPDATE``, in the order of its marks."""
 
 
 def test_the_recorded_order_is_followed() -> None:
@@ -86,14 +80,7 @@ def test_the_recorded_order_is_followed() -> None:
         "0.1": [(BEGIN, 1), (READ, 5), (WRITE, 6)],
         "0.2": [(BEGIN, 2), (READ, 5), (WRITE, 6)],
     }
-    assert run(LOST_UPDATE, code) == [
-        ("0.1", 1),
-        ("0.1", 5),
-        ("0.2", 2),
-        ("0.2", 5),
-        ("0.2", 6),
-        ("0.1", 6),
-    ]
+    assert run(LOST_UPDATE, code) == AS_RECORDED
 
 
 @pytest.mark.parametrize("eager", [True, False])
@@ -104,14 +91,7 @@ def test_what_was_put_in_runs_on_at_once_or_when_it_is_due(eager: bool) -> None:
         "0.2": [(BEGIN, 2), (READ, 5), (READ, 99), (WRITE, 6)],
     }
     lines = run(policy, code)
-    assert [line for line in lines if line[1] != 99] == [
-        ("0.1", 1),
-        ("0.1", 5),
-        ("0.2", 2),
-        ("0.2", 5),
-        ("0.2", 6),
-        ("0.1", 6),
-    ]
+    assert [line for line in lines if line[1] != 99] == AS_RECORDED
     assert lines.index(("0.1", 99)) == (2 if eager else 6)
 
 

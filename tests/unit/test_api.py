@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from tests.programs.together import together
+
+API = Path(__file__).parent.parent.parent / "docs" / "reference" / "api.md"
 
 
 class Counter:
@@ -152,6 +155,8 @@ def test_what_can_not_be_explored() -> None:
 def test_all_names_are_listed() -> None:
     assert set(bohrbug.__all__) <= set(dir(bohrbug))
     assert bohrbug.__all__ == sorted(bohrbug._HOMES)
+    documented = API.read_text().rpartition("is the interface that is kept stable")[2]
+    assert sorted(re.findall(r"`(\w+)`", documented)) == sorted(bohrbug.__all__)
 
 
 def test_explored_raises_with_the_report() -> None:

@@ -57,6 +57,16 @@ def test_shares_are_kept_exactly() -> None:
         assert sum(turn is members[0] for turn in turns[window : window + 4]) == 3
 
 
+def test_shares_are_others_in_a_large_space() -> None:
+    members = [Member(RandomWalk(), 3.0, 1.0), Member(RandomWalk(), 1.0)]
+    rotation = Rotation(members, is_large=True)
+    turns = [rotation.next() for _ in range(40)]
+    assert sum(turn is members[0] for turn in turns) == 20
+    rotation.is_large = False
+    turns = [rotation.next() for _ in range(40)]
+    assert sum(turn is members[0] for turn in turns) == 30
+
+
 def test_who_finds_nothing_new_keeps_half_of_its_weight() -> None:
     finder, idler = Member(RandomWalk()), Member(RandomWalk())
     rotation = Rotation([finder, idler])
@@ -185,6 +195,22 @@ def test_the_share_follows_the_estimate(size: float, least: int, most: int) -> N
     strategy = Auto([member], [(RandomWalk(1), 1.0)], 1_000_000)
     names = Counter(name for name, _ in explore(strategy, 101, LARGE))
     assert least <= names["dfs"] <= most
+
+
+@pytest.mark.parametrize(("size", "share"), [(50.0, 0.5), (5e9, 0.9)])
+def test_the_shares_of_samplers_depend_on_whether_the_space_is_large(
+    size: float, share: float
+) -> None:
+    member = Sized()
+    member.size = size
+    samplers = [(RandomWalk(1), 1.0), (PCT((1, 2), 0), 1.0)]
+    strategy = Auto([member], samplers, 1_000_000, in_large=(9.0, 1.0))
+    names = Counter(name for name, _ in explore(strategy, 60, LARGE))
+    ratio = names["random"] / (names["random"] + names["pct"])
+    assert ratio == pytest.approx(share, abs=0.06)
+    again = Auto([Sized()], samplers, 1_000_000, in_large=(9.0, 1.0))
+    again.restore(strategy.state())
+    assert again._rotation.is_large is strategy._rotation.is_large is (size > 1e9)
 
 
 # -- novelty -----------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -107,22 +108,29 @@ def test_locks_of_a_process_keep_no_task_out(tmp_path: Path) -> None:
 HOLDER = """
 import fcntl, sys, time
 with open(sys.argv[1], "w") as file:
-    getattr(fcntl, sys.argv[2])(file, fcntl.LOCK_EX)
+    (fcntl.flock if sys.argv[2] == "flock" else fcntl.lockf)(file, fcntl.LOCK_EX)
     print("locked", flush=True)
     time.sleep(0.3)
 """
 
 
+WHOLE_FILE = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+"""What ``F_SETLKW`` locks, on Linux."""
+
+
 def test_a_task_waits_for_another_process(tmp_path: Path) -> None:
     def test() -> None:
-        for function in ("flock", "lockf"):
+        for function in ("flock", "lockf", "fcntl"):
             path = tmp_path / function
             command = [sys.executable, "-c", HOLDER, str(path), function]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
                 assert child.stdout is not None
                 assert child.stdout.readline() == "locked\n"
                 with path.open("w") as file:
-                    getattr(fcntl, function)(file, fcntl.LOCK_EX)
+                    if function == "fcntl":
+                        fcntl.fcntl(file, fcntl.F_SETLKW, WHOLE_FILE)
+                    else:
+                        getattr(fcntl, function)(file, fcntl.LOCK_EX)
 
     result = bohrbug.explore(test, executions=1)
     assert not result.failures, result.failures[0].outcome.message

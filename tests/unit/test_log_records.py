@@ -80,6 +80,27 @@ def test_a_handler_of_the_test() -> None:
     assert seen == {"ab", "ba"}
 
 
+def test_a_formatter_finds_who_has_logged_behind_frames_of_logging() -> None:
+    class Finder(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            frame = sys._getframe(1)
+            while frame.f_globals["__name__"] == "logging" and frame.f_back is not None:
+                frame = frame.f_back
+            return frame.f_code.co_name
+
+    def log_here() -> None:
+        LOGGER.warning("a")
+
+    def attempt() -> str:
+        handler = logging.StreamHandler(io.StringIO())
+        handler.setFormatter(Finder())
+        with only(handler):
+            together(log_here, log_here)
+        return str(handler.stream.getvalue())
+
+    assert values(attempt, 5) == {"log_here\nlog_here\n"}
+
+
 def test_what_nobody_looks_at_is_no_operation() -> None:
     def test() -> None:
         with only(logging.StreamHandler(sys.stderr)):

@@ -298,3 +298,28 @@ def test_short_sleeps_end_beside_a_task_that_spins() -> None:
 
     result = bohrbug.explore(test, executions=1, timeouts="late", max_steps=60_000)
     assert not result.failures, result.failures[0].outcome.message
+
+
+def test_a_task_that_only_takes_and_releases_a_lock_may_be_long() -> None:
+    """It may draw from an iterator each time, as here, or wait for something: nothing shows it."""
+
+    def draws_much() -> None:
+        lock = threading.Lock()
+        numbers = iter(range(4_000))
+
+        def draw() -> None:
+            number: int | None = 0
+            while number is not None:
+                with lock:
+                    number = next(numbers, None)
+
+        threads = [threading.Thread(target=draw) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    result = bohrbug.explore(draws_much, executions=1, max_steps=5_000)
+    assert not result.failures
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "raise max_steps" in result.verdict.reason

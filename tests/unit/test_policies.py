@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from math import comb
 
 import pytest
@@ -21,29 +20,14 @@ from bohrbug.model.plan import (
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.site import point_of
 from bohrbug.runtime.policies import decider_for
-from tests.simulated import Instruction, Program, execute
+from tests.deciding import View
+from tests.simulated import Instruction, Program, execute, tasks, writes
 
 EXECUTIONS = 1_500
 
 
-@dataclass
-class View:
-    id: str
-    index: int
-    pending: Operation | None
-    deadline: float | None = None
-
-
 def view(number: int, kind: Kind, resource: str = "0:x", site: Site | None = None) -> View:
     return View(f"0.{number}", number, Operation(kind, resource, site))
-
-
-def tasks(*code: list[Instruction]) -> Program:
-    return Program(tuple(("0" if n == 0 else f"0.{n}", tuple(each)) for n, each in enumerate(code)))
-
-
-def writes(number: int, variable: str = "x") -> list[Instruction]:
-    return [Instruction("write", variable, 1)] * number
 
 
 def orders(program: Program, policies: list[Policy]) -> Counter[tuple[str, ...]]:

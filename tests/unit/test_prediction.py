@@ -8,13 +8,20 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
-from bohrbug.exploration.prediction import Predictor
+from bohrbug.exploration.opposing import opposing_plans
+from bohrbug.exploration.prediction import MOST_TRIES, TRIES, Predictor
 from bohrbug.exploration.result import Result, VerdictKind
-from bohrbug.model.operation import Resource
+from bohrbug.model.operation import ACQUIRE, RELEASE, WAIT, WAKE, Operation, Resource
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestings_of
+from bohrbug.monitors.lock_order import (
+    LockCycle,
+    all_lock_cycles,
+    deeds_of,
+    lock_cycles,
+    nestings_of,
+)
 from bohrbug.monitors.weak_order import PossibleRace
 from bohrbug.report.prediction import prediction_in_words
 from tests.programs.together import together
@@ -23,16 +30,20 @@ from tests.simulated import Instruction, Program, execute
 Task = list[tuple[str, str]]
 
 
-def passing(*tasks: Task, spawned: tuple[str, ...] = (), plan: Plan = Plan()) -> Trace:
-    """One execution, without preemptions if no plan is given; each task a list of instructions."""
-    program = Program(
+def program_of(*tasks: Task, spawned: tuple[str, ...] = ()) -> Program:
+    """A program with these tasks, each a list of instructions."""
+    return Program(
         tuple(
             ("0" if not n else f"0.{n}", tuple(Instruction(*step) for step in task))
             for n, task in enumerate(tasks)
         ),
         spawned=frozenset(spawned),
     )
-    trace, final = execute(program, plan)
+
+
+def passing(*tasks: Task, spawned: tuple[str, ...] = (), plan: Plan = Plan()) -> Trace:
+    """One execution, without preemptions if no plan is given; each task a list of instructions."""
+    trace, final = execute(program_of(*tasks, spawned=spawned), plan)
     assert final[0] == "done"
     locks = {operation.resource for operation in trace.operations}
     trace.resources.update((lock, Resource(lock, "Lock", lock)) for lock in locks)
@@ -292,3 +303,63 @@ def test_the_budget_of_directed_executions_is_kept() -> None:
     # The same again is nothing new.
     predictor.observe(passing(nested("a", "b"), nested("b", "a")))
     assert len(predictor.predictions) == 1
+
+
+def against_each_other(*tasks: Task) -> list[str]:
+    """How the executions end that are directed against the lock cycles of a passing one."""
+    trace = passing(*tasks)
+    every = list(all_lock_cycles(nestings_of(trace)))
+    plans = (plan for _, plan in opposing_plans(every, trace))
+    return [execute(program_of(*tasks), plan)[1][0] for plan in plans]
+
+
+def test_a_schedule_that_passed_is_turned_into_one_that_deadlocks() -> None:
+    assert against_each_other(nested("a", "b"), nested("b", "a"))[0] == "deadlock"
+    ring = (nested("a", "b"), nested("b", "c"), nested("c", "a"))
+    assert against_each_other(*ring)[0] == "deadlock"
+
+
+def test_a_lock_on_the_way_to_the_cycle_does_not_hinder_it() -> None:
+    # Who is stopped while it holds its first lock keeps the other from getting there.
+    busy = [("acquire", "a"), ("release", "a")] * 3
+    assert against_each_other(nested("a", "b"), busy + nested("b", "a")) == [
+        "deadlock",
+        "deadlock",
+        "done",
+        "done",
+    ]
+
+
+def test_no_more_than_so_many_schedules_are_tried_in_vain() -> None:
+    predictor = Predictor(100, orders=False)
+    made = 0
+    for more in range(20):
+        # Each does more than the one before.
+        predictor.observe(passing(nested("a", "b"), [*nested("c") * more, *nested("b", "a")]))
+        while (attempt := predictor.next_attempt()) is not None:
+            made += 1
+            predictor.judge(attempt, Trace())
+    (prediction,) = predictor.unconfirmed
+    assert made == prediction.executions
+    assert MOST_TRIES <= made < MOST_TRIES + TRIES
+
+
+def test_a_lock_that_a_waiting_task_has_not_got_back_yet_is_not_held() -> None:
+    lock, other = "0:lock", "0:other"
+    steps = [
+        ("0", ACQUIRE, lock),
+        ("0", WAIT, "0:condition"),
+        ("0.1", ACQUIRE, lock),
+        ("0", WAKE, "0:condition"),
+        ("0.1", RELEASE, lock),
+        ("0", ACQUIRE, lock),
+        ("0", RELEASE, lock),
+        ("0.1", ACQUIRE, other),
+        ("0", ACQUIRE, other),
+    ]
+    trace = Trace(tasks=[task for task, _, _ in steps])
+    trace.operations += [Operation(kind, resource, None) for _, kind, resource in steps]
+    trace.timed += [()] * len(steps)
+    trace.effects.append((1, "0", lock, True))
+    trace.resources.update((name, Resource(name, "mutex", name)) for name in (lock, other))
+    assert nestings_of(trace) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -11,6 +13,7 @@ from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
+from tests.programs.broken.primitives import lost_notify
 from tests.programs.together import together
 from tests.unit.random_schedules import DEADLOCK, EXCEPTION, PASSED, kinds, outcomes, values
 
@@ -39,24 +42,25 @@ def test_lost_update_between_two_critical_sections() -> None:
     assert values(program) == {1, 2}
 
 
+def try_while_held(lock: threading.Lock) -> bool:
+    """Whether a task gets a lock that another holds for a while."""
+    got = []
+
+    def hold() -> None:
+        with lock:
+            pass
+
+    def attempt() -> None:
+        got.append(lock.acquire(blocking=False))
+        if got[0]:
+            lock.release()
+
+    together(hold, attempt)
+    return got[0]
+
+
 def test_try_lock_succeeds_or_not() -> None:
-    def program() -> bool:
-        lock = threading.Lock()
-        got = []
-
-        def hold() -> None:
-            with lock:
-                pass
-
-        def attempt() -> None:
-            got.append(lock.acquire(blocking=False))
-            if got[0]:
-                lock.release()
-
-        together(hold, attempt)
-        return got[0]
-
-    assert values(program) == {True, False}
+    assert values(lambda: try_while_held(threading.Lock())) == {True, False}
 
 
 def test_locked_is_seen_both_ways() -> None:
@@ -109,28 +113,48 @@ def test_locks_in_opposite_order_deadlock_with_a_cycle() -> None:
 
         together(one, other)
 
+    _assert_two_wait_for_each_other(program)
+
+
+def _assert_two_wait_for_each_other(program: Callable[[], object]) -> None:
     found = outcomes(program)
     assert {outcome.kind.value for outcome in found} == {PASSED, DEADLOCK}
     assert all(len(o.cycle) == 2 for o in found if o.kind.value == DEADLOCK)
 
 
+@pytest.mark.parametrize("takes_it_itself", [True, False])
+def test_a_deadlock_says_who_holds_the_mutex_of_a_queue(takes_it_itself: bool) -> None:
+    """The program itself, or a method of the program that the queue calls."""
+
+    def program() -> None:
+        lock = threading.Lock()
+
+        class Telling(queue.Queue[str]):
+            def _put(self, item: str) -> None:
+                super()._put(item)
+                with lock:
+                    pass
+
+        items = Telling()
+
+        def put() -> None:
+            if takes_it_itself:
+                with items.mutex, lock:
+                    pass
+            else:
+                items.put("")
+
+        def look() -> None:
+            with lock:
+                items.empty()
+
+        together(put, look)
+
+    _assert_two_wait_for_each_other(program)
+
+
 def test_locks_made_at_import_time_are_controlled() -> None:
-    def program() -> bool:
-        got = []
-
-        def hold() -> None:
-            with MODULE_LOCK:
-                pass
-
-        def attempt() -> None:
-            got.append(MODULE_LOCK.acquire(blocking=False))
-            if got[0]:
-                MODULE_LOCK.release()
-
-        together(hold, attempt)
-        return got[0]
-
-    assert values(program) == {True, False}
+    assert values(lambda: try_while_held(MODULE_LOCK)) == {True, False}
 
 
 def test_a_lock_left_held_by_one_execution_is_free_in_the_next() -> None:
@@ -160,20 +184,7 @@ def test_rlock_is_entered_again_only_by_its_owner() -> None:
 
 
 def test_lost_notify() -> None:
-    def program() -> None:
-        condition = threading.Condition()
-
-        def wait() -> None:
-            with condition:
-                condition.wait()
-
-        def notify() -> None:
-            with condition:
-                condition.notify()
-
-        together(wait, notify)
-
-    assert kinds(program) == {PASSED, DEADLOCK}
+    assert kinds(lost_notify) == {PASSED, DEADLOCK}
 
 
 def test_wait_for_with_a_predicate_does_not_lose_the_notify() -> None:

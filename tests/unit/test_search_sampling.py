@@ -35,17 +35,17 @@ from bohrbug.search.sampling import unseen_probability
 from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
 from bohrbug.search.uniform import UniformSampling
-from tests.simulated import Final, Instruction, Program, count_schedules, execute
+from tests.simulated import (
+    Final,
+    Instruction,
+    Program,
+    count_schedules,
+    execute,
+    tasks,
+    writes,
+)
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-def tasks(*code: list[Instruction]) -> Program:
-    return Program(tuple(("0" if n == 0 else f"0.{n}", tuple(each)) for n, each in enumerate(code)))
-
-
-def writes(number: int, variable: str = "x") -> list[Instruction]:
-    return [Instruction("write", variable, 1)] * number
 
 
 def run(strategy: Strategy, program: Program, limit: int) -> list[tuple[Trace, Final]]:

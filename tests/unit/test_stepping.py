@@ -24,20 +24,12 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Ask, Choice, Plan
 from bohrbug.model.serialise import plan_from_json, plan_to_json
 from bohrbug.report.decision import DecisionReport, View, passed_in_words
-
-
-class Counter:
-    def __init__(self) -> None:
-        self.value = 0
-
-    def add(self) -> None:
-        value = self.value
-        self.value = value + 1
+from tests.programs.counter import Counter
 
 
 def lost_update() -> None:
     counter = Counter()
-    threads = [threading.Thread(target=counter.add, name=f"adder {n}") for n in (1, 2)]
+    threads = [threading.Thread(target=counter.increment, name=f"adder {n}") for n in (1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -249,6 +249,29 @@ def test_a_thread_that_was_made_in_an_execution_can_be_started_after_it() -> Non
     assert ran == [1, 2]
 
 
+def test_a_program_may_be_told_of_ends_by_a_function_in_place_of_get_ident() -> None:
+    """A thread that ends asks for its ident, on which pebble's ``waitforthreads`` relies."""
+
+    def attempt() -> bool:
+        told = threading.Event()
+        real = threading.get_ident
+
+        def telling() -> int:
+            told.set()
+            return real()
+
+        thread = threading.Thread(target=time.sleep, args=(1,))
+        thread.start()
+        threading.get_ident = telling
+        try:
+            return told.wait()
+        finally:
+            threading.get_ident = real
+            thread.join()
+
+    assert values(attempt, 20) == {True}
+
+
 def test_daemon_threads_alone_blocked_are_no_deadlock() -> None:
     def program() -> None:
         threading.Thread(target=threading.Event().wait, daemon=True).start()

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import pytest
+
+import bohrbug
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.plan import Plan
+from bohrbug.runtime.threads import runtime as threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
+from tests.programs.counter import Counter
+from tests.programs.together import together
 from tests.unit.random_schedules import PASSED, kinds, values
-
-
-class Counter:
-    def __init__(self) -> None:
-        self.value = 0
-
-    def add(self) -> None:
-        value = self.value
-        self.value = value + 1
 
 
 @contextmanager
@@ -50,14 +48,10 @@ def test_their_accesses_are_none_of_a_task() -> None:
 
     def attempt() -> None:
         counter = Counter()
-        threads = [threading.Thread(target=counter.add) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(counter.increment, counter.increment)
 
     with (
-        another_thread(elsewhere.add) as errors,
+        another_thread(elsewhere.increment) as errors,
         threads_subject(attempt, Settings(), Level.ALL, Scope()) as runtime,
     ):
         executed = [runtime.execute(Plan()) for _ in range(60)]
@@ -93,3 +87,11 @@ def test_an_executor_that_was_shut_down_stays_so() -> None:
 
     assert kinds(attempt, 3) == {PASSED}
     LASTING.pop()
+
+
+def test_waiting_for_a_child_is_no_spinning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first execution is given up early where it spins, but not where it waits."""
+    monkeypatch.setattr(threads_runtime, "FIRST_PATIENCE", 0.1)
+    result = bohrbug.explore(lambda: subprocess.run(["sleep", "0.5"], check=True))
+    assert result.executions == 1
+    assert result.verdict.reason == "the test starts no second task, but there are caveats"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 import pickle
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from bohrbug.exploration.verdicts import (
     judge,
 )
 from bohrbug.search.strategy import Strategy
+from tests.programs.together import together
 
 SOURCE = Path(bohrbug.__file__).parent
 JUDGE = SOURCE / "exploration" / "verdicts.py"
@@ -280,7 +283,6 @@ def test_a_function_that_can_not_be_rewritten_is_a_caveat(
     monkeypatch.setattr(
         ThreadsRuntime, "skipped_functions", lambda self: (("f at a.py:1", "it is odd"),)
     )
-    import threading
 
     def test() -> None:
         thread = threading.Thread(target=lambda: None)
@@ -300,8 +302,6 @@ def test_a_function_that_can_not_be_rewritten_is_a_caveat(
 def test_a_reduction_proves_nothing_where_the_graph_has_not_everything(
     options: dict[str, object],
 ) -> None:
-    import threading
-
     def test() -> None:
         values = {"x": 0}
 
@@ -309,11 +309,7 @@ def test_a_reduction_proves_nothing_where_the_graph_has_not_everything(
             if values["x"] == 0:
                 values["x"] = value
 
-        threads = [threading.Thread(target=write, args=(value,)) for value in (1, 2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(partial(write, 1), partial(write, 2))
 
     reduced = bohrbug.explore(test, strategy="dpor", executions=2_000, **options).verdict
     assert reduced.kind is VerdictKind.NO_FAILURE_FOUND
@@ -324,19 +320,13 @@ def test_a_reduction_proves_nothing_where_the_graph_has_not_everything(
 
 
 def test_the_order_of_accesses_that_are_not_in_the_graph_is_varied() -> None:
-    import threading
-
     def test() -> None:
         values = {"x": 0}
 
         def write(value: int) -> None:
             values["x"] = value
 
-        threads = [threading.Thread(target=write, args=(value,)) for value in (1, 2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(partial(write, 1), partial(write, 2))
         assert values["x"] == 2
 
     for options in ({"level": "sync"}, {"interpreter": "gil"}):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bohrbug.model.operation import READ, WRITE, Operation
 from bohrbug.model.plan import NonPreemptive, Plan, Sleeper, Sleeping
 from bohrbug.model.trace import Trace
@@ -18,6 +16,7 @@ from bohrbug.search.footprint import (
 )
 from bohrbug.search.races_of_trace import RaceFinder
 from bohrbug.search.wakeup_tree import Branch, in_order, insert
+from tests.deciding import View
 from tests.simulated import Instruction, Program, execute
 
 X, Y = 1, 2
@@ -145,14 +144,6 @@ def test_a_failure_ends_what_others_had_to_do() -> None:
     assert final[0] == "failed"
     assert len(trace) == 1
     assert [found[:2] for found in reversals(trace)] == [(0, "0.1")]
-
-
-@dataclass
-class View:
-    id: str
-    index: int
-    pending: Operation | None = None
-    deadline: float | None = None
 
 
 def test_a_sleeping_task_is_passed_over_until_something_conflicts() -> None:

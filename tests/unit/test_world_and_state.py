@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import queue
+import signal
 import socket
+import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +21,9 @@ import pytest
 
 import bohrbug
 from bohrbug import VerdictKind
+from bohrbug.pytest_plugin.alarms import AlarmGuard
 from tests.programs.together import together
+from tests.unit.random_schedules import values
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -159,3 +165,54 @@ def test_what_stands_for_primitives_can_be_inspected_and_mocked_alike() -> None:
 
     assert bohrbug.explore(test, executions=3).verdict.kind is not VerdictKind.INCONCLUSIVE
     assert under_control == natively
+
+
+def test_time_machine_finds_the_functions_in_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It writes into them: where one of ours stood for one, the process died."""
+    (tmp_path / "_time_machine.py").write_text("import time\nkind = type(time.time).__name__\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def attempt() -> tuple[str, bool]:
+        sys.modules.pop("_time_machine", None)
+        kind: str = importlib.import_module("_time_machine").kind
+        return kind, isinstance(time.time, types.BuiltinFunctionType)
+
+    assert values(attempt, 1) == {("builtin_function_or_method", False)}
+    del sys.modules["_time_machine"]
+
+
+def test_time_travel_is_what_a_test_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = types.ModuleType("time_machine")
+    machine.__dict__["traveller_stack"] = []
+    monkeypatch.setitem(sys.modules, "time_machine", machine)
+
+    def is_real() -> bool:
+        return abs(time.time() - time.clock_gettime(time.CLOCK_REALTIME)) < 1000
+
+    def attempt() -> tuple[bool, bool]:
+        machine.__dict__["traveller_stack"].append("somewhere")
+        while_travelling = is_real()
+        machine.__dict__["traveller_stack"].clear()
+        return while_travelling, is_real()
+
+    assert values(attempt, 1) == {(True, False)}
+
+
+def test_only_an_alarm_to_come_is_guarded() -> None:
+    """A handler of the program's own is no timeout of another plugin."""
+
+    def handler(number: int, frame: object) -> None:
+        pass
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with AlarmGuard(bool):
+            assert signal.getsignal(signal.SIGALRM) is handler
+        signal.setitimer(signal.ITIMER_REAL, 1000)
+        with AlarmGuard(bool):
+            assert signal.getsignal(signal.SIGALRM) is not handler
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -95,6 +95,13 @@ int make_names(const Name *names, size_t count);
 /* Put some twins, up to one without a name, in the place of the methods of a class. */
 int take_over(PyObject *cls, Twin *twins);
 
+/* -- bound.c --------------------------------------------------------------------- */
+
+/* What a method does that ``with`` calls: with no arguments, or with the three of ``__exit__``. */
+typedef PyObject *(*FromWith)(PyObject *self, Py_ssize_t count);
+/* Let a method of a class, which is in C, be bound at less cost; it is called as ``with`` does. */
+int bind_for_with(PyObject *cls, const char *name, FromWith function);
+
 /* -- controlling.c -------------------------------------------------------------- */
 
 /* The execution that controls the calling code, borrowed; NULL if none does. */
@@ -152,8 +159,9 @@ int release_real(PyObject *real);
 
 /* -- readiness.c ------------------------------------------------------------------- */
 
-/* Something to call that says whether an operation on ``subject`` would not block. */
-PyObject *new_readiness(int (*holds)(PyObject *), PyObject *subject);
+/* Something to call that says whether an operation on ``subject`` would not block; it is quiet if
+ * asking runs no code of the program. */
+PyObject *new_readiness(int (*holds)(PyObject *), PyObject *subject, bool is_quiet);
 
 /* -- sharing.c --------------------------------------------------------------------- */
 
@@ -203,6 +211,12 @@ PyObject *use_hooks(PyObject *module, PyObject *arguments);
 PyObject *set_sink(PyObject *module, PyObject *sink);
 extern PyMethodDef hook_definitions[];
 
+/* -- variables.c ----------------------------------------------------------------- */
+
+PyObject *attribute_shadow(PyObject *variables, PyObject *target, PyObject *name, PyObject *place);
+PyObject *name_variable(PyObject *execution, PyObject *identity, PyObject *shadow);
+PyObject *use_variables(PyObject *module, PyObject *arguments);
+
 /* -- random_state.c -------------------------------------------------------------- */
 
 PyObject *generator_state(PyObject *module, PyObject *generator);
@@ -237,6 +251,10 @@ PyObject *neighbours(PyObject *module, PyObject *arguments);
 /* -- hashes.c ------------------------------------------------------------------- */
 
 PyObject *chained_states(PyObject *module, PyObject *arguments);
+
+/* -- sampling.c ----------------------------------------------------------------- */
+
+PyObject *checksum_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* -- events.c, races.c ------------------------------------------------------------ */
 

@@ -73,6 +73,8 @@ shadow_of(PyObject *owners, PyObject *variables, What what, PyObject *owner, PyO
           bool is_write, PyObject *place)
 {
     PyObject *shadow = known_shadow(owners, what, owner, key);
+    if (shadow == NULL && what == ATTRIBUTE && !PyErr_Occurred())
+        shadow = attribute_shadow(variables, owner, key, place);
     if (shadow != NULL || PyErr_Occurred())
         return shadow;
     PyObject *arguments[5] = {variables, owner};

@@ -45,9 +45,12 @@ note_holding(PyObject *task, PyObject *lock, PyObject *place)
 int
 note_released(PyObject *task, PyObject *lock)
 {
-    PyObject *holding = TASK(task, HOLDING);
-    int contains = PyDict_Contains(holding, lock);
-    return contains > 0 ? PyDict_DelItem(holding, lock) : contains;
+    if (PyDict_DelItem(TASK(task, HOLDING), lock) == 0)
+        return 0;
+    if (!PyErr_ExceptionMatches(PyExc_KeyError))
+        return -1;
+    PyErr_Clear();
+    return 0;
 }
 
 bool

@@ -1,5 +1,6 @@
 /* The decision: the common case of Execution._decide, and of the choice of PriorityDecider. */
 #include "scheduling.h"
+#include <stdint.h>
 
 static PyObject *text_choose, *text_priority;
 
@@ -50,21 +51,67 @@ highest_priority(PyObject *decider, PyObject **enabled, Py_ssize_t count, Py_ssi
 static PyTypeObject *uniform_type;
 static Slot uniform_slots[] = {{"_state", 0}, {0}};
 
+/* What the decider has in place of an int as soon as it has drawn here. */
+typedef struct {
+    PyObject_HEAD
+    unsigned long long number;
+} State;
+
+static PyTypeObject state_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "bohrbug.accelerator._accelerator.State",
+    .tp_basicsize = sizeof(State),
+    .tp_dealloc = (destructor)PyObject_Free,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "The state of a random number generator, which changes.",
+};
+
+/* The state of a decider, borrowed. */
+static State *
+state_of(PyObject *decider)
+{
+    PyObject *known = slot_get(decider, uniform_slots[0]);
+    if (Py_IS_TYPE(known, &state_type))
+        return (State *)known;
+    unsigned long long number = PyLong_AsUnsignedLongLongMask(known);
+    State *state = PyErr_Occurred() ? NULL : PyObject_New(State, &state_type);
+    if (state == NULL)
+        return NULL;
+    state->number = number;
+    slot_set(decider, uniform_slots[0], (PyObject *)state);
+    Py_DECREF(state); /* the decider keeps it */
+    return state;
+}
+
 /* UniformRandomDecider.value; -1: an exception is set. */
 static Py_ssize_t
 uniform_value(PyObject *decider, Py_ssize_t arity)
 {
-    unsigned long long state = PyLong_AsUnsignedLongLongMask(slot_get(decider, uniform_slots[0]));
-    state += 0x9E3779B97F4A7C15u;
-    PyObject *number = PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(state);
-    if (number == NULL)
+    State *kept = state_of(decider);
+    if (kept == NULL)
         return -1;
-    slot_set(decider, uniform_slots[0], number);
-    Py_DECREF(number);
+    unsigned long long state = kept->number += 0x9E3779B97F4A7C15u;
     state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
     state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
     return (Py_ssize_t)(((state ^ (state >> 31)) >> 32) * (unsigned long long)arity >> 32);
 }
+
+static PyObject *
+value_method(PyObject *decider, PyObject *arity)
+{
+    Py_ssize_t number = PyLong_AsSsize_t(arity);
+    if (number == -1 && PyErr_Occurred())
+        return NULL;
+    if (number < 0 || number > INT32_MAX)
+        return PyErr_Format(PyExc_ValueError, "a choice among %zd values", number);
+    Py_ssize_t value = uniform_value(decider, number);
+    return value < 0 ? NULL : PyLong_FromSsize_t(value);
+}
+
+static Twin uniform_twins[] = {
+    {{"value", value_method, METH_O, "See the method in Python."}, NULL},
+    {{0}, NULL},
+};
 
 PyObject *
 use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -77,7 +124,7 @@ use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
     uniform_type = (PyTypeObject *)Py_NewRef(uniform);
     text_priority = PyUnicode_InternFromString("_priority");
     text_choose = PyUnicode_InternFromString("choose");
-    if (PyErr_Occurred())
+    if (PyErr_Occurred() || PyType_Ready(&state_type) < 0 || take_over(uniform, uniform_twins) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -66,7 +66,7 @@ acquire(PyObject *self)
             return free < 0 ? FAILED : RARE;
     }
     PyObject *place = calling_place();
-    PyObject *ready = place == NULL ? NULL : new_readiness(lock_is_free, self);
+    PyObject *ready = place == NULL ? NULL : new_readiness(lock_is_free, self, true);
     Progress progress = FAILED;
     if (ready != NULL) {
         PyObject *state = Py_NewRef(LOCK(STATE));
@@ -236,6 +236,20 @@ exit_method(PyObject *self, PyObject *const *Py_UNUSED(arguments), Py_ssize_t Py
 }
 
 static PyObject *
+enter_with(PyObject *self, Py_ssize_t count)
+{
+    if (count == 0)
+        return enter_method(self, NULL);
+    return PyErr_Format(PyExc_TypeError, "__enter__() takes no arguments (%zd given)", count);
+}
+
+static PyObject *
+exit_with(PyObject *self, Py_ssize_t count)
+{
+    return exit_method(self, NULL, count);
+}
+
+static PyObject *
 init_method(PyObject *self, PyObject *Py_UNUSED(nothing))
 {
     return finish(initialise(self), self, INIT);
@@ -252,7 +266,9 @@ use_locks(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_XSETREF(internal_modules, Py_NewRef(modules));
     text_name = PyUnicode_InternFromString("__name__");
     text_type = PyUnicode_InternFromString("_type");
-    if (text_name == NULL || text_type == NULL || know_real_locks(allocate) < 0 || take_over(lock, lock_twins) < 0)
+    if (text_name == NULL || text_type == NULL || know_real_locks(allocate) < 0 ||
+        take_over(lock, lock_twins) < 0 || bind_for_with(lock, "__enter__", enter_with) < 0 ||
+        bind_for_with(lock, "__exit__", exit_with) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -145,7 +145,7 @@ static Part parts[MOST_PARTS];
 /* What threading's own names refer to, as long as nobody replaces it. */
 static PyObject *usual_names;
 static PyObject *active_threads, *usual_daemon, *invoke_excepthook, *sys_names;
-static PyObject *text_counter, *text_handle_type, *text_dangling, *text_function_name;
+static PyObject *text_counter, *text_handle_type, *text_dangling;
 static PyObject *text_add, *text_data, *text_pending, *text_remove;
 static PyObject *text_daemon, *text_daemonic, *text_errors, *text_excepthook;
 static Slot ident_slots[] = {{"ident", 0}, {0}};
@@ -163,13 +163,13 @@ is_usual_making(void)
            PyDict_GetItemWithError(sys_names, text_excepthook) != Py_None;
 }
 
-/* The name of the function that a thread runs, a new reference; NULL, without an exception: it may
- * take code of the program to find out. */
+/* The name of the function that a thread runs, a new reference; NULL: it may take code of the
+ * program to find out. */
 static PyObject *
 name_of_target(PyObject *target)
 {
     PyObject *function = PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
-    return PyFunction_Check(function) ? PyObject_GetAttr(function, text_function_name) : NULL;
+    return PyFunction_Check(function) ? Py_NewRef(((PyFunctionObject *)function)->func_name) : NULL;
 }
 
 /* Whether a thread that says nothing of it is a daemon: as the running one; a new reference, or
@@ -203,8 +203,10 @@ static PyObject *
 new_started_flag(void)
 {
     PyObject *event = PyType_GenericNew(event_type, nothing, NULL);
-    if (event != NULL && PyObject_SetAttr(event, text_flag, Py_False) < 0)
+    PyObject *dict = event == NULL ? NULL : PyObject_GenericGetDict(event, NULL);
+    if (dict == NULL || PyDict_SetItem(dict, text_flag, Py_False) < 0)
         Py_CLEAR(event);
+    Py_XDECREF(dict);
     return event;
 }
 
@@ -259,12 +261,57 @@ new_part(Part part, PyObject *const *given)
     }
 }
 
+/* Whether a part is the same in all new threads. */
+static bool
+is_always_equal(Part part)
+{
+    return part == EXCEPTHOOK || part == INITIALIZED || part == STOPPED || part == NOTHING_YET;
+}
+
+/* What is in a new thread, with placeholders for what differs: copying that takes less time than
+ * putting in one thing after the other. */
+static PyObject *
+parts_of_any(void)
+{
+    static PyObject *found;
+    PyObject *dict = found == NULL ? PyDict_New() : NULL;
+    for (Py_ssize_t i = 0; dict != NULL && i < PyTuple_GET_SIZE(part_names); i++) {
+        PyObject *part = is_always_equal(parts[i]) ? new_part(parts[i], NULL) : Py_NewRef(Py_None);
+        if (part == NULL || PyDict_SetItem(dict, PyTuple_GET_ITEM(part_names, i), part) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(part);
+    }
+    if (found == NULL)
+        found = dict;
+    return found;
+}
+
+/* The dict of a new thread, a new reference; with all that is equal in it, if nothing was before. */
+static PyObject *
+prepared_dict(PyObject *thread, bool *is_prepared)
+{
+    PyObject *dict = PyObject_GenericGetDict(thread, NULL);
+    /* From Python 3.13 on an object whose dict is exchanged so would still look into the old one. */
+    *is_prepared =
+        PY_VERSION_HEX < 0x030D0000 && dict != NULL && PyDict_GET_SIZE(dict) == 0;
+    if (*is_prepared) {
+        PyObject *known = parts_of_any();
+        Py_SETREF(dict, known == NULL ? NULL : PyDict_Copy(known));
+        if (dict != NULL && PyObject_GenericSetDict(thread, dict, NULL) < 0)
+            Py_CLEAR(dict);
+    }
+    return dict;
+}
+
 static int
 fill_thread(PyObject *thread, PyObject *const *given)
 {
-    PyObject *dict = PyObject_GenericGetDict(thread, NULL);
+    bool is_prepared;
+    PyObject *dict = prepared_dict(thread, &is_prepared);
     int result = dict == NULL ? -1 : 0;
     for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(part_names); i++) {
+        if (is_prepared && is_always_equal(parts[i]))
+            continue;
         PyObject *part = new_part(parts[i], given);
         result = part == NULL ? -1 : PyDict_SetItem(dict, PyTuple_GET_ITEM(part_names, i), part);
         Py_XDECREF(part);
@@ -346,7 +393,7 @@ use_thread_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
     }
     const Name names[] = {
         {&text_counter, "_counter"}, {&text_handle_type, "_ThreadHandle"},
-        {&text_dangling, "_dangling"}, {&text_function_name, "__name__"}, {&text_add, "add"},
+        {&text_dangling, "_dangling"}, {&text_add, "add"},
         {&text_data, "data"}, {&text_pending, "_pending_removals"}, {&text_remove, "_remove"},
         {&text_daemon, "daemon"}, {&text_daemonic, "_daemonic"}, {&text_errors, "stderr"},
         {&text_excepthook, "excepthook"},

@@ -17,6 +17,8 @@ _Class = TypeVar("_Class", bound=type)
 
 _NEW_EACH_TIME = (dict, list, set)
 
+_NOTHING = object()
+
 _DECISIONS = ("COMPARE", "CONTAINS", "IS_OP", "BINARY", "UNARY", "JUMP", "CALL")
 """Parts of the names of instructions by which an ``__init__`` does more than storing."""
 
@@ -50,20 +52,30 @@ def plain(cls: _Class) -> _Class:
     slots = []
     for base in cls.__mro__:
         for name in vars(base).get("__slots__", ()):
-            if name != "__weakref__" and hasattr(made, name):
-                value = getattr(made, name)
-                is_new = value is not getattr(another, name)
+            value = _stored(base, name, made)
+            if value is not _NOTHING:
+                is_new = value is not _stored(base, name, another)
                 number = numbers.get(id(value), -1)
                 slots.append((name, number, type(value) if is_new else value))
     native.use_plain(cls, tuple(placeholders), positional, defaults, tuple(slots))
     return cls
 
 
+def _stored(base: Any, name: str, made: object) -> Any:
+    """What is in a slot, or nothing; no ``__getattr__`` is asked."""
+    if name == "__weakref__":
+        return _NOTHING
+    try:
+        return vars(base)[name].__get__(made)
+    except AttributeError:
+        return _NOTHING
+
+
 def _check(cls: type) -> None:
     init: Any = vars(cls).get("__init__")
     new: Any = cls.__new__
     names = [step.opname for step in dis.get_instructions(init)]
-    if dataclasses.is_dataclass(cls):
+    if "__dataclass_params__" in vars(cls):  # not those of a base
         is_computed = hasattr(cls, "__post_init__")
     else:
         is_computed = any(part in name for name in names for part in _DECISIONS)

@@ -231,7 +231,7 @@ operate(PyObject *queue, End end, PyObject *item, PyFrameObject *caller, PyObjec
         return RARE;
     Py_DECREF(real);
     PyObject *place = place_in(caller);
-    PyObject *ready = place == NULL ? NULL : new_readiness(end == PUT ? can_put : can_get, queue);
+    PyObject *ready = place == NULL ? NULL : new_readiness(end == PUT ? can_put : can_get, queue, false);
     Progress progress = FAILED;
     Py_INCREF(self);
     Py_INCREF(state);

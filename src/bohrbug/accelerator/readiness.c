@@ -6,13 +6,21 @@ typedef struct {
     /* 1: it holds, 0: it does not, -1: an exception is set. */
     int (*holds)(PyObject *);
     PyObject *subject;
+    /* Asking runs no code of the program. */
+    bool is_quiet;
 } Readiness;
+
+/* The last one that was let go: one is made for each operation that may block. */
+static Readiness *spare;
 
 static void
 dealloc(PyObject *self)
 {
     Py_DECREF(((Readiness *)self)->subject);
-    PyObject_Free(self);
+    if (spare == NULL)
+        spare = (Readiness *)self;
+    else
+        PyObject_Free(self);
 }
 
 static PyObject *
@@ -34,15 +42,19 @@ static PyTypeObject readiness_type = {
 };
 
 PyObject *
-new_readiness(int (*holds)(PyObject *), PyObject *subject)
+new_readiness(int (*holds)(PyObject *), PyObject *subject, bool is_quiet)
 {
-    if (!PyType_HasFeature(&readiness_type, Py_TPFLAGS_READY) &&
-        PyType_Ready(&readiness_type) < 0)
-        return NULL;
-    Readiness *self = PyObject_New(Readiness, &readiness_type);
+    Readiness *self = spare;
+    if (self != NULL) {
+        spare = NULL;
+        PyObject_Init((PyObject *)self, &readiness_type);
+    } else if (PyType_HasFeature(&readiness_type, Py_TPFLAGS_READY) ||
+               PyType_Ready(&readiness_type) == 0)
+        self = PyObject_New(Readiness, &readiness_type);
     if (self != NULL) {
         self->holds = holds;
         self->subject = Py_NewRef(subject);
+        self->is_quiet = is_quiet;
     }
     return (PyObject *)self;
 }
@@ -50,11 +62,14 @@ new_readiness(int (*holds)(PyObject *), PyObject *subject)
 int
 is_ready(PyObject *self, PyObject *ready)
 {
+    bool is_ours = Py_IS_TYPE(ready, &readiness_type);
+    if (is_ours && ((Readiness *)ready)->is_quiet)
+        return ((Readiness *)ready)->holds(((Readiness *)ready)->subject);
     /* Predicates may run code of the program, such as a queue's own _qsize. */
     SET_EXECUTION(SUSPENDED, one);
     Py_INCREF(ready);
     int result;
-    if (Py_IS_TYPE(ready, &readiness_type)) {
+    if (is_ours) {
         result = ((Readiness *)ready)->holds(((Readiness *)ready)->subject);
     } else {
         PyObject *answer = PyObject_CallNoArgs(ready);

@@ -244,6 +244,8 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
     if (key == NULL)
         return FAILED;
     PyObject *entry = PyDict_GetItemWithError(EXECUTION(VARIABLES), key);
+    if (entry == NULL && !PyErr_Occurred())
+        entry = name_variable(self, key, shadow);
     Py_DECREF(key);
     if (entry == NULL) {
         if (!PyErr_Occurred())

@@ -45,6 +45,10 @@ PyObject *new_operation(PyObject *kind, PyObject *resource, PyObject *place);
 PyObject *shared_part(PyObject *task, char sign, Py_ssize_t number);
 /* ``f"Thread-{number} ({function})"``, or without a function (NULL) ``f"Thread-{number}"``. */
 PyObject *shared_thread_name(PyObject *number, PyObject *function);
+/* ``f"thread {id}"`` */
+PyObject *shared_thread_label(PyObject *id);
+/* ``f"{owner}.{name}"`` */
+PyObject *shared_attribute(PyObject *owner, PyObject *name);
 /* The ids of some tasks, as a tuple. */
 PyObject *shared_ids(PyObject **tasks, Py_ssize_t count);
 PyObject *shared_operation(PyTypeObject *type, PyObject *kind, PyObject *resource, PyObject *place);

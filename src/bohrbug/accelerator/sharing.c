@@ -108,6 +108,43 @@ shared_thread_name(PyObject *number, PyObject *function)
     return kept(&thread_names[entry].name, name);
 }
 
+static struct {
+    PyObject *id, *label;
+} thread_labels[ENTRIES];
+
+PyObject *
+shared_thread_label(PyObject *id)
+{
+    size_t entry = entry_of(mixed(0, address(id)));
+    if (thread_labels[entry].id == id)
+        return Py_NewRef(thread_labels[entry].label);
+    PyObject *label = PyUnicode_FromFormat("thread %U", id);
+    if (label != NULL)
+        Py_XSETREF(thread_labels[entry].id, Py_NewRef(id));
+    return kept(&thread_labels[entry].label, label);
+}
+
+/* -- names of variables ------------------------------------------------------------------ */
+
+static struct {
+    PyObject *owner, *name, *id;
+} attributes[ENTRIES];
+
+PyObject *
+shared_attribute(PyObject *owner, PyObject *name)
+{
+    size_t entry = entry_of(mixed(address(owner), address(name)));
+    PyObject *id = attributes[entry].id;
+    if (id != NULL && attributes[entry].owner == owner && attributes[entry].name == name)
+        return Py_NewRef(id);
+    id = PyUnicode_FromFormat("%U.%U", owner, name);
+    if (id != NULL) {
+        Py_XSETREF(attributes[entry].owner, Py_NewRef(owner));
+        Py_XSETREF(attributes[entry].name, Py_NewRef(name));
+    }
+    return kept(&attributes[entry].id, id);
+}
+
 /* -- sets of tasks ----------------------------------------------------------------------- */
 
 static PyObject *sets[ENTRIES];
@@ -192,6 +229,11 @@ forget_shared(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
         Py_CLEAR(thread_names[i].number);
         Py_CLEAR(thread_names[i].function);
         Py_CLEAR(thread_names[i].name);
+        Py_CLEAR(attributes[i].owner);
+        Py_CLEAR(attributes[i].name);
+        Py_CLEAR(attributes[i].id);
+        Py_CLEAR(thread_labels[i].id);
+        Py_CLEAR(thread_labels[i].label);
         Py_CLEAR(places[i].place);
     }
     Py_RETURN_NONE;

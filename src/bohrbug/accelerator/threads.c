@@ -138,7 +138,7 @@ thread_resource(PyObject *table, PyObject *task_id)
     PyObject *known = PyDict_GetItemWithError(named, task_id);
     if (known != NULL || PyErr_Occurred())
         return Py_XNewRef(known);
-    PyObject *label = PyUnicode_FromFormat("thread %U", task_id);
+    PyObject *label = shared_thread_label(task_id);
     PyObject *state =
         label == NULL ? NULL : add_state(table, task_id, text_thread_type, Py_None, label, zero);
     Py_XDECREF(label);
@@ -176,18 +176,26 @@ static bool has_native_ids, has_handles;
 
 static PyObject *text_initialized, *text_started, *text_flag, *text_target, *text_name;
 static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
-static PyObject *text_qualname, *text_enabled, *text_spawn;
+static PyObject *text_enabled, *text_spawn, *text_is_stopped;
 static PyObject *text_trace_hook, *text_profile_hook, *text_starter;
 
-/* Whether an attribute is this very object; -1: an exception is set. */
-static int
-attribute_is(PyObject *object, PyObject *name, PyObject *wanted)
+/* What an ordinary thread, or what is in it, has of its own by a name: borrowed; NULL, also with an
+ * exception: nothing. Its class has no descriptors of these names. */
+static PyObject *
+own(PyObject *object, PyObject *name)
 {
-    PyObject *value = PyObject_GetAttr(object, name);
-    if (value == NULL)
-        return -1;
-    Py_DECREF(value);
-    return value == wanted;
+    PyObject *dict = PyObject_GenericGetDict(object, NULL);
+    Py_XDECREF(dict); /* the object keeps it */
+    return dict == NULL ? NULL : PyDict_GetItemWithError(dict, name);
+}
+
+static int
+set_own(PyObject *object, PyObject *name, PyObject *value)
+{
+    PyObject *dict = PyObject_GenericGetDict(object, NULL);
+    int result = dict == NULL ? -1 : PyDict_SetItem(dict, name, value);
+    Py_XDECREF(dict);
+    return result;
 }
 
 /* Whether nothing is replaced or hooked that the hand-shake of a real start would call. */
@@ -204,18 +212,14 @@ is_unhooked(void)
 static PyObject *
 label_of(PyObject *thread)
 {
-    PyObject *target = PyObject_GetAttr(thread, text_target);
-    if (target == NULL) {
-        PyErr_Clear();
+    PyObject *target = own(thread, text_target);
+    if (target == NULL)
         return NULL;
-    }
     PyObject *function = PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
-    PyObject *label = PyFunction_Check(function) ? PyObject_GetAttr(target, text_qualname) : NULL;
-    PyErr_Clear();
-    Py_DECREF(target);
-    if (label != NULL && (!PyUnicode_Check(label) || PyUnicode_GET_LENGTH(label) == 0))
-        Py_CLEAR(label);
-    return label;
+    if (!PyFunction_Check(function))
+        return NULL;
+    PyObject *label = ((PyFunctionObject *)function)->func_qualname;
+    return PyUnicode_GET_LENGTH(label) == 0 ? NULL : Py_NewRef(label);
 }
 
 /* Whether threading or our own code calls, and not the program. */
@@ -236,7 +240,8 @@ prepare_end(PyObject *task, PyObject *thread)
     if (has_handles) {
         PyObject *handle = PyObject_GetAttr(thread, text_handle);
         PyObject *arguments[] = {handle, task};
-        PyObject *result = handle == NULL ? NULL : PyObject_Vectorcall(join_handle, arguments, 2, NULL);
+        PyObject *result =
+            handle == NULL ? NULL : PyObject_Vectorcall(join_handle, arguments, 2, NULL);
         Py_XDECREF(handle);
         Py_XDECREF(result);
         return result == NULL ? -1 : 0;
@@ -244,7 +249,7 @@ prepare_end(PyObject *task, PyObject *thread)
     PyObject *sentinel = PyObject_CallNoArgs(allocate_lock);
     bool is_taken = sentinel != NULL && take_real(sentinel) >= 0;
     PyObject *stop = is_taken ? PyMethod_New(stop_thread, thread) : NULL;
-    int result = stop == NULL || PyObject_SetAttr(thread, text_sentinel, sentinel) < 0
+    int result = stop == NULL || set_own(thread, text_sentinel, sentinel) < 0
                      ? -1
                      : PyList_Append(OF_TASK(ON_END), stop);
     Py_XDECREF(sentinel);
@@ -257,9 +262,9 @@ static int
 mark_started(PyObject *thread, PyObject *ident)
 {
     PyObject *started = PyObject_GetAttr(thread, text_started);
-    int result = started == NULL || PyObject_SetAttr(started, text_flag, Py_True) < 0 ||
-                         PyObject_SetAttr(thread, text_ident, ident) < 0 ||
-                         (has_native_ids && PyObject_SetAttr(thread, text_native_id, ident) < 0)
+    int result = started == NULL || set_own(started, text_flag, Py_True) < 0 ||
+                         set_own(thread, text_ident, ident) < 0 ||
+                         (has_native_ids && set_own(thread, text_native_id, ident) < 0)
                      ? -1
                      : PyDict_SetItem(active_threads, ident, thread);
     Py_XDECREF(started);
@@ -346,14 +351,13 @@ start(PyObject *thread, PyFrameObject *caller)
         return RARE;
     PyObject *parent = EXECUTION(CURRENT);
     if (is_inside(parent) || EXECUTION(ATOMIC) != zero || !is_unhooked() ||
-        is_from_within(caller) || attribute_is(thread, text_initialized, Py_True) != 1) {
+        is_from_within(caller) || own(thread, text_initialized) != Py_True) {
         PyErr_Clear();
         return RARE;
     }
-    PyObject *started = PyObject_GetAttr(thread, text_started);
-    int is_fresh = started == NULL ? -1 : attribute_is(started, text_flag, Py_False);
-    Py_XDECREF(started);
-    PyObject *label = is_fresh == 1 ? label_of(thread) : NULL;
+    PyObject *started = own(thread, text_started);
+    bool is_fresh = started != NULL && own(started, text_flag) == Py_False;
+    PyObject *label = is_fresh ? label_of(thread) : NULL;
     if (label == NULL) {
         PyErr_Clear();
         return RARE;
@@ -380,14 +384,12 @@ start(PyObject *thread, PyFrameObject *caller)
 static PyObject *
 task_of(PyObject *self, PyObject *thread)
 {
-    PyObject *ident = PyObject_GetAttr(thread, text_ident);
+    PyObject *ident = own(thread, text_ident);
     if (ident == NULL || !PyLong_Check(ident)) {
         PyErr_Clear();
-        Py_XDECREF(ident);
         return NULL;
     }
     unsigned long long number = PyLong_AsUnsignedLongLong(ident) - first_ident;
-    Py_DECREF(ident);
     PyObject *tasks = EXECUTION(ALL_TASKS);
     if (PyErr_Occurred() || number == 0 ||
         number >= (unsigned long long)PyList_GET_SIZE(tasks)) {
@@ -416,7 +418,7 @@ join(PyObject *thread, PyFrameObject *caller)
     if (joined == NULL || joined == EXECUTION(CURRENT))
         return RARE;
     PyObject *place = place_in(caller);
-    PyObject *ready = place == NULL ? NULL : new_readiness(task_has_ended, joined);
+    PyObject *ready = place == NULL ? NULL : new_readiness(task_has_ended, joined, true);
     Progress progress = FAILED;
     Py_INCREF(joined);
     if (ready != NULL)
@@ -433,16 +435,36 @@ join(PyObject *thread, PyFrameObject *caller)
 
 static PyObject *end_reference;
 
+/* stop_thread */
+static int
+stop(PyObject *thread)
+{
+    PyObject *sentinel = own(thread, text_sentinel);
+    if (sentinel == NULL || sentinel == Py_None)
+        return PyErr_Occurred() ? -1 : 0;
+    return release_real(sentinel) < 0 || set_own(thread, text_is_stopped, Py_True) < 0
+               ? -1
+               : set_own(thread, text_sentinel, Py_None);
+}
+
+static int
+call_hook(PyObject *hook)
+{
+    if (PyMethod_Check(hook) && PyMethod_GET_FUNCTION(hook) == stop_thread &&
+        Py_IS_TYPE(PyMethod_GET_SELF(hook), thread_type))
+        return stop(PyMethod_GET_SELF(hook));
+    PyObject *result = PyObject_CallNoArgs(hook);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
 static int
 make_end(PyObject *self, PyObject *task)
 {
     PyObject *hooks = OF_TASK(ON_END);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++) {
-        PyObject *result = PyObject_CallNoArgs(PyList_GET_ITEM(hooks, i));
-        Py_XDECREF(result);
-        if (result == NULL)
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++)
+        if (call_hook(PyList_GET_ITEM(hooks, i)) < 0)
             return -1;
-    }
     if (PyList_SetSlice(hooks, 0, PyList_GET_SIZE(hooks), NULL) < 0)
         return -1;
     PyDict_Clear(OF_TASK(LOCAL_VALUES));
@@ -578,7 +600,7 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_initialized, "_initialized"}, {&text_started, "_started"}, {&text_flag, "_flag"},
         {&text_target, "_target"}, {&text_name, "_name"}, {&text_daemonic, "_daemonic"},
         {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
-        {&text_sentinel, "_tstate_lock"}, {&text_qualname, "__qualname__"},
+        {&text_sentinel, "_tstate_lock"}, {&text_is_stopped, "_is_stopped"},
         {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
         {&text_trace_hook, "_trace_hook"},
         {&text_profile_hook, "_profile_hook"}, {&text_starter, starter_name},

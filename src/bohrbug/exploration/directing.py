@@ -41,10 +41,10 @@ class Directing:
         self._findings = findings
         self._execute = execute
         self._has_ended = has_ended
-        # Only there can orderings be imposed on an execution.
+        # Only there can orderings be imposed on an execution, and races be foreseen.
         self._runtime = runtime if isinstance(runtime, ThreadsRuntime) else None
         self._sees_races = options.level != Level.SYNC.value and options.races != "ignore"
-        self._predictor = Predictor(options.predict if self._runtime is not None else 0)
+        self._predictor = Predictor(options.predict, orders=self._runtime is not None)
         self.is_under_way = False
 
     @property
@@ -54,8 +54,12 @@ class Directing:
 
     @property
     def known(self) -> frozenset[object] | None:
-        """The keys of the predictions that need not be made again; ``None``: none are wanted."""
-        return self._predictor.known if self._predictor.budget else None
+        """The keys of the predictions that need not be made again.
+
+        ``None``: of executions by other processes none are wanted.
+        """
+        wanted = self._predictor.budget and self._predictor.orders
+        return self._predictor.known if wanted else None
 
     @property
     def waiting(self) -> int:
@@ -86,7 +90,7 @@ class Directing:
 
     def follow(self) -> int:
         """Make the directed executions that are due; the number of new scheduling points."""
-        if not self._predictor.waiting:
+        if not self._predictor.has_attempts:
             return 0
         found = 0
         self.is_under_way = True

@@ -328,10 +328,10 @@ class Explorer:
         result, options = self.result, self.options
         return (
             self._interrupted
-            or bool(self.caveats.hung)
             or result.executions >= options.executions
-            or (bool(result.failures) and not options.keep_going)
-            or self._is_time_up()
+            or (not options.keep_going and bool(result.failures))
+            or (options.seconds is not None and self._is_time_up())
+            or bool(self.caveats.hung)
         )
 
     def _is_time_up(self) -> bool:
@@ -346,7 +346,8 @@ class Explorer:
             return None
         if self.runtime.has_learned:
             self._lessons.append(plan)
-        self._count_execution()
+        self.result.executions += 1
+        self._made_to_search += 1
         new_points = self._look_at(executed)
         self.tell_progress(0)
         return executed.trace, new_points

@@ -137,6 +137,12 @@ class NativeExplainer:
         who = "the program"
         if running < len(reading.ids):
             who = _known_as(reading, running)
+        if ended.stopped:
+            return Outcome(
+                OutcomeKind.HANG,
+                f"{who} has been stopped by a signal, such as SIGSTOP, and can't go on when it is "
+                "its turn: processes that stop each other can't be explored",
+            )
         return Outcome(
             OutcomeKind.HANG,
             f"{who} has run for {ended.seconds:g} s without reaching a scheduling point: it spins "

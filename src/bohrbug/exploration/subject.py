@@ -20,6 +20,7 @@ from bohrbug.monitors.races import RaceDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level, Settings
@@ -109,12 +110,13 @@ class _Waiting:
 def holders_of(execution: Execution, task: Task) -> tuple[str, ...]:
     """The tasks that hold what ``task`` waits for; a thread is held by itself until it ends."""
     wanted = task.waits_for
-    return tuple(
+    holders = tuple(
         other.id
         for other in execution.alive
         if (other.state is wanted and other is not task)
         or (other.holding and wanted in [getattr(h, "_state", None) for h in other.holding])
     )
+    return holders or holders_of_mutex(execution, task, wanted)
 
 
 def abandoned_by(execution: Execution, task: Task) -> Abandoned | None:

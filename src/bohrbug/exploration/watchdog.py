@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import signal
 import sys
 import threading
 import time
@@ -28,6 +29,7 @@ from bohrbug.runtime.threads.task import Task, TaskKilled
 _real_allocate_lock = _thread.allocate_lock
 _real_start_new_thread = _thread.start_new_thread
 _real_monotonic = time.monotonic
+_real_sigmask = getattr(signal, "pthread_sigmask", None)
 
 LOOKS = 20
 """Looks at the execution in the time after which it counts as hanging."""
@@ -125,6 +127,9 @@ class Watchdog:
     # -- the thread -----------------------------------------------------------------
 
     def _look_until_stopped(self) -> None:
+        if _real_sigmask is not None:
+            # Signals to this process are for the thread that runs the program.
+            _real_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self._look_again_and_again()
         finally:

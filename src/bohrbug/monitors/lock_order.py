@@ -28,6 +28,7 @@ from bohrbug.model.operation import (
     SPAWN,
     TRY_ACQUIRE,
     WAKE,
+    Operation,
     Point,
     Resource,
     ResourceId,
@@ -38,7 +39,7 @@ from bohrbug.model.site import point_of
 from bohrbug.model.trace import Trace
 from bohrbug.model.vector_clock import VectorClock
 
-LOCKS = frozenset({"Lock", "RLock"})
+LOCKS = frozenset({"Lock", "RLock", "mutex", "spin lock"})
 """Types of resources that one task holds at a time; a semaphore is none of them."""
 
 LONGEST_CYCLE = 8
@@ -65,6 +66,8 @@ class Nesting:
         asked: when it took ``wanted``.
         holding: all locks that it held then.
         clock: what starts and joins of tasks order before it.
+        steps: in which steps of the execution it took ``held``, and ``wanted``.
+        operations: what it did in these, with their places.
     """
 
     task: TaskId
@@ -74,11 +77,22 @@ class Nesting:
     asked: Event
     holding: frozenset[ResourceId]
     clock: VectorClock
+    steps: tuple[int, int]
+    operations: tuple[Operation, Operation]
 
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two nestings of one execution the same to the search for cycles."""
         return (self.task, self.held.id, self.wanted.id, self.taken.site, self.asked.site)
+
+    @property
+    def places(self) -> tuple[object, object]:
+        """Where it took ``held``, and ``wanted``; the locks where nobody knows that."""
+        taken, asked = self.operations
+        return (
+            self.taken.site or taken.place or taken.resource,
+            self.asked.site or asked.place or asked.resource,
+        )
 
     def excludes(self, other: Nesting) -> bool:
         """Whether the two can't happen at the same time."""
@@ -111,13 +125,22 @@ class LockCycle:
 
     @property
     def key(self) -> frozenset[object]:
-        """The same for cycles at the same places of the source, whichever tasks and locks."""
-        return frozenset((n.taken.site, n.asked.site) for n in self.nestings)
+        """The same for cycles at the same places of the source, whichever tasks and locks.
+
+        Where these are not looked up yet, what will be looked up stands for them.
+        """
+        return frozenset(nesting.places for nesting in self.nestings)
 
     @property
     def tasks(self) -> frozenset[TaskId]:
         """The tasks that would wait for each other."""
         return frozenset(nesting.task for nesting in self.nestings)
+
+    @property
+    def span(self) -> int:
+        """From the first to the last of its steps in the execution that it was seen in."""
+        steps = [step for nesting in self.nestings for step in nesting.steps]
+        return max(steps) - min(steps)
 
 
 class _Holding:
@@ -130,6 +153,8 @@ class _Holding:
 
     def take(self, task: TaskId, lock: ResourceId, step: int) -> None:
         """A lock was taken."""
+        # Of a wait that is over it was believed too early, where the lock is taken behind it.
+        self.release(lock)
         self._owner[lock] = task
         self.by_task.setdefault(task, {})[lock] = step
 
@@ -152,8 +177,8 @@ class _Holding:
     def take_again(self, task: TaskId, step: int) -> None:
         """A wait is over."""
         locks = self._given_back.get(task)
-        if locks:
-            self.take(task, locks.pop(), step)
+        if locks and self.is_free(lock := locks.pop()):
+            self.take(task, lock, step)
 
 
 def _nested_steps(trace: Trace) -> list[tuple[int, dict[ResourceId, int]]]:
@@ -268,6 +293,8 @@ def nestings_of(trace: Trace) -> list[Nesting]:
                 second,
                 frozenset(locks),
                 clocks[step],
+                (taken, step),
+                (trace.operations[taken], trace.operations[step]),
             )
             found.setdefault(nesting.key, nesting)
             if len(found) >= MOST_NESTINGS:
@@ -276,7 +303,20 @@ def nestings_of(trace: Trace) -> list[Nesting]:
 
 
 def lock_cycles(nestings: list[Nesting]) -> Iterator[LockCycle]:
-    """Cycles of nestings that could happen at the same time, each found once.
+    """Cycles of nestings that could happen at the same time, one of those with the same key.
+
+    Parameters:
+        nestings: of one execution.
+    """
+    known: set[frozenset[object]] = set()
+    for cycle in all_lock_cycles(nestings):
+        if cycle.key not in known:
+            known.add(cycle.key)
+            yield cycle
+
+
+def all_lock_cycles(nestings: list[Nesting]) -> Iterator[LockCycle]:
+    """Cycles of nestings that could happen at the same time, whichever tasks take part.
 
     Parameters:
         nestings: of one execution.
@@ -285,7 +325,6 @@ def lock_cycles(nestings: list[Nesting]) -> Iterator[LockCycle]:
     for number, nesting in enumerate(nestings):
         by_held.setdefault(nesting.held.id, []).append(number)
     steps = 0
-    known: set[frozenset[object]] = set()
     for start, first in enumerate(nestings):
         # A cycle is found from its first nesting; the others have larger numbers.
         paths = [[start]]
@@ -296,10 +335,7 @@ def lock_cycles(nestings: list[Nesting]) -> Iterator[LockCycle]:
             path = paths.pop()
             last = nestings[path[-1]]
             if len(path) > 1 and last.wanted.id == first.held.id:
-                cycle = LockCycle(tuple(nestings[number] for number in path))
-                if cycle.key not in known:
-                    known.add(cycle.key)
-                    yield cycle
+                yield LockCycle(tuple(nestings[number] for number in path))
                 continue
             if len(path) == LONGEST_CYCLE:
                 continue

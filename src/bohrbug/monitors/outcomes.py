@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from bohrbug.model.operation import Operation, TaskId
+from bohrbug.model.operation import ACQUIRE, RELEASE, Operation, TaskId
 from bohrbug.model.outcome import Abandoned, BlockedTask, Frame, Held, Outcome, OutcomeKind
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
@@ -126,8 +126,21 @@ def repeating_section(trace: Trace, window: int = 2_000) -> tuple[int, ...]:
     return ()
 
 
+def _only_takes_and_releases(trace: Trace, repeating: tuple[int, ...]) -> bool:
+    """Whether the steps that repeat do not show that anybody waits for anything.
+
+    One task finds the locks that it takes free, each time.  What it does while it holds them,
+    say draw from an iterator, may bring it nearer to its end.
+    """
+    kinds = {trace.operations[i].kind for i in repeating}
+    return kinds == {ACQUIRE, RELEASE} and len({trace.tasks[i] for i in repeating}) == 1
+
+
 def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
-    """An execution is past its step limit although the scheduler is fair: a livelock."""
+    """An execution is past its step limit although the scheduler is fair: a livelock.
+
+    Unless it may as well be one that is only long.
+    """
     repeating = repeating_section(trace)
     steps = len(trace)
     if test_has_ended:
@@ -143,6 +156,14 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
         words = f"task {tasks[0]} repeats the same steps"
     else:
         words = f"tasks {', '.join(tasks)} repeat the same steps"
+    if _only_takes_and_releases(trace, repeating):
+        return Outcome(
+            OutcomeKind.STEP_LIMIT,
+            f"not finished after {steps:,} steps, and nothing shows whether it ever ends: {words}, "
+            "which take and release a lock. If it is only long: raise max_steps, or give it less "
+            "to do",
+            repeating=repeating,
+        )
     return Outcome(
         OutcomeKind.LIVELOCK,
         f"not finished after {steps:,} steps: {words}",

@@ -194,97 +194,70 @@ class RaceDetector:
         Returns:
             a race of this access with an earlier one, or ``None``.
         """
-        if task_index >= len(self.epochs):
-            self._add_tasks(task_index + 1)
-        identity = id(place)
-        epoch = self.epochs[task_index]
-        key = identity + self.tags[task_index]
-        container = shadow.container
-        reads = shadow.reads
-        if reads.get(key) == epoch:
-            return None
-        self._places[identity] = place
-        conflict = None
-        if shadow.sole != task_index or (container is not None and container.sole != task_index):
-            shadow.sole = SEVERAL
-            if shadow.shared or (container is not None and container.shared):
-                # What it conflicts with may be forgotten already.
-                self.shared_places.add(place)
-            look = self._look
-            conflict = look(shadow.writes, True, False, shadow, task_index, place, False)
-            if shadow.item_writes:
-                conflict = (
-                    look(shadow.item_writes, True, False, shadow, task_index, place, False)
-                    or conflict
-                )
-            if container is not None:
-                container.sole = SEVERAL
-                if container.writes:
-                    conflict = (
-                        look(container.writes, True, False, shadow, task_index, place, False)
-                        or conflict
-                    )
-        if reads is NO_ACCESSES:
-            reads = shadow.reads = {}
-        reads[key] = epoch
-        if container is not None:
-            if container.item_reads is NO_ACCESSES:
-                container.item_reads = {}
-            container.item_reads[key] = epoch
-        return conflict
+        return self._take_in(shadow, task_index, place, False)
 
     def write(self, shadow: Shadow, task_index: int, place: Place) -> Conflict | None:
         """A task writes a variable; see :meth:`read`."""
-        if task_index >= len(self.epochs):
-            self._add_tasks(task_index + 1)
+        return self._take_in(shadow, task_index, place, True)
+
+    def _take_in(self, shadow: Shadow, index: int, place: Place, is_write: bool) -> Conflict | None:
+        if index >= len(self.epochs):
+            self._add_tasks(index + 1)
         identity = id(place)
-        epoch = self.epochs[task_index]
-        key = identity + self.tags[task_index]
-        container = shadow.container
-        writes = shadow.writes
-        if writes.get(key) == epoch:
+        epoch = self.epochs[index]
+        key = identity + self.tags[index]
+        if (shadow.writes if is_write else shadow.reads).get(key) == epoch:
             return None
         self._places[identity] = place
+        container = shadow.container
         conflict = None
-        if shadow.sole != task_index or (container is not None and container.sole != task_index):
-            shadow.sole = SEVERAL
-            if shadow.shared or (container is not None and container.shared):
-                # What it conflicts with may be forgotten already.
-                self.shared_places.add(place)
-            look = self._look
-            conflict = look(writes, True, True, shadow, task_index, place, True)
-            conflict = look(shadow.reads, False, True, shadow, task_index, place, True) or conflict
-            if shadow.item_writes:
-                conflict = (
-                    look(shadow.item_writes, True, True, shadow, task_index, place, True)
-                    or conflict
-                )
-            if shadow.item_reads:
-                conflict = (
-                    look(shadow.item_reads, False, True, shadow, task_index, place, True)
-                    or conflict
-                )
+        if shadow.sole != index or (container is not None and container.sole != index):
+            conflict = self._look_at_all(shadow, index, place, is_write)
+        if is_write:
+            if shadow.writes is NO_ACCESSES:
+                shadow.writes = {}
+            shadow.writes[key] = epoch
             if container is not None:
-                container.sole = SEVERAL
-                # A write of one item does not come after what others
-                # do to other items, so it makes nobody forget the whole's accesses.
-                if container.writes:
-                    conflict = (
-                        look(container.writes, True, True, shadow, task_index, place, False)
-                        or conflict
-                    )
-                if container.reads:
-                    conflict = (
-                        look(container.reads, False, True, shadow, task_index, place, False)
-                        or conflict
-                    )
-        if writes is NO_ACCESSES:
-            writes = shadow.writes = {}
-        writes[key] = epoch
+                if container.item_writes is NO_ACCESSES:
+                    container.item_writes = {}
+                container.item_writes[key] = epoch
+        else:
+            if shadow.reads is NO_ACCESSES:
+                shadow.reads = {}
+            shadow.reads[key] = epoch
+            if container is not None:
+                if container.item_reads is NO_ACCESSES:
+                    container.item_reads = {}
+                container.item_reads[key] = epoch
+        return conflict
+
+    def _look_at_all(
+        self, shadow: Shadow, index: int, place: Place, is_write: bool
+    ) -> Conflict | None:
+        """Compare an access with all earlier ones that conflict with it, for the last race."""
+        container = shadow.container
+        shadow.sole = SEVERAL
+        if shadow.shared or (container is not None and container.shared):
+            # What it conflicts with may be forgotten already.
+            self.shared_places.add(place)
+        # A write makes the variable forget what it is ordered after.
+        earlier = [
+            (shadow.writes, shadow.reads, is_write),
+            (shadow.item_writes, shadow.item_reads, is_write),
+        ]
         if container is not None:
-            if container.item_writes is NO_ACCESSES:
-                container.item_writes = {}
-            container.item_writes[key] = epoch
+            container.sole = SEVERAL
+            # A write of one item does not come after what others
+            # do to other items, so it makes nobody forget the whole's accesses.
+            earlier.append((container.writes, container.reads, False))
+        conflict = None
+        for writes, reads, forget in earlier:
+            if writes:
+                found = self._look(writes, True, is_write, shadow, index, place, forget)
+                conflict = found or conflict
+            if is_write and reads:
+                found = self._look(reads, False, True, shadow, index, place, forget)
+                conflict = found or conflict
         return conflict
 
     def _look(

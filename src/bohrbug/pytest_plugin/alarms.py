@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 _GRACE = 2.0
@@ -31,7 +31,8 @@ class AlarmGuard:
     def __enter__(self) -> Self:
         if hasattr(signal, "SIGALRM"):
             self._handler = signal.getsignal(signal.SIGALRM)
-            if callable(self._handler):
+            # A handler without an alarm to come is the program's own.
+            if callable(self._handler) and signal.getitimer(signal.ITIMER_REAL)[0] > 0:
                 signal.signal(signal.SIGALRM, self._ring)
                 self._guarding = True
         return self
@@ -44,12 +45,7 @@ class AlarmGuard:
         signal.setitimer(signal.ITIMER_REAL, _GRACE)
         self._stop()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         if self._guarding:
             if self.rang:
                 signal.setitimer(signal.ITIMER_REAL, 0)

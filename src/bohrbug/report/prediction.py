@@ -21,9 +21,9 @@ def _names(what: LockCycle | PossibleRace) -> Names:
     extra: list[Site] = []
     if isinstance(what, LockCycle):
         for nesting in what.nestings:
-            for lock, event in ((nesting.held, nesting.taken), (nesting.wanted, nesting.asked)):
+            for lock in (nesting.held, nesting.wanted):
                 trace.resources[lock.id] = lock
-                trace.operations.append(event.operation)
+            trace.operations += nesting.operations
     else:
         extra = [site for _, site, _ in (what.first, what.second) if site is not None]
     return Names(trace, extra)
@@ -32,8 +32,8 @@ def _names(what: LockCycle | PossibleRace) -> Names:
 def _deadlock_in_words(cycle: LockCycle, names: Names) -> str:
     tasks = [
         f"task {nesting.task} takes {names.short_resource(nesting.wanted.id)}"
-        f"{names.at(nesting.asked.operation)} while it holds "
-        f"{names.short_resource(nesting.held.id)}{names.at(nesting.taken.operation)}"
+        f"{names.at(nesting.operations[1])} while it holds "
+        f"{names.short_resource(nesting.held.id)}{names.at(nesting.operations[0])}"
         for nesting in cycle.nestings
     ]
     return f"deadlock: {', '.join(tasks[:-1])} and {tasks[-1]}"

@@ -79,8 +79,10 @@ class Auto:
 
     Parameters:
         systematic: members that come to an end; the first is to execute every schedule.
-        randomised: members that never do.
+        randomised: members that never do, each with its weight.
         executions: the budget, ``None`` for none.
+        in_large: their weights as long as no systematic member can come to its end; the same if
+            not given.
     """
 
     name = "auto"
@@ -90,11 +92,18 @@ class Auto:
         systematic: Sequence[Strategy],
         randomised: Sequence[tuple[Strategy, float]],
         executions: int | None = None,
+        in_large: Sequence[float] | None = None,
     ) -> None:
         if not systematic or not randomised:
             raise ValueError("auto needs at least one systematic and one randomised member")
         self._systematic = [Member(strategy) for strategy in systematic]
-        self._randomised = [Member(strategy, weight) for strategy, weight in randomised]
+        weights_in_large: Sequence[float | None] = in_large or [None] * len(randomised)
+        self._randomised = [
+            Member(strategy, weight, weight_in_large)
+            for (strategy, weight), weight_in_large in zip(
+                randomised, weights_in_large, strict=True
+            )
+        ]
         self._members = (*self._systematic, *self._randomised)
         # Asked once, as whether a class follows a protocol takes long to find out.
         self._learners = [
@@ -132,7 +141,7 @@ class Auto:
         self._before: tuple[float, list[float]] | None = None
         # In a worker: what its piece is of, and what came of it.
         self._piece: Piece | None = None
-        self._reachable: Member | None = self._systematic[0]
+        self._reach(self._systematic[0])
         self._began = self._executions
         self._looked_at: int | None = None
         self._size = 0.0
@@ -175,7 +184,8 @@ class Auto:
         if self._piece is not None or not self._has_first:
             known = self._foresighted.get(id(self._member)) if self._piece is not None else None
             return () if known is None else known.sure_plans(most)
-        weights = {id(member): member.weight for member in self._rotation.members}
+        rotation = self._rotation
+        weights = {id(member): rotation.weight_of(member) for member in rotation.members}
         if self._reachable is not None:
             weights[id(self._reachable)] = sum(weights.values())
         share = most / sum(weights.values())
@@ -220,10 +230,14 @@ class Auto:
         for member in self._systematic:
             size = self._size_of(member)
             if not member.is_over and self._is_affordable(size - member.executions):
-                self._reachable, self._size = member, size
-                return member
-        self._reachable = None
-        return None
+                self._size = size
+                return self._reach(member)
+        return self._reach(None)
+
+    def _reach(self, reachable: Member | None) -> Member | None:
+        self._reachable = reachable
+        self._rotation.is_large = reachable is None
+        return reachable
 
     def _is_affordable(self, executions: float) -> bool:
         return self._budget is None or executions <= self._budget - self._executions
@@ -409,7 +423,7 @@ class Auto:
         self._executions = state["executions"]
         self._owed = state["owed"]
         reachable = state["reachable"]
-        self._reachable = None if reachable is None else self._systematic[reachable]
+        self._reach(None if reachable is None else self._systematic[reachable])
         self._began = state["began"]
         self._looked_at = state["looked_at"]
         self._size = float(state["size"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from base64 import b64decode, b64encode
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from bohrbug.model.happens_before import choice_digest, options_digest, state_hashes
@@ -187,8 +188,27 @@ class BoundedSearch:
                 return None
             if len(self._visited) < self._cache_limit:
                 self._visited.add(key)
-        prefix = record.choices[: record.steps[index]] + record.options[index]
-        return self._alphabet.decode(prefix)
+        return self._alphabet.decode(record.prefix(index))
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`; only those of the current bound.
+
+        One of those that were put off may be known by the time when its turn comes.
+        """
+        prefixes = chain(self._subtrees.next_ones(), self._unknown_deferred())
+        return [Plan(prefix) for prefix in islice(prefixes, most)]
+
+    def _unknown_deferred(self) -> Iterator[tuple[Choice, ...]]:
+        """The branches that wait for the current bound and lead along edges not taken so far."""
+        given: set[int] = set()
+        for record in self._current:
+            for index in range(record.next, len(record.steps)):
+                if self._caching:
+                    key = record.keys[index]
+                    if key in self._visited or key in given:
+                        continue
+                    given.add(key)
+                yield self._alphabet.decode(record.prefix(index))
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

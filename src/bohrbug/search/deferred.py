@@ -77,6 +77,10 @@ class Deferred:
         self.keys = keys
         self.next = 0
 
+    def prefix(self, index: int) -> str:
+        """The choices that lead to a branch, and the one made there, encoded."""
+        return self.choices[: self.steps[index]] + self.options[index]
+
     @property
     def waiting(self) -> int:
         """How many branches are not taken yet."""

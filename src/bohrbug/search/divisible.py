@@ -9,7 +9,7 @@ from bohrbug.search.strategy import Strategy
 State = dict[str, Any]
 """A strategy, or a piece of its work, as what ``json`` reads and writes."""
 
-VERSION = 2
+VERSION = 3
 """Of all states; goes up when an older Bohrbug could not go on from what this one writes."""
 
 

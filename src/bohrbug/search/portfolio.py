@@ -23,6 +23,7 @@ class Member:
     Parameters:
         strategy: the strategy.
         weight: how large its share is in the beginning, relative to the others'.
+        weight_in_large: the same in a space that is too large to be exhausted; ``None``: no other.
         executions: those that it has planned.
         novelty: how much new behaviour its last executions showed, from 0 to 1.
         credit: turns that it is owed.
@@ -32,6 +33,7 @@ class Member:
 
     strategy: Strategy
     weight: float = 1.0
+    weight_in_large: float | None = None
     executions: int = 0
     novelty: float = 1.0
     credit: float = 0.0
@@ -64,9 +66,11 @@ class Rotation:
 
     Parameters:
         members: at least one.
+        is_large: whether the space is too large to be exhausted.
     """
 
     members: Sequence[Member] = field(default_factory=tuple)
+    is_large: bool = False
 
     def next(self) -> Member | None:
         """The member whose turn it is, ``None`` if none has anything left."""
@@ -82,10 +86,16 @@ class Rotation:
         """Credit the members with their shares of some turns; who is owed the most comes first."""
         return sorted(self._credit(turns), key=_credit_of, reverse=True)
 
+    def weight_of(self, member: Member) -> float:
+        """The weight of a member in this space."""
+        if self.is_large and member.weight_in_large is not None:
+            return member.weight_in_large
+        return member.weight
+
     def _credit(self, turns: int) -> list[Member]:
         active = [member for member in self.members if not member.is_over]
         shares = [
-            member.weight * (MINIMAL_SHARE + (1.0 - MINIMAL_SHARE) * member.novelty)
+            self.weight_of(member) * (MINIMAL_SHARE + (1.0 - MINIMAL_SHARE) * member.novelty)
             for member in active
         ]
         total = sum(shares)

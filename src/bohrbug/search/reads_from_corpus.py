@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
 from bohrbug.model.numbering import tell_of_new_numbers
-from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId
+from bohrbug.model.operation import ResourceId
 from bohrbug.model.plan import Constraint, ResourceEvent
 from bohrbug.model.reads_from import dependences
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.plain import EventTable
+from bohrbug.search.reads_from_draws import Draws, Pair, Readers, Sources, place_of
 
 CONSTRAINTS = 6
 """The most constraints of a plan; few are enough for most bugs, and many exclude each other."""
@@ -34,13 +35,6 @@ LARGEST_ENERGY = 32
 
 ANY_SHARE = 0.5
 """The part of the plans that goes on from any execution that is kept, be it rare or not."""
-
-POSITIVE_SHARE = 0.75
-"""The part of the new constraints that say from what an event reads, not from what it does not."""
-
-Pair = tuple[ResourceEvent | None, ResourceEvent]
-
-_Thing = TypeVar("_Thing")
 
 
 @dataclass(slots=True)
@@ -95,6 +89,14 @@ class Entry:
     pairs: list[Pair]
     combination: int
     turns: int = 0
+    _readers: Readers | None = None
+
+    @property
+    def readers(self) -> Readers:
+        """The pairs by the places of the readers."""
+        if self._readers is None:
+            self._readers = Readers(self.pairs)
+        return self._readers
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -106,11 +108,11 @@ class Knowledge:
 
     Parameters:
         executions: by combination, how many showed it.
-        sources: by resource, in the order in which they were seen.
+        sources: what others may read from.
     """
 
     executions: Counter[int] = field(default_factory=Counter)
-    sources: dict[ResourceId, dict[ResourceEvent, None]] = field(default_factory=dict)
+    sources: Sources = field(default_factory=lambda: Sources(SOURCES))
     _numbers: dict[object, int] = field(default_factory=dict)
     # The same by the numbers of steps, which takes less time to look up; and what was found
     # among the sources.
@@ -143,16 +145,15 @@ class Knowledge:
             if event.resource not in resources:
                 continue
             if writes and (number, event.occurrence) not in known_sources:
-                known = self.sources.get(event.resource, {})
-                if event in known:
+                if event in self.sources.of(event.resource):
                     known_sources.add((number, event.occurrence))
-                elif len(known) < SOURCES:
+                elif not self.sources.is_full(event.resource):
                     sources[event] = None
             if reads and len(pairs) < PAIRS:
                 pairs.append((source, event))
                 pair = known_pairs.get((source_number, number))
                 if pair is None:
-                    pair = self._number((_place(source), _place(event)))
+                    pair = self._number((place_of(source), place_of(event)))
                     known_pairs[source_number, number] = pair
                 numbers.add(pair)
         # Of whole numbers, so the same in every process.
@@ -169,24 +170,10 @@ class Knowledge:
     def take_in(self, seen: Seen) -> bool:
         """Count an execution; whether no other has shown its combination."""
         for event in seen.sources:
-            sources = self.sources.setdefault(event.resource, {})
-            if len(sources) < SOURCES:
-                sources[event] = None
+            self.sources.add(event)
         is_new = seen.combination not in self.executions
         self.executions[seen.combination] += 1
         return is_new
-
-
-def _place(event: ResourceEvent | None) -> object:
-    return None if event is None else (event.kind, event.site or event.resource)
-
-
-def _one_of(things: Sequence[_Thing], place: Callable[[_Thing], object], random: Random) -> _Thing:
-    """One of some things, each of their places with the same probability."""
-    by_place: dict[object, list[_Thing]] = {}
-    for thing in things:
-        by_place.setdefault(place(thing), []).append(thing)
-    return random.choice(random.choice(list(by_place.values())))
 
 
 def _joined(constraints: Sequence[Constraint], new: Constraint) -> list[Constraint]:
@@ -208,6 +195,7 @@ class Corpus:
 
     def __init__(self) -> None:
         self.knowledge = Knowledge()
+        self._draws = Draws()
         self._entries: list[Entry] = []
         self._turn = 0
         self._current: Entry | None = None
@@ -276,29 +264,9 @@ class Corpus:
             old = constraints.pop(random.randrange(len(constraints)))
             constraints = _joined(constraints, replace(old, holds=not old.holds))
         elif entry.pairs:
-            constraints = _joined(constraints, self._new_constraint(entry, random))
+            new = self._draws.new(entry.readers, self.knowledge.sources, random)
+            constraints = _joined(constraints, new)
         return tuple(constraints[-CONSTRAINTS:])
-
-    def _new_constraint(self, entry: Entry, random: Random) -> Constraint:
-        """That an event of an entry reads from another event than it did.
-
-        First a place is drawn and then an event there, as the paper's mutations choose among
-        places: what one task does is not lost among what a hundred others do.
-        """
-        source, reader = _one_of(entry.pairs, lambda pair: _place(pair[1]), random)
-        others = [
-            other
-            for other in (None, *self.knowledge.sources.get(reader.resource, ()))
-            if other != source and (other is None or other.task != reader.task)
-        ]
-        if reader.kind == ACQUIRE.name:
-            # What is taken has to be given back first, but for what several may have at once.
-            before = {each.kind for each, by in entry.pairs if each and by.kind == reader.kind}
-            before.add(RELEASE.name)
-            others = [other for other in others if other is None or other.kind in before]
-        if others and random.random() < POSITIVE_SHARE:
-            return Constraint(_one_of(others, _place, random), reader)
-        return Constraint(source, reader, False)
 
     def to_json(self, table: EventTable) -> dict[str, Any]:
         """Plain data."""
@@ -321,9 +289,8 @@ class Corpus:
             ],
             "combinations": list(knowledge.executions),
             "executions": list(knowledge.executions.values()),
-            "sources": [
-                [table.number(event) for event in events] for events in knowledge.sources.values()
-            ],
+            "sources": [table.number(event) for event in knowledge.sources],
+            "draws": self._draws.to_json(table),
             "turn": self._turn,
             "current": current,
             "energy": self._energy if current is not None else 0,
@@ -346,10 +313,9 @@ class Corpus:
         knowledge.executions = Counter(
             dict(zip(data["combinations"], data["executions"], strict=True))
         )
-        for numbers in data["sources"]:
-            events = [table.event(number) for number in numbers]
-            if events:
-                knowledge.sources[events[0].resource] = dict.fromkeys(events)
+        for number in data["sources"]:
+            knowledge.sources.add(table.event(number))
+        corpus._draws = Draws.from_json(data["draws"], table)
         corpus._turn = data["turn"]
         corpus._current = None if data["current"] is None else corpus._entries[data["current"]]
         corpus._energy = data["energy"]

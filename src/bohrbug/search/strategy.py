@@ -112,7 +112,8 @@ class Foresighted(Protocol):
     def sure_plans(self, most: int) -> Sequence[Plan]:
         """Plans that it will propose, soon or later, whatever the traces are; changes nothing.
 
-        Unless it begins again, or its work is divided.  The last one proposed may be among them.
+        Unless it begins again, or its work is divided, or finds that one of a few is known by then.
+        The last one proposed may be among them.
 
         Parameters:
             most: how many are of use; those that come first.

@@ -9,6 +9,7 @@ from typing import Any
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring, wait, waker
 from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, taken
 from bohrbug.runtime.channels.events import Kind, Outcome, Status
+from bohrbug.runtime.channels.native_parts import natively, noting
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel, SenderOfItems, Sending, Stream, new_channel
 from bohrbug.runtime.threads.patches import Patches
@@ -21,6 +22,9 @@ _Queue: Any = queues.Queue
 _init, _put, _get = _Queue.__init__, _Queue.put, _Queue.get
 _put_nowait, _get_nowait = _Queue.put_nowait, _Queue.get_nowait
 _Closed: type[Exception] = getattr(queues, "QueueShutDown", queues.QueueEmpty)
+_FULL, _EMPTY = (asyncio.QueueFull, Status.FULL), (asyncio.QueueEmpty, Status.EMPTY)
+_CLOSED = (_Closed, Status.CLOSED)
+_CANCELLED = (asyncio.CancelledError, Status.CANCELLED)
 
 
 def _channel(stream: Stream, owner: Any) -> Channel:
@@ -109,17 +113,8 @@ def _put_at_once(self: Any, item: Any) -> None:
             stream.compare(item, digest)
             _deliver(stream, channel, self, item)
             return
-    stream.inside += 1
-    try:
+    with natively(stream), noting(stream, kind, channel, _FULL, _CLOSED):
         _put_nowait(self, item)
-    except asyncio.QueueFull:
-        stream.note(kind, channel, Status.FULL)
-        raise
-    except _Closed:
-        stream.note(kind, channel, Status.CLOSED)
-        raise
-    finally:
-        stream.inside -= 1
     position = -1
     if bounded:
         position = channel.position
@@ -151,14 +146,8 @@ async def _put_when_possible(self: Any, item: Any) -> None:
             await _wait_for_space(stream, channel, outcome, self._maxsize)
             _deliver(stream, channel, self, item)
             return
-    stream.inside += 1
-    try:
+    with natively(stream), noting(stream, Kind.SEND, channel, _CANCELLED):
         await _put(self, item)
-    except asyncio.CancelledError:
-        stream.note(Kind.SEND, channel, Status.CANCELLED)
-        raise
-    finally:
-        stream.inside -= 1
 
 
 async def _wait_for_space(
@@ -205,17 +194,8 @@ def _get_at_once(self: Any) -> Any:
                 return item
             # It can't come while the event loop stands still.
             stream.differ(f"looked for message {outcome.message} before it was sent")
-    stream.inside += 1
-    try:
+    with natively(stream), noting(stream, kind, channel, _EMPTY, _CLOSED):
         item = _get_nowait(self)
-    except asyncio.QueueEmpty:
-        stream.note(kind, channel, Status.EMPTY)
-        raise
-    except _Closed:
-        stream.note(kind, channel, Status.CLOSED)
-        raise
-    finally:
-        stream.inside -= 1
     found = channel.messages.take(item)
     message = channel.unseen_message() if found is None else (found[0].task, found[1])
     stream.received(kind, channel, message, item)
@@ -235,14 +215,8 @@ async def _get_when_possible(self: Any) -> Any:
             if item is not MISSING:
                 stream.compare(item, digest)
                 return item
-    stream.inside += 1
-    try:
+    with natively(stream), noting(stream, Kind.RECV, channel, _CANCELLED):
         return await _get(self)
-    except asyncio.CancelledError:
-        stream.note(Kind.RECV, channel, Status.CANCELLED)
-        raise
-    finally:
-        stream.inside -= 1
 
 
 async def _receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) -> Any:
@@ -281,11 +255,8 @@ def _patch_look(name: str, convert: type) -> None:
         outcome = None if at_end else stream.expect(Kind.LOOK, channel)
         if outcome is not None:
             return convert(outcome.values[0])
-        stream.inside += 1
-        try:
+        with natively(stream):
             value = real(self)
-        finally:
-            stream.inside -= 1
         stream.note(Kind.LOOK, channel, Status.VALUE, (int(value),))
         return value
 

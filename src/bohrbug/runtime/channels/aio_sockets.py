@@ -13,7 +13,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.aio_arrivals import ReplayedLoop
 from bohrbug.runtime.channels.aio_turns import SeenLoop
-from bohrbug.runtime.channels.descriptors import CONNECTION, wait_ready
+from bohrbug.runtime.channels.descriptors import CONNECTION, wait_ready, would_block
 from bohrbug.runtime.channels.ends import channel_named
 from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, Status
 from bohrbug.runtime.channels.streams import Channel
@@ -78,7 +78,7 @@ def receive(
     outcome = expected(seen, channel, kind)
     if outcome is not None:
         if outcome.status is Status.EMPTY:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
+            raise would_block()
         if outcome.status is Status.VALUE:
             return exactly(seen, descriptor, real, outcome.values[0])
     with _noting_errors(seen, channel, kind, Status.EMPTY):
@@ -115,7 +115,7 @@ def send(
     outcome = expected(seen, channel, kind)
     if outcome is not None:
         if outcome.status is Status.FULL:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
+            raise would_block()
         if outcome.status is Status.VALUE:
             return _send_so_many(descriptor, real, data, outcome.values[0])
     with _noting_errors(seen, channel, kind, Status.FULL):

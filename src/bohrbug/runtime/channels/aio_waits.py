@@ -10,6 +10,7 @@ from typing import Any
 from bohrbug.runtime.channels.aio import aio_stream, expect, wait
 from bohrbug.runtime.channels.aio_sets import TaskSet, in_order
 from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.native_parts import natively
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.streams import Stream
 from bohrbug.runtime.threads.patches import Patches
@@ -53,11 +54,8 @@ async def _wait_for(
             await _wait_until_done(stream, future, WAIT)
         if all(future.done() for future in chosen):
             return TaskSet(chosen), TaskSet(set(futures) - chosen)
-    stream.inside += 1
-    try:
+    with natively(stream):
         done, pending = await _wait(futures, timeout=timeout, return_when=return_when)
-    finally:
-        stream.inside -= 1
     indices = tuple(i for i, future in enumerate(futures) if future in done)
     stream.note(Kind.SELECT, None, Status.READY if indices else Status.TIMED_OUT, indices, WAIT)
     return TaskSet(done), TaskSet(pending)

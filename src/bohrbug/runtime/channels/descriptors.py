@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -38,6 +40,11 @@ def beside(socket: Any) -> Beside:
     if found is None:
         found = _beside[socket] = Beside()
     return found
+
+
+def would_block() -> BlockingIOError:
+    """What a non-blocking call raises where a blocking one would wait."""
+    return BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 
 def is_channel(descriptor: int) -> bool:

@@ -12,13 +12,12 @@ from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
 from bohrbug.runtime.channels.envelopes import enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.native_parts import natively, noting
 from bohrbug.runtime.channels.pulling import Source, early, pull, take_natively
 from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.threads.patches import Patches
-
-patches = Patches()
 
 PIPE = "multiprocessing.Pipe"
 WAIT = "multiprocessing.connection.wait"
@@ -28,19 +27,6 @@ _Pipe, _wait = connection.Pipe, connection.wait
 _send, _recv = _Connection.send, _Connection.recv
 _send_bytes, real_recv_bytes = _Connection.send_bytes, _Connection.recv_bytes
 _recv_bytes_into, _poll = _Connection.recv_bytes_into, _Connection.poll
-
-
-@patches.method(connection, "Pipe")
-def _make_pipe(duplex: bool = True) -> Any:
-    first, second = _Pipe(duplex)
-    stream = main_stream()
-    if stream is not None:
-        there = stream.next_channel()
-        back = stream.next_channel() if duplex else None
-        # Not duplex: the first end only receives.
-        first._bohrbug_ends = Ends(there, back, PIPE)  # type: ignore[attr-defined]
-        second._bohrbug_ends = Ends(back, there, PIPE)  # type: ignore[attr-defined]
-    return first, second
 
 
 # -- through pickles -----------------------------------------------------------------------
@@ -77,8 +63,23 @@ class _Reducers(Patches):
             ForkingPickler.register(cls, reduce)
 
 
-_methods, patches = patches, _Reducers()
-patches._wanted = _methods._wanted
+patches = _Reducers()
+
+
+# -- making ------------------------------------------------------------------------------
+
+
+@patches.method(connection, "Pipe")
+def _make_pipe(duplex: bool = True) -> Any:
+    first, second = _Pipe(duplex)
+    stream = main_stream()
+    if stream is not None:
+        there = stream.next_channel()
+        back = stream.next_channel() if duplex else None
+        # Not duplex: the first end only receives.
+        first._bohrbug_ends = Ends(there, back, PIPE)  # type: ignore[attr-defined]
+        second._bohrbug_ends = Ends(back, there, PIPE)  # type: ignore[attr-defined]
+    return first, second
 
 
 # -- sending and receiving -----------------------------------------------------------------
@@ -100,14 +101,11 @@ def send_enclosed(
         stream.compare(item, digest)
     # The number is taken before the message can be received.
     number = stream.sent(Kind.SEND, channel, -1, item)
-    stream.inside += 1
-    try:
+    with natively(stream):
         send(enclosed(stream.task, number, item))
-    finally:
-        stream.inside -= 1
 
 
-@_methods.method(_Connection, "send")
+@patches.method(_Connection, "send")
 def _send_item(self: Any, obj: Any) -> None:
     stream = current()
     channel = None if stream is None else outgoing(stream, self)
@@ -136,8 +134,7 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
     """
     digest = stream.next_digest()
     outcome = stream.expect(kind, channel)
-    stream.inside += 1
-    try:
+    with natively(stream), noting(stream, kind, channel, (EOFError, Status.CLOSED)):
         if outcome is not None:
             if outcome.status is Status.CLOSED:
                 raise EOFError
@@ -152,11 +149,6 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         if item is not MISSING:
             return item
         thing = take_natively(stream, kind, channel, source, real)
-    except EOFError:
-        stream.note(kind, channel, Status.CLOSED)
-        raise
-    finally:
-        stream.inside -= 1
     if is_envelope(thing):
         message, item = (thing[1], thing[2]), thing[3]
     else:
@@ -166,7 +158,7 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
     return item
 
 
-@_methods.method(_Connection, "recv")
+@patches.method(_Connection, "recv")
 def _recv_item(self: Any) -> Any:
     stream = current()
     channel = None if stream is None else incoming(stream, self)
@@ -177,19 +169,17 @@ def _recv_item(self: Any) -> Any:
     return receive_from(stream, Kind.RECV, channel, Source(self), lambda: _recv(self))
 
 
-@_methods.method(_Connection, "send_bytes")
+@patches.method(_Connection, "send_bytes")
 def _send_raw(self: Any, buf: Any, offset: int = 0, size: int | None = None) -> None:
     stream = current()
     channel = None if stream is None else outgoing(stream, self)
-    if stream is not None and channel is not None:
-        stream.expect(Kind.SEND, channel)
-        stream.sent(Kind.SEND, channel)
-        stream.inside += 1
-    try:
+    if stream is None or channel is None:
         _send_bytes(self, buf, offset, size)
-    finally:
-        if stream is not None and channel is not None:
-            stream.inside -= 1
+        return
+    stream.expect(Kind.SEND, channel)
+    stream.sent(Kind.SEND, channel)
+    with natively(stream):
+        _send_bytes(self, buf, offset, size)
 
 
 def _receive_raw(self: Any, real: Any) -> Any:
@@ -203,41 +193,32 @@ def _receive_raw(self: Any, real: Any) -> Any:
         if outcome.status is Status.CLOSED:
             raise EOFError
         waited = 0.0
-        stream.inside += 1
-        try:
+        with natively(stream):
             while not stream.replay.native and not _poll(self, 0.05):
                 waited += 0.05
                 stream.replay.check(stream, waited, f"bytes in {channel.flavour} {channel.id}")
             return real()
-        finally:
-            stream.inside -= 1
-    stream.inside += 1
-    try:
+    with natively(stream), noting(stream, Kind.RECV, channel, (EOFError, Status.CLOSED)):
         data = real()
-    except EOFError:
-        stream.note(Kind.RECV, channel, Status.CLOSED)
-        raise
-    finally:
-        stream.inside -= 1
     number = channel.unseen
     channel.unseen = number + 1
     stream.received(Kind.RECV, channel, (None, number), None)
     return data
 
 
-@_methods.method(_Connection, "recv_bytes")
+@patches.method(_Connection, "recv_bytes")
 def _recv_raw(self: Any, maxlength: int | None = None) -> bytes:
     data: bytes = _receive_raw(self, lambda: real_recv_bytes(self, maxlength))
     return data
 
 
-@_methods.method(_Connection, "recv_bytes_into")
+@patches.method(_Connection, "recv_bytes_into")
 def _recv_raw_into(self: Any, buf: Any, offset: int = 0) -> int:
     count: int = _receive_raw(self, lambda: _recv_bytes_into(self, buf, offset))
     return count
 
 
-@_methods.method(_Connection, "poll")
+@patches.method(_Connection, "poll")
 def _poll_it(self: Any, timeout: float | None = 0.0) -> bool:
     stream = current()
     channel = None if stream is None else incoming(stream, self)
@@ -247,11 +228,8 @@ def _poll_it(self: Any, timeout: float | None = 0.0) -> bool:
     if outcome is not None:
         # If there was something, the receive that follows waits for it.
         return bool(outcome.values[0])
-    stream.inside += 1
-    try:
+    with natively(stream):
         ready = bool(channel.arrived) or bool(_poll(self, timeout))
-    finally:
-        stream.inside -= 1
     stream.note(Kind.LOOK, channel, Status.VALUE, (int(ready),))
     return ready
 
@@ -267,14 +245,10 @@ def _wait_for(object_list: Any, timeout: float | None = None) -> list[Any]:
     known = all(isinstance(thing, _Connection | int) for thing in things)
     if not things or not known or _joins_a_process():
         # Sockets, or the end of one process that is waited for: no select.
-        stream.inside += 1
-        try:
+        with natively(stream):
             return list(_wait(things, timeout))
-        finally:
-            stream.inside -= 1
     outcome = stream.expect(Kind.SELECT, None, WAIT, fruitless=in_vain(timeout))
-    stream.inside += 1
-    try:
+    with natively(stream):
         if outcome is not None:
             if outcome.status is Status.TIMED_OUT or max(outcome.values) >= len(things):
                 return []
@@ -282,8 +256,6 @@ def _wait_for(object_list: Any, timeout: float | None = None) -> list[Any]:
             _wait_for_others(stream, chosen)
             return chosen
         ready = _wait(things, timeout)
-    finally:
-        stream.inside -= 1
     places = {id(thing): index for index, thing in enumerate(things)}
     indices = tuple(places[id(thing)] for thing in ready)
     status = Status.READY if indices else Status.TIMED_OUT
@@ -309,5 +281,5 @@ def _wait_for_others(stream: Stream, chosen: list[Any]) -> None:
             stream.replay.check(stream, waited, f"{WAIT}: the end of a process")
 
 
-_methods.add(connection, "wait", _wait_for)
+patches.add(connection, "wait", _wait_for)
 EXCHANGED = {_wait: _wait_for, _Pipe: _make_pipe}

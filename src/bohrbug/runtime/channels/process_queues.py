@@ -10,6 +10,7 @@ from typing import Any
 from bohrbug.runtime.channels.ends import Ends, incoming
 from bohrbug.runtime.channels.envelopes import MARK, Envelope, enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.native_parts import natively
 from bohrbug.runtime.channels.pipes import real_recv_bytes, receive_from, send_enclosed
 from bohrbug.runtime.channels.pulling import Source, post
 from bohrbug.runtime.channels.recording import RecordingStream
@@ -123,14 +124,11 @@ def _patch_put(cls: Any) -> None:
             stream.sent(kind, channel)
             return
         envelope = enclosed(stream.task, number, obj)
-        stream.inside += 1
-        try:
+        with natively(stream):
             if follows:
                 _put_patiently(stream, self, envelope, real)
             else:
                 real(self, envelope, block, timeout)
-        finally:
-            stream.inside -= 1
         stream.sent(kind, channel, -1, obj)
 
 
@@ -282,11 +280,8 @@ def _patch_look(cls: Any, name: str, convert: type) -> None:
         outcome = stream.expect(Kind.LOOK, channel)
         if outcome is not None:
             return convert(outcome.values[0])
-        stream.inside += 1
-        try:
+        with natively(stream):
             value = real(self)
-        finally:
-            stream.inside -= 1
         stream.note(Kind.LOOK, channel, Status.VALUE, (int(value),))
         return value
 

@@ -14,9 +14,10 @@ import time
 from typing import Any
 
 from bohrbug.runtime.channels.delivery import MISSING
-from bohrbug.runtime.channels.descriptors import CONNECTION, beside, known, wait_ready
+from bohrbug.runtime.channels.descriptors import CONNECTION, beside, known, wait_ready, would_block
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing
-from bohrbug.runtime.channels.events import ChannelId, Kind, MessageId, Status
+from bohrbug.runtime.channels.events import ChannelId, Kind, MessageId, Outcome, Status
+from bohrbug.runtime.channels.native_parts import noting
 from bohrbug.runtime.channels.replaying import ReplayingStream
 from bohrbug.runtime.channels.session import active, append, current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream, channel_of
@@ -34,6 +35,9 @@ _listen, _accept, _connect, _connect_ex = (
     _Socket.connect_ex,
 )
 _recv, _recv_into, _send = _Socket.recv, _Socket.recv_into, _Socket.send
+_EMPTY = (BlockingIOError, Status.EMPTY)
+_TIMED_OUT = (TimeoutError, Status.TIMED_OUT)
+_CLOSED = (OSError, Status.CLOSED)
 _REGISTRATION = 0.1
 _REGISTRATION_IN_REPLAY = 2.0
 """Seconds that a connecting task may need to say that it is it that connects."""
@@ -62,6 +66,14 @@ def _kind(self: Any) -> Kind:
     if timeout is None:
         return Kind.RECV
     return Kind.TIMED_RECV if timeout else Kind.TRY_RECV
+
+
+def _fail_as(outcome: Outcome) -> None:
+    """Raise what a receive raised when it was recorded."""
+    if outcome.status is Status.EMPTY:
+        raise would_block()
+    if outcome.status is Status.TIMED_OUT:
+        raise TimeoutError("timed out")
 
 
 def _is_loopback(self: Any, address: Any) -> bool:
@@ -170,24 +182,15 @@ def _accept_next(self: Any) -> Any:
     kind = _kind(self)
     outcome = stream.expect(kind, channel)
     if outcome is not None and isinstance(stream, ReplayingStream):
-        if outcome.status is Status.EMPTY:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
-        if outcome.status is Status.TIMED_OUT:
-            raise TimeoutError("timed out")
+        _fail_as(outcome)
         if outcome.message is not None:
             pair = _accept_this(stream, channel, self, outcome.message)
             if pair is not MISSING:
                 return pair
     if channel.arrived:
         return channel.arrived.pop(next(iter(channel.arrived)))
-    try:
+    with noting(stream, kind, channel, _EMPTY, _TIMED_OUT):
         message, pair = _take(stream, channel, self)
-    except BlockingIOError:
-        stream.note(kind, channel, Status.EMPTY)
-        raise
-    except TimeoutError:
-        stream.note(kind, channel, Status.TIMED_OUT)
-        raise
     stream.received(kind, channel, message)
     return pair
 
@@ -210,18 +213,15 @@ def _accept_in(loop: Any, self: Any) -> Any:
     channel = channel_of(loop.stream, beside(self), LISTEN)
     outcome = aio_sockets.expected(loop, channel.id, kind)
     if outcome is not None and outcome.status is Status.EMPTY:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
+        raise would_block()
     if outcome is not None and outcome.message is not None:
         pair = _accept_this(loop.stream, channel, self, outcome.message)
         if pair is not MISSING:
             return pair
     if channel.arrived:
         return channel.arrived.pop(next(iter(channel.arrived)))
-    try:
+    with noting(loop.stream, kind, channel, _EMPTY):
         message, pair = _take(loop.stream, channel, self)
-    except BlockingIOError:
-        loop.stream.note(kind, channel, Status.EMPTY)
-        raise
     loop.stream.received(kind, channel, message)
     return pair
 
@@ -255,23 +255,11 @@ def _receive(self: Any, size: int, flags: int, real: Any) -> bytes | None:
     kind = _kind(self)
     outcome = stream.expect(kind, channel)
     if outcome is not None and isinstance(stream, ReplayingStream):
-        if outcome.status is Status.EMPTY:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
-        if outcome.status is Status.TIMED_OUT:
-            raise TimeoutError("timed out")
+        _fail_as(outcome)
         if outcome.status is Status.VALUE:
             return _exactly(stream, self, outcome.values[0], size)
-    try:
+    with noting(stream, kind, channel, _EMPTY, _TIMED_OUT, _CLOSED):
         data: bytes = real()
-    except BlockingIOError:
-        stream.note(kind, channel, Status.EMPTY)
-        raise
-    except TimeoutError:
-        stream.note(kind, channel, Status.TIMED_OUT)
-        raise
-    except OSError:
-        stream.note(kind, channel, Status.CLOSED)
-        raise
     stream.note(kind, channel, Status.VALUE, (len(data),))
     return data
 
@@ -324,17 +312,11 @@ def _send_bytes(self: Any, data: Any, flags: int = 0) -> int:
     outcome = stream.expect(Kind.SEND, channel)
     if outcome is not None and isinstance(stream, ReplayingStream):
         if outcome.status is Status.FULL:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
+            raise would_block()
         if outcome.status is Status.VALUE:
             return _send_exactly(stream, self, data, outcome.values[0])
-    try:
+    with noting(stream, Kind.SEND, channel, (BlockingIOError, Status.FULL), _CLOSED):
         count: int = _send(self, data)
-    except BlockingIOError:
-        stream.note(Kind.SEND, channel, Status.FULL)
-        raise
-    except OSError:
-        stream.note(Kind.SEND, channel, Status.CLOSED)
-        raise
     stream.note(Kind.SEND, channel, Status.VALUE, (count,))
     return count
 

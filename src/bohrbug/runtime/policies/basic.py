@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from bohrbug.accelerator import native
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.plan import Priorities, Segments
 from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView, earliest, next_in_turn
 
@@ -29,6 +30,7 @@ class NonPreemptiveDecider:
         return 0
 
 
+@plain
 class UniformRandomDecider:
     """Every option with the same probability.
 
@@ -39,7 +41,7 @@ class UniformRandomDecider:
     __slots__ = ("_state",)
 
     def __init__(self, seed: int) -> None:
-        self._state = seed & _64_BITS
+        self._state = seed
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int

@@ -27,14 +27,16 @@ def runs_at_once(
     """
     if points is None:
         return None
-    first: TaskView | None = None
+    if not yielded and _is_no_decision(running, points) and running in enabled:
+        return running
     for task in enabled:
-        operation = task.pending
-        if operation is None or operation.kind.is_yield or point_of(operation) in points:
-            continue
-        if task is running:
-            if not yielded:
-                return task
-        elif first is None:
-            first = task
-    return first
+        if task is not running and _is_no_decision(task, points):
+            return task
+    return None
+
+
+def _is_no_decision(task: TaskView, points: frozenset[Point]) -> bool:
+    operation = task.pending
+    return (
+        operation is not None and not operation.kind.is_yield and point_of(operation) not in points
+    )

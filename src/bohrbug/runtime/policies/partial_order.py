@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from bohrbug.model.operation import Operation, Point
+from bohrbug.model.operation import Operation, Point, ResourceId, TaskId
 from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView
 from bohrbug.runtime.policies.filtering import runs_at_once
 
@@ -24,8 +24,11 @@ class PartialOrderDecider(Drawing):
     def __init__(self, seed: int, points: frozenset[Point] | None) -> None:
         self._random = Random(seed)
         self._points = points
-        # By task: the event that is pending and its priority.
-        self._pending: dict[str, tuple[Operation | None, float]] = {}
+        # By task: the priority of the event that is pending, and what it is.
+        self._priorities: dict[TaskId, float] = {}
+        self._pending: dict[TaskId, Operation] = {}
+        # By resource: the tasks that such an event is of.
+        self._waiting: dict[ResourceId, dict[TaskId, None]] = {}
 
     def choose(
         self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
@@ -41,19 +44,27 @@ class PartialOrderDecider(Drawing):
         return max(options, key=self._priority)
 
     def _priority(self, task: TaskView) -> float:
-        known = self._pending.get(task.id)
+        priority = self._priorities.get(task.id)
         # What was executed is forgotten, so that this is still the same event.
-        if known is None:
-            known = self._pending[task.id] = (task.pending, self._random.random())
-        return known[1]
+        if priority is None:
+            priority = self._priorities[task.id] = self._random.random()
+            operation = task.pending
+            if operation is not None:
+                self._pending[task.id] = operation
+                self._waiting.setdefault(operation.resource, {})[task.id] = None
+        return priority
 
     def _executed(self, task: TaskView) -> None:
         """An event is no longer pending; those that conflict with it get new priorities."""
         pending = self._pending
-        pending.pop(task.id, None)
+        self._priorities.pop(task.id, None)
+        known = pending.pop(task.id, None)
+        if known is not None:
+            del self._waiting[known.resource][task.id]
         executed = task.pending
         if executed is None:
             return
-        for other, (operation, _) in pending.items():
-            if operation is not None and operation.conflicts_with(executed):
-                pending[other] = (operation, self._random.random())
+        is_write = executed.kind.is_write
+        for other in self._waiting.get(executed.resource, ()):
+            if is_write or pending[other].kind.is_write:
+                self._priorities[other] = self._random.random()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from bohrbug.model.operation import Operation, ResourceId
 from bohrbug.model.plan import Constraint, ReadsFrom, ResourceEvent
 from bohrbug.model.reads_from import EventCounter
@@ -31,9 +33,11 @@ class ReadsFromDecider(PartialOrderDecider):
     def __init__(self, policy: ReadsFrom) -> None:
         super().__init__(policy.seed, policy.points)
         self._counter = EventCounter()
+        # By resource: what the plan says, and the part of it whose readers were not executed.
         self._constraints: dict[ResourceId, list[Constraint]] = {}
         for constraint in policy.constraints:
             self._constraints.setdefault(constraint.reader.resource, []).append(constraint)
+        self._open = {resource: [*each] for resource, each in self._constraints.items()}
         self._last: dict[ResourceId, ResourceEvent | None] = {}
         self._done: set[ResourceEvent] = set()
         self._patience = PATIENCE
@@ -61,6 +65,7 @@ class ReadsFromDecider(PartialOrderDecider):
                 self._patience -= 1
                 if not self._patience:
                     constrained.clear()
+                    self._open.clear()
         self._executed(chosen)
         self._note(chosen.id, chosen.pending)
         return chosen
@@ -68,36 +73,53 @@ class ReadsFromDecider(PartialOrderDecider):
     def _note(self, task: str, operation: Operation | None) -> None:
         if operation is None:
             return
-        if operation.resource in self._constraints:
+        resource = operation.resource
+        if resource in self._constraints:
             event = self._counter.executed(task, operation)
             self._done.add(event)
             if operation.is_write:
-                self._last[operation.resource] = event
+                self._last[resource] = event
+            constraints = self._open[resource]
+            if any(event == constraint.reader for constraint in constraints):
+                self._open[resource] = [each for each in constraints if each.reader != event]
 
     def _is_held_back(self, task: TaskView) -> bool:
+        """Whether what a task is about to do would break a constraint."""
         operation = task.pending
-        if operation is None or operation.resource not in self._constraints:
+        if operation is None:
             return False
-        event = self._counter.pending(task.id, operation)
+        constraints = self._open.get(operation.resource)
+        if not constraints:
+            return False
         last = self._last.get(operation.resource)
-        return any(
-            self._would_break(constraint, event, operation.is_write, last)
-            for constraint in self._constraints[operation.resource]
-        )
+        event: ResourceEvent | None = None
+        for constraint in constraints:
+            source, reader = constraint.source, constraint.reader
+            # Most are of other tasks, and to name an event takes long.
+            if task.id == reader.task:
+                if event is None:
+                    event = self._counter.pending(task.id, operation)
+                if event == reader:
+                    if _is_too_early(constraint, last, self._done):
+                        return True
+                    continue
+            if constraint.holds and last == source and operation.is_write:
+                return True
+        return False
 
-    def _would_break(
-        self,
-        constraint: Constraint,
-        event: ResourceEvent,
-        is_write: bool,
-        last: ResourceEvent | None,
-    ) -> bool:
-        source, reader = constraint.source, constraint.reader
-        if reader in self._done:
-            return False
-        if not constraint.holds:
-            return event == reader and last == source
-        if event == reader:
-            # Once overwritten, the source is lost and there is nothing to wait for.
-            return last != source and source is not None and source not in self._done
-        return is_write and last == source
+
+def _is_too_early(
+    constraint: Constraint, last: ResourceEvent | None, done: Container[ResourceEvent]
+) -> bool:
+    """Whether the reader of a constraint has to wait.
+
+    Parameters:
+        constraint: the constraint.
+        last: what changed the resource last.
+        done: what was executed.
+    """
+    source = constraint.source
+    if not constraint.holds:
+        return last == source
+    # Once overwritten, the source is lost and there is nothing to wait for.
+    return last != source and source is not None and source not in done

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from itertools import accumulate
 from random import Random
 
 from bohrbug.model.operation import TaskId
@@ -25,8 +27,8 @@ class WeightedRandomDecider(Drawing):
 
     def __init__(self, policy: WeightedRandom) -> None:
         self._random = Random(policy.seed)
-        self._selected = policy.selected
         self._points = policy.points
+        self._selected = policy.selected if policy.selected is not None else policy.points
         self._left = dict(policy.weights)
         self._existing: set[TaskId] = set()
         # Events of tasks that do not exist yet, by the task that they count for.
@@ -55,28 +57,41 @@ class WeightedRandomDecider(Drawing):
         return chosen
 
     def _drawn(self, options: list[TaskView]) -> TaskView:
-        if all(task.id != self._intended for task in options):
+        selected = [self._is_selected(task) for task in options]
+        if not any(task.id == self._intended for task in options):
             # None is drawn yet, or it is blocked: the others must go on.
-            weights = [self._weight(task) for task in options]
-            if any(weights):
-                self._intended = self._random.choices(options, weights)[0].id
-            else:
-                self._intended = None
+            weights = [
+                self._weight(task, is_selected)
+                for task, is_selected in zip(options, selected, strict=True)
+            ]
+            drawn = self._one_of(options, weights)
+            self._intended = None if drawn is None else drawn.id
         able = [
-            task for task in options if task.id == self._intended or not self._is_selected(task)
+            task
+            for task, is_selected in zip(options, selected, strict=True)
+            if not is_selected or task.id == self._intended
         ]
         return able[int(self._random.random() * len(able))]
+
+    def _one_of(self, tasks: list[TaskView], weights: list[int]) -> TaskView | None:
+        """A task in proportion to the weights; ``None`` if all are 0.
+
+        As ``random.choices``, which takes much longer while a test is instrumented.
+        """
+        sums = list(accumulate(weights))
+        if not sums[-1]:
+            return None
+        return tasks[bisect(sums, self._random.random() * (sums[-1] + 0.0), 0, len(tasks) - 1)]
 
     def _is_selected(self, task: TaskView) -> bool:
         operation = task.pending
         if operation is None:
             return False
-        selected = self._selected if self._selected is not None else self._points
-        return selected is None or point_of(operation) in selected
+        return self._selected is None or point_of(operation) in self._selected
 
-    def _weight(self, task: TaskView) -> int:
+    def _weight(self, task: TaskView, is_selected: bool) -> int:
         # An execution may have more events than the one that was counted.
-        least = 1 if self._is_selected(task) else 0
+        least = 1 if is_selected else 0
         return max(self._left.get(task.id, 0) + self._promised.get(task.id, 0), least)
 
     def _hand_on(self, new: list[TaskView], options: list[TaskView]) -> None:
@@ -85,9 +100,11 @@ class WeightedRandomDecider(Drawing):
             intended = next((task for task in options if task.id == self._intended), None)
             if intended is None or child.id.rpartition(".")[0] != intended.id:
                 continue
-            both = [self._weight(intended), self._weight(child)]
-            if any(both):
-                self._intended = self._random.choices([intended.id, child.id], both)[0]
+            both = [intended, child]
+            weights = [self._weight(task, self._is_selected(task)) for task in both]
+            drawn = self._one_of(both, weights)
+            if drawn is not None:
+                self._intended = drawn.id
 
     def _promise(self) -> None:
         self._promised.clear()

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from bohrbug.runtime.posix.build import UnsupportedError
-from bohrbug.runtime.posix.elf import defines, interpreter_of, is_elf
+from bohrbug.runtime.posix.elf import (
+    MACHINES,
+    defines,
+    header_of,
+    interpreter_of,
+    is_elf,
+)
+
+MOST_INTERPRETERS = 4
+"""Scripts that are interpreters of scripts; as many as Linux has."""
 
 
 def command_of(words: Sequence[str]) -> list[str]:
@@ -18,24 +28,68 @@ def command_of(words: Sequence[str]) -> list[str]:
         UnsupportedError: there is no such program, or it can't be controlled.
     """
     program = words[0]
+    if not program:
+        raise UnsupportedError("the name of the program is empty")
     path = shutil.which(program)
     if path is None:
+        if Path(program).is_dir():
+            raise UnsupportedError(f"{program} is a directory, not a program")
         if Path(program).is_file():
             raise UnsupportedError(f"{program} may not be executed: chmod +x {program}")
         raise UnsupportedError(f"there is no program {program}")
-    file = Path(path).resolve()
-    if is_elf(file) and interpreter_of(file) is None:
+    _check(program, Path(path).resolve())
+    return [path, *words[1:]]
+
+
+def _check(program: str, file: Path) -> None:
+    """See that the file of a program, or the interpreter of a script, can be controlled."""
+    name, runs = program, file
+    for _ in range(MOST_INTERPRETERS):
+        if is_elf(runs):
+            break
+        runs = _interpreter_of_script(name, runs)
+        name = f"{runs}, which runs {program},"
+    _check_elf(name, runs)
+    if runs.stat().st_mode & 0o6000 and os.getuid() != 0:
         raise UnsupportedError(
-            f"{program} is linked statically, and only programs that use the C library as a shared "
+            f"{name} is setuid or setgid, and the loader ignores LD_PRELOAD for it"
+        )
+
+
+def _interpreter_of_script(name: str, file: Path) -> Path:
+    with file.open("rb") as opened:
+        first = opened.readline(256)
+    words = first.removeprefix(b"#!").split(maxsplit=1)
+    if not first.startswith(b"#!") or not words:
+        raise UnsupportedError(
+            f"{name} is neither a program nor a script whose first line says what runs it: put a "
+            "line such as #!/bin/sh there, or run it as an argument, as in -- sh SCRIPT"
+        )
+    interpreter = Path(os.fsdecode(words[0]))
+    if not interpreter.is_file():
+        raise UnsupportedError(
+            f"there is no {interpreter}, which the first line of {name} says is to run it"
+        )
+    return interpreter.resolve()
+
+
+def _check_elf(name: str, file: Path) -> None:
+    header = header_of(file)
+    machine = platform.machine()
+    if header is None:
+        raise UnsupportedError(f"{name} is no program that this machine can run: it is damaged")
+    if header.bits != 64 or (machine in MACHINES and header.machine != MACHINES[machine]):
+        raise UnsupportedError(
+            f"{name} is a program of {header.bits} bits for another kind of machine than this "
+            f"({machine}), and only programs for this kind can be controlled"
+        )
+    if interpreter_of(file) is None:
+        raise UnsupportedError(
+            f"{name} is linked statically, and only programs that use the C library as a shared "
             "library can be controlled (Go programs, too, make their system calls themselves)"
         )
-    if is_elf(file) and defines(file, "__tsan_init"):
+    if defines(file, "__tsan_init"):
         raise UnsupportedError(
-            f"{program} has the runtime of the thread sanitizer linked into itself, which Bohrbug "
+            f"{name} has the runtime of the thread sanitizer linked into itself, which Bohrbug "
             "has to stand in for: link it with clang -fsanitize=thread -shared-libsan, or use gcc"
         )
-    if file.stat().st_mode & 0o6000 and os.getuid() != 0:
-        raise UnsupportedError(
-            f"{program} is setuid or setgid, and the loader ignores LD_PRELOAD for it"
-        )
-    return [path, *words[1:]]

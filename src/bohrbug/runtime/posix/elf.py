@@ -11,6 +11,7 @@ from pathlib import Path
 
 _SYMTAB, _DYNSYM = 2, 11
 _OBJECT, _FUNCTION = 1, 2
+_EXECUTABLE = (2, 3)
 _LOAD, _RELRO, _WRITE = 1, 0x6474E552, 2
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -86,6 +87,36 @@ def is_elf(path: Path) -> bool:
             return file.read(4) == b"\x7fELF"
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an ELF file is for.
+
+    Parameters:
+        bits: 32 or 64.
+        machine: its number, see :data:`MACHINES`.
+    """
+
+    bits: int
+    machine: int
+
+
+MACHINES = {"x86_64": 62, "aarch64": 183}
+"""The numbers of the machines that we know, by what ``platform.machine`` calls them."""
+
+
+def header_of(path: Path) -> Header | None:
+    """What an ELF file is for; ``None`` if it is no program, or damaged."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(20)
+        order = {1: "<", 2: ">"}[data[5]]
+        kind, machine = struct.unpack_from(f"{order}HH", data, 16)
+        bits = {1: 32, 2: 64}[data[4]]
+    except (OSError, KeyError, IndexError, struct.error):
+        return None
+    return Header(bits, machine) if kind in _EXECUTABLE else None
 
 
 def defines(path: Path, name: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.serving import Server
@@ -31,12 +32,14 @@ class Ended:
         hung: it made no progress for too long and was killed.
         interrupted: the user stopped it.
         seconds: how long it made no progress, for ``hung``.
+        stopped: it hung because a signal had stopped the process whose turn it was.
     """
 
     code: int
     hung: bool = False
     interrupted: bool = False
     seconds: float = 0.0
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +227,9 @@ class Launcher:
 
     def _ended(self, status: int, stop: str | None) -> Ended:
         code = os.waitstatus_to_exitcode(status)
-        return Ended(code, stop == "hung", stop == "interrupted", self._hang_seconds)
+        hung = stop in ("hung", "stopped")
+        seconds = self._hang_seconds
+        return Ended(code, hung, stop == "interrupted", seconds, stop == "stopped")
 
     def _spawn(
         self, segment: Segment, base: Mapping[str, str], more: Sequence[tuple[int, int]] = ()
@@ -243,6 +248,10 @@ class Launcher:
                     setsid=True,
                     setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ],
                 )
+        except OSError as error:
+            raise UnsupportedError(
+                f"{self._command[0]} can't be started: {error.strerror}"
+            ) from None
         finally:
             os.close(stdin)
 
@@ -364,6 +373,8 @@ class Launcher:
             if now is not segment:
                 segment, standstill = now, Standstill(now)
             standstill.look()
+            if standstill.is_stopped:
+                return "stopped"
             if self._hang_seconds and standstill.seconds > self._hang_seconds:
                 return "hung"
             if standstill.is_too_long:

@@ -289,6 +289,9 @@ class NativeRuntime:
                 engine = self._choice.current
             elif not self.fibers.learn(made.segment, made.ended.hung):
                 made = None
+                # One that waits may have threads that fibers alone can use.
+                assert self._launcher is not None
+                self._launcher.end_server()
         segment, ended, names, self.printed = made.segment, made.ended, made.names, made.printed
         if not segment.header.started and not ended.interrupted:
             raise UnsupportedError(
@@ -319,6 +322,10 @@ class NativeRuntime:
         self._has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
         self._note_futexes(trace, reading)
+        if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
+            trace.uncontrolled.note(
+                "processes that can't be controlled, such as programs that are linked statically"
+            )
         if trace.seen.gave_up:
             trace.uncontrolled.note("accesses to memory, more than there is room to remember")
         if segment.accesses.tired_watchpoints:

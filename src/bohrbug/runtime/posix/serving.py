@@ -53,8 +53,9 @@ class Server:
         self._answers = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._socket, its = socket.socketpair()
         environment = {"BOHRBUG_SERVER": "", "BOHRBUG_INPUT": input}
+        environment["BOHRBUG_STACKS"] = ",".join(map(str, stacks))
         if engine is Engine.SNAPSHOT:
-            environment["BOHRBUG_SNAPSHOT"] = ",".join(map(str, stacks))
+            environment["BOHRBUG_SNAPSHOT"] = ""
         if not looks_up_early:
             # Else each execution looks up what it calls.  The program is not to see it.
             environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}

@@ -22,6 +22,9 @@ RUNS_SECONDS = 0.2
 BLOCKED_SECONDS = 0.05
 """Seconds for which a task has been blocked, though it has the turn, when it is nudged."""
 
+STOPPED_SECONDS = 1.0
+"""Seconds for which a process that is stopped is waited for."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine) if hasattr(os, "uname") else None
 
@@ -40,6 +43,8 @@ class Standstill:
     """Without a step, as of the last look."""
     is_too_long = False
     """Whether the running task should be nudged."""
+    is_stopped = False
+    """Whether a signal has stopped its process, and nobody has let it go on since."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
@@ -68,6 +73,7 @@ class Standstill:
         self._progress, self._thread, self._ran = steps, thread, ran
         self.seconds += more
         self._since_nudge += more
+        self.is_stopped = state == "T" and self.seconds >= STOPPED_SECONDS
         patience = RUNS_SECONDS if state == "R" else BLOCKED_SECONDS
         self.is_too_long = self._since_nudge >= patience
         if self.is_too_long:

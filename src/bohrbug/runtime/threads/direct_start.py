@@ -36,7 +36,11 @@ def run_thread(thread: Any) -> None:
         except:  # noqa: E722  (as Thread._bootstrap_inner does)
             thread._invoke_excepthook(thread)
     finally:
-        active_threads.pop(thread._ident, None)
+        if threading.get_ident.__module__ == "_thread":
+            active_threads.pop(thread._ident, None)
+        else:
+            # A program that has put a function of its own there is told so of ends of threads.
+            thread._delete()
 
 
 def stop_thread(thread: Any) -> None:

@@ -176,14 +176,16 @@ class Ending:
         execution.current = root
         if self.aftermath is None and (len(execution.alive) > 1 or not root.ended):
             self._note_pending()
-        for task in list(execution.alive):
-            if task is not root:
-                unwind(execution, task)
-        execution.current = root
-        execution.alive = [root]
+        if len(execution.alive) > 1:
+            for task in list(execution.alive):
+                if task is not root:
+                    unwind(execution, task)
+            execution.current = root
+            execution.alive = [root]
         for task in execution.all_tasks:
-            for lock in list(task.holding):
-                lock._reset()
+            if task.holding:
+                for lock in list(task.holding):
+                    lock._reset()
 
     def _note_pending(self) -> None:
         execution = self._execution

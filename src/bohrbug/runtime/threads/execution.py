@@ -23,7 +23,7 @@ from bohrbug.model.operation import (
     Kind,
     Operation,
 )
-from bohrbug.model.outcome import Divergence
+from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
@@ -44,7 +44,7 @@ from bohrbug.runtime.threads.pace import (
     SPIN_READS,
     TIME_SLICE,
 )
-from bohrbug.runtime.threads.recorded import RecordedTrace, recorded_trace
+from bohrbug.runtime.threads.recorded import RecordedTrace
 from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.task import CarrierPool, Firing, Task, TaskKilled
@@ -160,7 +160,7 @@ class Execution:
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
         self.alive: list[Task] = [self.root]
-        self.trace: RecordedTrace = recorded_trace(plan, self.all_tasks, self.resources, self.rows)
+        self.trace = RecordedTrace(plan, self.all_tasks, self.resources, self.rows, Uncontrolled())
         self.ending = Ending(self, explainer, end_hooks)
         # The plan.
         self._prefix: Sequence[Choice] = plan.prefix

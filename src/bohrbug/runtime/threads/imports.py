@@ -11,6 +11,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.timing import real_functions
 
 patches = Patches()
 
@@ -24,6 +25,11 @@ after_import: list[Callable[[], object]] = []
 def find_and_load(name: str, import_: Any) -> Any:
     """Stands for the function that the import statement calls for a module not loaded yet."""
     execution = controlled()
+    __tracebackhide__ = True
+    if name == "_time_machine":
+        # It writes into the functions of ``time``, which have to be those in C.
+        with real_functions():
+            return _find_and_load(name, import_)
     if execution is None:
         module = _find_and_load(name, import_)
     else:

@@ -76,9 +76,16 @@ _ALL: tuple[Patches, ...] = (
     log_records.patches,
 )
 if os.name == "posix":
-    from bohrbug.runtime.threads import io, processes, semaphores
+    from bohrbug.runtime.threads import io, processes, semaphores, signal_waits
 
-    _ALL = (*_ALL, io.patches, processes.patches, processes.signal_patches, semaphores.patches)
+    _ALL = (
+        *_ALL,
+        io.patches,
+        processes.patches,
+        processes.signal_patches,
+        signal_waits.patches,
+        semaphores.patches,
+    )
     imports.after_import += [io.patches.catch_up, semaphores.patches.catch_up]
 
 

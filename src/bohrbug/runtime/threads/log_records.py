@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from sys import _getframe
+from types import FunctionType
 from typing import Any
 
 from bohrbug.model.operation import PUT
@@ -50,7 +52,17 @@ def _outside_logging(frame: Any) -> Any:
     return innermost
 
 
+def _as_of_logging(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, whose frames say that they are the library's.
+
+    Formatters look for who has logged behind all frames of ``logging``, as structlog does.
+    """
+    names = {**globals(), "__name__": "logging"}
+    return FunctionType(function.__code__, names, function.__name__)
+
+
 @patches.method(logging.Handler, "handle")
+@_as_of_logging
 def _wrapped_handle(self: Any, record: Any) -> Any:
     execution = controlled()
     if (

@@ -154,6 +154,8 @@ class Outside:
             external_only: look only at tasks that wait for something outside.
         """
         execution = self._execution
+        # Whoever waits here does not spin.
+        execution.patience = float("inf")
         deadline = _real_monotonic() + seconds
         pause = 0.0
         while True:

@@ -215,13 +215,19 @@ class Deferring:
 
     Parameters:
         handler: the handler that the program gave.
+
+    Attributes:
+        calls: how often one of them was called, in this process.
     """
+
+    calls = 0
 
     def __init__(self, handler: Any) -> None:
         self.handler = handler
 
     def __call__(self, number: int, frame: Any) -> Any:
         """Handle the signal now, or when the root task runs next."""
+        Deferring.calls += 1
         execution = control.current.execution
         if (
             execution is None

@@ -11,7 +11,7 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.accelerator import native, never
-from bohrbug.model.operation import GET, INSPECT, PUT, SHUTDOWN, TASK_DONE, WAIT
+from bohrbug.model.operation import GET, INSPECT, PUT, SHUTDOWN, TASK_DONE, WAIT, TaskId
 from bohrbug.model.trace import Gate
 from bohrbug.runtime.threads.control import (
     controlled,
@@ -23,8 +23,9 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import note_gate, touch
-from bohrbug.runtime.threads.resources import ResourceTable
+from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.synchronizers import _Condition, _registering, place_of
+from bohrbug.runtime.threads.task import Task
 
 patches = Patches()
 
@@ -38,6 +39,25 @@ _queue_join = _Queue.join
 def _mutex_is_free(self: Any) -> bool:
     mutex = self.mutex
     return not (isinstance(mutex, _Lock) and mutex._real.locked())
+
+
+def holders_of_mutex(execution: Execution, task: Task, state: ResourceState) -> tuple[TaskId, ...]:
+    """Which other task keeps a task from a queue, as it holds the queue's mutex.
+
+    By a ``with queue.mutex`` of its own, or because code of the program runs within its ``put`` or
+    ``get``, say a method that a subclass overrides.
+    """
+    mutex = getattr(execution.resources.object_of(state), "mutex", None)
+    if not isinstance(mutex, _Lock) or not mutex._real.locked():
+        return ()
+    if mutex._owner is not None:
+        return (mutex._owner.id,)
+
+    def is_in_it(other: Task) -> bool:
+        last = next((row[2] for row in reversed(execution.rows) if row[1] == other.id), None)
+        return last is not None and last.resource == state.id
+
+    return tuple(other.id for other in execution.alive if other is not task and is_in_it(other))
 
 
 _OWN_CLASSES = frozenset({queue.Queue, queue.LifoQueue, queue.PriorityQueue})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.accelerator.plain import plain
 from bohrbug.model.outcome import PASSED, TaskInfo, Uncontrolled
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
@@ -17,10 +18,18 @@ if TYPE_CHECKING:
 _COLUMNS = ("choices", "tasks", "operations", "enabled", "timed", "yielded")
 
 
+@plain
 class RecordedTrace(Trace):
     """A :class:`~bohrbug.model.trace.Trace` backed by the rows that an execution wrote.
 
     Most traces of a random search are never looked at beyond their outcome.
+
+    Parameters:
+        plan: what is executed.
+        all_tasks: the tasks of the execution; grows.
+        resources: of the execution.
+        rows: choice, task, operation, enabled, timed, yielded for each step; grows.
+        uncontrolled: what runs outside our control; grows.
     """
 
     __slots__ = ("_all_tasks", "_resource_table", "_rows", "_was_looked_at")
@@ -31,13 +40,35 @@ class RecordedTrace(Trace):
     _rows: list[tuple[Any, ...]]
     _was_looked_at: bool
 
+    def __init__(
+        self,
+        plan: Plan,
+        all_tasks: list[Task],
+        resources: ResourceTable,
+        rows: list[tuple[Any, ...]],
+        uncontrolled: Uncontrolled,
+    ) -> None:
+        # Not that of a trace, which has columns.
+        self._all_tasks = all_tasks
+        self._resource_table = resources
+        self._rows = rows
+        self._was_looked_at = False
+        self.plan = plan
+        self.arities = {}
+        self.final_pending = {}
+        self.effects = []
+        self.early_timeouts = []
+        self.gates = {}
+        self.races = []
+        self.outcome = PASSED
+        self.divergence = None
+        self.uncontrolled = uncontrolled
+        self.virtual_time = 0.0
+        self.seconds = 0.0
+
     def __getattr__(self, name: str) -> Any:
         # Called only for slots that are not set yet.
-        if name == "choices":
-            # By them executions are sampled, most of which nobody looks at any further.
-            self._was_looked_at = True
-            self.choices = [row[0] for row in self._rows]
-        elif name in _COLUMNS:
+        if name in _COLUMNS:
             self._was_looked_at = True
             columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(_COLUMNS)
             for column, values in zip(_COLUMNS, columns, strict=True):
@@ -59,6 +90,11 @@ class RecordedTrace(Trace):
         return len(self._rows)
 
     @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Choice, task, operation, enabled, timed, yielded of each step."""
+        return self._rows
+
+    @property
     def task_count(self) -> int:
         """See :class:`~bohrbug.model.trace.Trace`."""
         return len(self._all_tasks)
@@ -70,34 +106,3 @@ class RecordedTrace(Trace):
             for column in _COLUMNS:
                 with suppress(AttributeError):  # those that nobody looked at
                     delattr(self, column)
-
-
-def recorded_trace(
-    plan: Plan, all_tasks: list[Task], resources: ResourceTable, rows: list[tuple[Any, ...]]
-) -> RecordedTrace:
-    """The trace of an execution that is about to begin.
-
-    Parameters:
-        plan: what is executed.
-        all_tasks: the tasks of the execution; grows.
-        resources: of the execution.
-        rows: choice, task, operation, enabled, timed, yielded for each step; grows.
-    """
-    trace = RecordedTrace.__new__(RecordedTrace)
-    trace._all_tasks = all_tasks
-    trace._resource_table = resources
-    trace._rows = rows
-    trace._was_looked_at = False
-    trace.plan = plan
-    trace.arities = {}
-    trace.final_pending = {}
-    trace.effects = []
-    trace.early_timeouts = []
-    trace.gates = {}
-    trace.races = []
-    trace.outcome = PASSED
-    trace.divergence = None
-    trace.uncontrolled = Uncontrolled()
-    trace.virtual_time = 0.0
-    trace.seconds = 0.0
-    return trace

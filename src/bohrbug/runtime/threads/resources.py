@@ -145,6 +145,14 @@ class ResourceTable:
         entry = self._by_identity.get(id(obj))
         return entry[0] if entry is not None and entry[1]() is obj else None
 
+    def object_of(self, state: ResourceState) -> object | None:
+        """The object that a resource stands for, if it is registered and alive."""
+        for known, reference in self._by_identity.values():
+            if known is state:
+                found: object | None = reference()
+                return found
+        return None
+
     def share(self, part: object, state: ResourceState) -> None:
         """Operations on ``part`` are operations on the resource that it belongs to."""
         self._by_identity[id(part)] = (state, weakref.ref(part))

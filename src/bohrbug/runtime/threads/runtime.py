@@ -14,8 +14,10 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
 from bohrbug.runtime.threads import futures, thread_functions, thread_state
-from bohrbug.runtime.threads.data.kinds import Types
+from bohrbug.runtime.threads.data.kinds import Kind, Types
+from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
+from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, Shadow
 from bohrbug.runtime.threads.data.sinks import PointSink, SpinSink, WatchingSink
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.execution import Execution
@@ -24,7 +26,7 @@ from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
-from bohrbug.runtime.threads.resources import OlderObjects
+from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import c_code, files, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -41,6 +43,8 @@ COLLECTED_EVERY = 100
 
 MOST_YOUNG_OBJECTS = 20_000
 """Objects made and not let go, since the last garbage collection, after which there is another."""
+
+_END_HOOKS = (futures.let_workers_end,)
 
 MakeDetector = Callable[[Execution], RaceDetector]
 
@@ -98,6 +102,8 @@ class ThreadsRuntime:
         self._thread_names = thread_functions.ThreadNames()
         self._pool = CarrierPool()
         self.execution: Execution | None = None
+        # The sink that makes a task of this execution yield; made when one spins.
+        self._spin_sink: SpinSink | None = None
         self.watchdog: Watchdog | None = None
         self._collected = True
         self.made = 0
@@ -118,7 +124,7 @@ class ThreadsRuntime:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self.execution = None
+        self.execution = self._spin_sink = None
         # Cheap, as all that is older is frozen; else it would pile up from test to test.
         gc.collect()
         installation.recollection.look_at_unfrozen()
@@ -184,16 +190,18 @@ class ThreadsRuntime:
         watch: bool = False,
         make_detector: MakeDetector | None = None,
     ) -> Executed:
+        # Arguments with their names would take longer to hand over.
         execution = Execution(
             plan,
             settings,
             self._pool,
             self._explainer,
-            invariant=self._invariant,
-            names=self._names,
-            end_hooks=(futures.let_workers_end,),
-            swap=thread_state.swap_running_loop,
-            namespaces=self._namespaces,
+            None,
+            self._invariant,
+            self._names,
+            _END_HOOKS,
+            thread_state.swap_running_loop,
+            self._namespaces,
         )
         namespaces = len(self._namespaces)
         self.execution = execution
@@ -245,11 +253,21 @@ class ThreadsRuntime:
         all_tell = detector is not None or settings.gil or settings.watch_breakers
         self._instrumentation.let_tell(None if all_tell else points.are_in)
         execution.sink = sink
-        execution.nudge = SpinSink(execution, sink).nudge
+        execution.nudge = self._nudge
+        self._spin_sink = None
         if not self._instrumentation.codes:
             # Nothing is rewritten yet: what spins now can't be seen, but found.
             execution.patience = FIRST_PATIENCE
         hooks.set_sink(sink)
+
+    def _nudge(self) -> None:
+        """Called in another thread: make a task of the running execution yield."""
+        execution = self.execution
+        if execution is None or execution.sink is None:
+            return
+        if self._spin_sink is None:
+            self._spin_sink = SpinSink(execution, execution.sink)
+        self._spin_sink.nudge()
 
     def _carry_out(self, execution: Execution) -> Trace:
         """Run the test under the control of an execution."""
@@ -378,6 +396,20 @@ class ThreadsRuntime:
             finally:
                 self._instrumentation, self._points = usual, points
         return executed.trace, executed.beyond_gil
+
+
+if native is not None:
+    native.use_variables(
+        Execution,
+        ResourceTable,
+        Variables,
+        WeakOwner,
+        Kind,
+        Shadow,
+        VariableState,
+        files.File,
+        NO_ACCESSES,
+    )
 
 
 def _as_it_is(function: Any) -> Any:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import marshal
 import zlib
+from typing import Any
 
+from bohrbug.accelerator import native
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.threads.recorded import RecordedTrace
 
 WATCHED_AT_FIRST = 40
 """Executions, since the last new racy place, in which all accesses are watched for races."""
@@ -20,6 +24,14 @@ DISCOVERED_LATER = 512
 """After these, in one of so many; in which ones, the plan decides."""
 
 
+def _never_quick(choices: object, seed: int, are_rows: bool) -> int | None:
+    """Stands for the function in C where there is none."""
+    return None
+
+
+_quick_number: Any = _never_quick if native is None else native.checksum_of
+
+
 def number_of(choices: list[Choice] | tuple[Choice, ...], seed: int = 0, other: bytes = b"") -> int:
     """A number by which executions are sampled, the same in every process.
 
@@ -28,8 +40,25 @@ def number_of(choices: list[Choice] | tuple[Choice, ...], seed: int = 0, other: 
         seed: of the plan's policy, at least 0 and below 2**32.
         other: what else tells plans apart.
     """
+    if not other:
+        number = _quick_number(choices, seed, False)
+        if number is not None:
+            return int(number)
     # Version 0 of the format depends on nothing but the values.
     return zlib.crc32(marshal.dumps(choices, 0) + other, seed)
+
+
+def number_of_trace(trace: Trace) -> int:
+    """The same of the choices of an execution, which are not put together for it.
+
+    Parameters:
+        trace: of the execution.
+    """
+    if isinstance(trace, RecordedTrace):
+        number = _quick_number(trace.rows, 0, True)
+        if number is not None:
+            return int(number)
+    return number_of(trace.choices)
 
 
 def sample(plan: Plan) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from sys import _getframe
 from typing import Any
 
@@ -16,6 +18,7 @@ from bohrbug.runtime.threads.synchronizers import place_of
 patches = Patches()
 
 real_sleep = time.sleep
+_real_time = time.time
 
 SHORTEST_SLEEP = 5e-5
 """Seconds that a sleep takes at least if it is not of 0.
@@ -58,12 +61,20 @@ def sleep(seconds: Any, /) -> None:
     task.looks.clear()
 
 
+def _is_travelling() -> bool:
+    """Whether the package ``time_machine`` has put another time into the real functions."""
+    machine = sys.modules.get("time_machine")
+    # The second name is that of its versions before 3.
+    names = ("traveller_stack", "coordinates_stack")
+    return machine is not None and any(getattr(machine, name, ()) for name in names)
+
+
 def _reader(name: str, epoch: bool, nanoseconds: bool) -> Callable[[], Any]:
     real = getattr(time, name)
 
     def read() -> Any:
         execution = controlled()
-        if execution is None:
+        if execution is None or (epoch and _is_travelling()):
             return real()
         value = execution.clock.read(execution)
         if epoch:
@@ -74,6 +85,19 @@ def _reader(name: str, epoch: bool, nanoseconds: bool) -> Callable[[], Any]:
     read.__module__ = "time"
     read.__doc__ = real.__doc__
     return read
+
+
+@contextmanager
+def real_functions() -> Iterator[None]:
+    """Meanwhile the module has its own functions, for who looks for them as objects in C."""
+    installed = bool(time.time is not _real_time)
+    if installed:
+        patches.restore()
+    try:
+        yield
+    finally:
+        if installed:
+            patches.install()
 
 
 patches.add(time, "sleep", sleep)

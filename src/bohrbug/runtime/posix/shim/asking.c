@@ -9,10 +9,12 @@
 #include "descriptors.h"
 #include "process.h"
 #include "signals.h"
+#include "trying.h"
 #include "turns.h"
 
 static void look(struct task *task) {
     if (task->condition == FD_READY) descriptors_look(task);
+    if (task->condition == TRIED) try_again(task);
     if (segment->looks_closely) signals_gather(task);
 }
 
@@ -46,7 +48,7 @@ void look_closely(void) {
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         struct task *task = &TASKS[segment->alive[i]];
         bool outside = task->condition == FD_READY || task->condition == SIGNAL_SENT ||
-                       task->interruptible;
+                       task->condition == TRIED || task->interruptible;
         if (!outside) continue;
         if (task->process == this_process) look(task);
         else ask_owner(task);

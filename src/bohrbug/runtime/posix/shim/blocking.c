@@ -1,6 +1,4 @@
-/* Calls that block in the kernel on what no descriptor tells: locks of files, and the queues and
- * semaphores of System V.  Each is tried without blocking; whoever can't go on waits until somebody has
- * done what may have changed that. */
+/* Locks of files, and the queues and semaphores of System V. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -11,56 +9,23 @@
 #include <sys/sem.h>
 #include <sys/stat.h>
 
+#include "file_locks.h"
 #include "real.h"
-#include "schedule.h"
+#include "trying.h"
 
-/* Continues the list in descriptors.c. */
-#define LOCKED_FILES 5
-#define QUEUES 6
-#define SEMAPHORES 7
-
-/* -- trying again and again ------------------------------------------------------------------ */
-
-struct call {
-    long (*attempt)(const struct call *call);
-    const void *what;
-    long numbers[4];
-};
-
-static bool would_block(void) { return errno == EAGAIN || errno == EACCES || errno == ENOMSG; }
-
-/* What the call gives when it can be done. */
-static long persist(const struct call *call, enum kind kind, uint32_t resource, uint64_t site) {
-    perform(kind, resource, site);
-    for (;;) {
-        long result = call->attempt(call);
-        if (result >= 0 || !would_block()) return result;
-        struct waiting waiting = {TRIED, segment->releases, NO_DEADLINE, true, true};
-        enum woken woken = perform_when(kind, resource, site, waiting);
-        REAL(pthread_testcancel)();
-        if (woken != INTERRUPTED || current->restarts) continue;
-        errno = EINTR;
-        return -1;
-    }
-}
-
-static uint32_t named(uint64_t space, uint64_t place, enum type type, uint64_t site) {
-    return resource_index(resource_named(space, place, type, site));
-}
+/* -- locks of files -------------------------------------------------------------------------- */
 
 static uint32_t file_of(int fd, uint64_t site) {
     struct stat status;
     if (fstat(fd, &status) < 0) return current_resource();
-    return named(LOCKED_FILES, status.st_ino, FILE_LOCK, site);
+    return numbered(LOCKED_FILES, status.st_ino, FILE_LOCK, site);
 }
 
-/* Once the call is made. */
-static void let_go(uint32_t resource, uint64_t site) {
-    segment->releases++;
-    after_release(resource, site);
+static enum outsider outsider_with_lock(const struct call *call) {
+    struct stat status;
+    bool is_outside = fstat((int)call->numbers[0], &status) == 0 && lock_owner_outside(status.st_ino);
+    return is_outside ? CONNECTED : NOBODY;
 }
-
-/* -- locks of files -------------------------------------------------------------------------- */
 
 static long try_flock(const struct call *call) {
     return REAL(flock)((int)call->numbers[0], (int)call->numbers[1] | LOCK_NB);
@@ -77,9 +42,11 @@ EXPORT int flock(int fd, int operation) {
     }
     if (operation & LOCK_NB) {
         perform(TRY_ACQUIRE, resource, SITE);
-        return REAL(flock)(fd, operation);
+        int result = REAL(flock)(fd, operation);
+        if (result < 0) fruitless(SITE);
+        return result;
     }
-    struct call call = {try_flock, NULL, {fd, operation}};
+    struct call call = {try_flock, NULL, {fd, operation}, outsider_with_lock};
     return (int)persist(&call, ACQUIRE, resource, SITE);
 }
 
@@ -92,16 +59,23 @@ static int control(int fd, int command, void *argument, uint64_t site) {
     if (!waits && command != F_SETLK && command != F_OFD_SETLK)
         return REAL(fcntl)(fd, command, argument);
     const struct flock *lock = argument;
+    uint32_t resource = file_of(fd, site);
     if (lock && lock->l_type == F_UNLCK) {
-        uint32_t resource = file_of(fd, site);
         perform(RELEASE, resource, site);
         int result = REAL(fcntl)(fd, command, argument);
         let_go(resource, site);
         return result;
     }
-    if (!waits) return REAL(fcntl)(fd, command, argument);
-    struct call call = {try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK}};
-    return (int)persist(&call, ACQUIRE, file_of(fd, site), site);
+    if (!waits) {
+        perform(TRY_ACQUIRE, resource, site);
+        int result = REAL(fcntl)(fd, command, argument);
+        if (result < 0) fruitless(site);
+        return result;
+    }
+    struct call call = {
+        try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK}, outsider_with_lock,
+    };
+    return (int)persist(&call, ACQUIRE, resource, site);
 }
 
 #define CONTROLS(name) \
@@ -123,15 +97,20 @@ static long try_lockf(const struct call *call) {
 
 EXPORT int lockf(int fd, int command, off_t length) {
     CONTROLLED(lockf, fd, command, length);
-    if (command == F_TEST || command == F_TLOCK) return REAL(lockf)(fd, command, length);
     uint32_t resource = file_of(fd, SITE);
+    if (command == F_TEST || command == F_TLOCK) {
+        perform(command == F_TEST ? INSPECT : TRY_ACQUIRE, resource, SITE);
+        int result = REAL(lockf)(fd, command, length);
+        if (result < 0) fruitless(SITE);
+        return result;
+    }
     if (command == F_ULOCK) {
         perform(RELEASE, resource, SITE);
         int result = REAL(lockf)(fd, command, length);
         let_go(resource, SITE);
         return result;
     }
-    struct call call = {try_lockf, NULL, {fd, length}};
+    struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock};
     return (int)persist(&call, ACQUIRE, resource, SITE);
 }
 
@@ -144,8 +123,8 @@ static long try_to_send(const struct call *call) {
 
 EXPORT int msgsnd(int queue, const void *message, size_t size, int flags) {
     CONTROLLED(msgsnd, queue, message, size, flags);
-    uint32_t resource = named(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
-    struct call call = {try_to_send, message, {queue, (long)size, flags}};
+    uint32_t resource = numbered(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
+    struct call call = {try_to_send, message, {queue, (long)size, flags}, NULL};
     int result;
     if (flags & IPC_NOWAIT) {
         perform(PUT, resource, SITE);
@@ -165,8 +144,8 @@ static long try_to_receive(const struct call *call) {
 
 EXPORT ssize_t msgrcv(int queue, void *message, size_t size, long type, int flags) {
     CONTROLLED(msgrcv, queue, message, size, type, flags);
-    uint32_t resource = named(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
-    struct call call = {try_to_receive, message, {queue, (long)size, type, flags}};
+    uint32_t resource = numbered(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
+    struct call call = {try_to_receive, message, {queue, (long)size, type, flags}, NULL};
     long result;
     if (flags & IPC_NOWAIT) {
         perform(GET, resource, SITE);
@@ -192,10 +171,10 @@ static long try_semaphores(const struct call *call) {
 EXPORT int semop(int set, struct sembuf *operations, size_t count) {
     CONTROLLED(semop, set, operations, count);
     if (count > MOST_OPERATIONS) return REAL(semop)(set, operations, count);
-    uint32_t resource = named(SEMAPHORES, (uint32_t)set, DESCRIPTOR, SITE);
+    uint32_t resource = numbered(SEMAPHORES, (uint32_t)set, DESCRIPTOR, SITE);
     bool waits = true;
     for (size_t i = 0; i < count; i++) waits &= !(operations[i].sem_flg & IPC_NOWAIT);
-    struct call call = {try_semaphores, operations, {set, (long)count}};
+    struct call call = {try_semaphores, operations, {set, (long)count}, NULL};
     int result;
     if (waits) {
         result = (int)persist(&call, GET, resource, SITE);

@@ -61,12 +61,18 @@ static int execute(const char *path, char *const *arguments, char *const *enviro
     }
     /* It goes its own way; those that are left go on without it. */
     process->joined = 0;
-    uint32_t index = index_of(current);
     current = NULL;
     for (uint32_t i = 0; i < segment->tasks; i++)
         if (TASKS[i].process == this_process && TASKS[i].state == ALIVE) task_remove(&TASKS[i]);
-    if (this_process) schedule_after(index);
-    return REAL(execve)(path, arguments, environment);
+    /* Not decided here: that may take until this process has ended. */
+    for (uint32_t i = 0; this_process && i < segment->alive_count; i++) {
+        const struct task *other = &TASKS[segment->alive[i]];
+        if (!PROCESSES[other->process].joined) continue;
+        segment->running = segment->alive[i];
+        schedule_elsewhere();
+        break;
+    }
+    return REAL(execve)(path, arguments, without_control(environment));
 }
 
 EXPORT int execve(const char *path, char *const arguments[], char *const environment[]) {
@@ -143,7 +149,7 @@ static int spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t 
         process_not_started(task);
         return errno;
     }
-    char *const *all = takes_part ? with_control(environment) : environment;
+    char *const *all = takes_part ? with_control(environment) : without_control(environment);
     pid_t child;
     int result = REAL(posix_spawn)(&child, path, actions, attributes, arguments, all);
     if (result) {

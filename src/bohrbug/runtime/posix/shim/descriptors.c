@@ -55,7 +55,8 @@ enum outsider descriptors_outsider(void) {
     uint32_t most = NOBODY;
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         const struct task *task = &TASKS[segment->alive[i]];
-        if (task->condition == FD_READY && task->fd_outside > most) most = task->fd_outside;
+        bool waits = task->condition == FD_READY || task->condition == TRIED;
+        if (waits && task->fd_outside > most) most = task->fd_outside;
     }
     return (enum outsider)most;
 }
@@ -85,6 +86,12 @@ static uint32_t resource_of(int fd, uint64_t site) {
         return resource_index(resource_named(PIPES, status.st_ino, DESCRIPTOR, site));
     uint64_t space = S_ISSOCK(status.st_mode) ? SOCKETS : OTHERS;
     return resource_index(resource_named(space, 0, DESCRIPTOR, site));
+}
+
+uint32_t descriptor_fifo(int folder, const char *path, uint64_t site) {
+    struct stat status;
+    if (fstatat(folder, path, &status, 0) < 0) return current_resource();
+    return resource_index(resource_named(PIPES, status.st_ino, DESCRIPTOR, site));
 }
 
 bool descriptor_is_any(const struct resource *resource) {

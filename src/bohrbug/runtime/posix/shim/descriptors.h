@@ -16,6 +16,8 @@ void descriptors_look(struct task *task);
 enum outsider descriptors_outsider(void);
 
 bool descriptor_is_socket(int fd);
+/* The resource that stands for a FIFO, whoever has it open. */
+uint32_t descriptor_fifo(int folder, const char *path, uint64_t site);
 /* Whether operations on a descriptor may block. */
 bool descriptor_may_block(int fd);
 /* The current task is about to operate on a descriptor, and waits until that would not block; without

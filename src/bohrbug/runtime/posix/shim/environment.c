@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rights.h"
 #include "segment.h"
 
 #define PRELOAD "LD_PRELOAD="
@@ -40,12 +41,12 @@ void forget_variable(const char *name) {
 
 char *const *with_control(char *const *environment) {
     size_t count = 0, length = 0;
-    const char *others = "";
+    const char *others = "", *path = rights_path();
     for (; environment && environment[count]; count++)
         if (begins_with(environment[count], PRELOAD)) others = environment[count] + strlen(PRELOAD);
     bool named = strstr(others, segment->shim) != NULL;
     length = strlen(PRELOAD) + strlen(segment->shim) + strlen(others) + strlen(SEGMENT) +
-             strlen(segment->path) + 8;
+             strlen(path) + 8;
     size_t bytes = (count + 3) * sizeof(char *) + length;
     /* Not from malloc: the child of a vfork may not use it. */
     char **all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -59,7 +60,7 @@ char *const *with_control(char *const *environment) {
     text += 1 + sprintf(text, "%s%s%s%s", PRELOAD, named ? "" : segment->shim,
                         named || !*others ? "" : ":", others);
     all[used++] = text;
-    sprintf(text, "%s%s", SEGMENT, segment->path);
+    sprintf(text, "%s%s", SEGMENT, path);
     all[used] = NULL;
     return all;
 }
@@ -74,7 +75,31 @@ static bool interpreter_of_script(const char *line, char *path) {
     return true;
 }
 
-bool can_take_part(const char *path) {
+char *const *without_control(char *const *environment) {
+    size_t count = 0, used = 0;
+    while (environment && environment[count]) count++;
+    size_t bytes = (count + 1) * sizeof(char *);
+    char **all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return environment;
+    for (size_t i = 0; i < count; i++) {
+        char *text = environment[i];
+        if (begins_with(text, SEGMENT)) continue;
+        if (begins_with(text, PRELOAD) && begins_with(text + strlen(PRELOAD), segment->shim)) {
+            /* The shim is the first of those that are preloaded. */
+            const char *others = text + strlen(PRELOAD) + strlen(segment->shim);
+            if (*others != ':') continue;
+            text = mmap(NULL, strlen(text) + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1, 0);
+            if (text == MAP_FAILED) continue;
+            sprintf(text, "%s%s", PRELOAD, others + 1);
+        }
+        all[used++] = text;
+    }
+    all[used] = NULL;
+    return all;
+}
+
+static bool is_dynamic(const char *path) {
     char start[4096];
     struct stat status;
     if (stat(path, &status) < 0 ||
@@ -88,7 +113,7 @@ bool can_take_part(const char *path) {
     start[length] = 0;
     if (begins_with(start, "#!")) {
         char interpreter[PATH_LENGTH];
-        return interpreter_of_script(start, interpreter) && can_take_part(interpreter);
+        return interpreter_of_script(start, interpreter) && is_dynamic(interpreter);
     }
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)start;
     if (memcmp(start, ELFMAG, SELFMAG) != 0 || start[EI_CLASS] != ELFCLASS64) return false;
@@ -99,6 +124,8 @@ bool can_take_part(const char *path) {
     }
     return false;
 }
+
+bool can_take_part(const char *path) { return is_dynamic(path) && rights_suffice(); }
 
 bool find_program(const char *name, char *path) {
     if (strchr(name, '/')) return snprintf(path, PATH_LENGTH, "%s", name) < PATH_LENGTH;

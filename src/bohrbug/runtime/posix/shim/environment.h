@@ -13,7 +13,9 @@ const char *variable(const char *name);
 void forget_variable(const char *name);
 /* An environment in which the shim is preloaded and finds the segment; never freed. */
 char *const *with_control(char *const *environment);
-/* Whether the loader would preload the shim into a program. */
+/* The one that the program would have by itself, for programs that can't take part; never freed. */
+char *const *without_control(char *const *environment);
+/* Whether the loader would preload the shim into a program, and that could open all it needs. */
 bool can_take_part(const char *path);
 /* The program that a shell would start for a name. */
 bool find_program(const char *name, char *path);

@@ -63,7 +63,8 @@
     F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) \
     F(select) F(pselect) F(epoll_wait) F(epoll_pwait) F(accept) F(accept4) F(connect) F(recv) \
     F(recvfrom) F(recvmsg) F(send) F(sendto) F(sendmsg) F(shutdown) \
-    /* locks of files, System V */ \
+    /* FIFOs, locks of files, System V */ \
+    F(open) F(open64) F(openat) F(openat64) F(__open_2) F(__open64_2) F(fopen) F(fopen64) \
     F(flock) F(fcntl) F(fcntl64) F(lockf) F(msgsnd) F(msgrcv) F(semop) \
     F(__uflow) F(__underflow) F(fgetc) F(getc) F(fgetc_unlocked) F(fgets) F(fgets_unlocked) \
     F(fread) F(fread_unlocked) F(getdelim) F(__getdelim) F(getline) \

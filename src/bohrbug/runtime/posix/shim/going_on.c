@@ -31,6 +31,16 @@ static bool has_same_options(const struct step *last) {
     return count == last->enabled;
 }
 
+bool anybody_woke(void) {
+    for (uint32_t i = 0; i < streak.waiting_count; i++)
+        if (is_ready(streak.waiting[i])) return true;
+    return false;
+}
+
+bool goes_on(enum kind kind, uint32_t number, uint64_t site, enum condition condition) {
+    return !(number & TASK_BIT) && goes_on_here(kind, &RESOURCES[number], site, condition);
+}
+
 void begin_streak(struct task *task) {
     uint32_t step = segment->steps;
     if (step < segment->prefix_length) return;

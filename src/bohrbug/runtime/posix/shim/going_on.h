@@ -79,11 +79,8 @@ static inline bool is_in_streak(const struct task *task, uint32_t step) {
     return streak.step == step && streak.task == task && step < streak.until;
 }
 
-static inline bool anybody_woke(void) {
-    for (uint32_t i = 0; i < streak.waiting_count; i++)
-        if (is_ready(streak.waiting[i])) return true;
-    return false;
-}
+/* Whether one of those that waited need not wait any more. */
+bool anybody_woke(void) OWN;
 
 static inline bool looks_in_vain(const struct task *task, uint64_t changes) {
     return task->seen_changes == changes && task->looks >= FRUITLESS;
@@ -91,7 +88,8 @@ static inline bool looks_in_vain(const struct task *task, uint64_t changes) {
 
 static inline __attribute__((always_inline)) void
 add_to_streak(struct task *task, uint64_t changes, enum kind kind,
-              uint32_t number, uint64_t site, enum condition condition) {
+              const struct resource *resource, uint64_t site, enum condition condition) {
+    uint32_t number = (uint32_t)(resource - RESOURCES);
     if (__builtin_expect(streak.draws, 0)) policy_skips(number);
     segment->changes = changes;
     if (task->seen_changes != changes) {
@@ -103,25 +101,29 @@ add_to_streak(struct task *task, uint64_t changes, enum kind kind,
     record->site = site;
     record->resource = number;
     record->kind = (uint8_t)kind;
-    record->flags = flags_of(&RESOURCES[number], kind, condition);
+    record->flags = flags_of(resource, kind, condition);
     segment->steps = task->last_run = ++streak.step;
 }
 
 /* The current task is about to do an operation without a deadline, which no signal ends.
  *
  * True if it is its turn again, and everything is done that a scheduling point does.  Else nothing
- * is done yet: something is not as in the step before, or would take a longer look. */
-static inline bool goes_on(enum kind kind, uint32_t number, uint64_t site,
-                           enum condition condition) {
+ * is done yet: something is not as in the step before, or would take a longer look.
+ * Where the compiler knows the kind of the operation and the type of its resource, little is left of it. */
+static inline __attribute__((always_inline)) bool
+goes_on_here(enum kind kind, const struct resource *resource, uint64_t site,
+             enum condition condition) {
     struct task *task = current;
-    if (!is_in_streak(task, segment->steps) || number & TASK_BIT) return false;
-    const struct resource *resource = &RESOURCES[number];
+    if (!is_in_streak(task, segment->steps)) return false;
     if (!is_plain(kind, resource) || !may_begin(resource, condition) || task->also != NONE)
         return false;
     uint64_t changes = segment->changes + is_change(kind);
-    if (looks_in_vain(task, changes) || anybody_woke()) return false;
-    add_to_streak(task, changes, kind, number, site, condition);
+    if (looks_in_vain(task, changes) || (streak.waiting_count && anybody_woke())) return false;
+    add_to_streak(task, changes, kind, resource, site, condition);
     return true;
 }
+
+/* The same for any operation. */
+bool goes_on(enum kind kind, uint32_t number, uint64_t site, enum condition condition);
 
 #endif

@@ -42,7 +42,10 @@ static inline struct resource *resource_of(pthread_mutex_t *mutex, uint64_t site
     struct resource *resource = resource_seen(mutex, MUTEX);
     bool is_as_it_was = resource && mutex->__data.__kind != DESTROYED &&
                         (resource->owner.task == NONE || is_locked(mutex));
-    return is_as_it_was ? resource : resource_looked_up(mutex, site, what);
+    if (!is_as_it_was) resource = resource_looked_up(mutex, site, what);
+    /* For the compiler. */
+    if (resource->type != MUTEX) __builtin_unreachable();
+    return resource;
 }
 
 /* A thread that is not controlled holds it, or one that is about to vanish. */
@@ -83,8 +86,9 @@ static inline __attribute__((always_inline)) int lock(pthread_mutex_t *mutex, ui
             return EDEADLK;
         }
     }
-    if (perform_when(ACQUIRE, number, site, (struct waiting){UNHELD, 0, deadline, false, false}))
-        return ETIMEDOUT;
+    struct waiting waiting = {UNHELD, 0, deadline, false, false};
+    if (deadline == NO_DEADLINE) perform_here(ACQUIRE, resource, site, UNHELD);
+    else if (perform_when(ACQUIRE, number, site, waiting)) return ETIMEDOUT;
     return take(mutex, resource, site);
 }
 
@@ -129,8 +133,7 @@ static inline void check_owner(pthread_mutex_t *mutex, const struct resource *re
 
 static inline __attribute__((always_inline)) int unlock(pthread_mutex_t *mutex, uint64_t site) {
     struct resource *resource = resource_of(mutex, site, "unlock");
-    uint32_t number = resource_index(resource);
-    perform(RELEASE, number, site);
+    perform_here(RELEASE, resource, site, ALWAYS);
     check_owner(mutex, resource, site, "unlock of");
     int result = REAL(pthread_mutex_unlock)(mutex);
     if (result) return result;
@@ -139,7 +142,7 @@ static inline __attribute__((always_inline)) int unlock(pthread_mutex_t *mutex, 
         return 0;
     }
     resource_release(resource);
-    after_release(number, site);
+    if (has_point_behind()) perform_here(CONTINUE, resource, site, ALWAYS);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "fiber.h"
 #include "real.h"
+#include "rights.h"
 #include "task.h"
 
 static void note(const char *function) {
@@ -62,14 +63,21 @@ OF_OWN_THREAD(int, getrusage, (__rusage_who_t who, struct rusage *usage), who, u
 OF_OWN_THREAD(int, pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), thread, clock)
 
 /* Rights, which the C library changes in one thread after the other by a signal */
-OF_OWN_THREAD(int, setuid, (uid_t user), user)
-OF_OWN_THREAD(int, setgid, (gid_t group), group)
-OF_OWN_THREAD(int, seteuid, (uid_t user), user)
-OF_OWN_THREAD(int, setegid, (gid_t group), group)
-OF_OWN_THREAD(int, setreuid, (uid_t real, uid_t effective), real, effective)
-OF_OWN_THREAD(int, setregid, (gid_t real, gid_t effective), real, effective)
-OF_OWN_THREAD(int, setresuid, (uid_t real, uid_t effective, uid_t saved), real, effective, saved)
-OF_OWN_THREAD(int, setresgid, (gid_t real, gid_t effective, gid_t saved), real, effective, saved)
+#define OF_RIGHTS(name, parameters, ...) \
+    EXPORT int name parameters { \
+        note(#name); \
+        rights_change(); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+OF_RIGHTS(setuid, (uid_t user), user)
+OF_RIGHTS(setgid, (gid_t group), group)
+OF_RIGHTS(seteuid, (uid_t user), user)
+OF_RIGHTS(setegid, (gid_t group), group)
+OF_RIGHTS(setreuid, (uid_t real, uid_t effective), real, effective)
+OF_RIGHTS(setregid, (gid_t real, gid_t effective), real, effective)
+OF_RIGHTS(setresuid, (uid_t real, uid_t effective, uid_t saved), real, effective, saved)
+OF_RIGHTS(setresgid, (gid_t real, gid_t effective, gid_t saved), real, effective, saved)
 OF_OWN_THREAD(int, setgroups, (size_t count, const gid_t *groups), count, groups)
 
 /* What a thread does not share with the others */

@@ -16,7 +16,6 @@ static inline bool is_satisfied(struct task *task) {
     if (task->condition == ALWAYS) return true;
     const struct resource *resource =
         task->resource & TASK_BIT ? NULL : &RESOURCES[task->resource];
-    if (task->condition == UNHELD) return resource->owner.task == NONE;
     switch ((enum condition)task->condition) {
     case ALWAYS: case DONE:
         return true;
@@ -45,10 +44,13 @@ static inline bool is_satisfied(struct task *task) {
 }
 
 /* Whether it could go on, because of that or because something else ends its wait. */
+bool is_ready_somehow(struct task *task) OWN;
+
+/* The same; most tasks that wait do so for a lock. */
 static inline bool is_ready(struct task *task) {
-    if (task->cancellable && task->cancelled && !task->cancel_disabled) return true;
-    if (task->interruptible && signal_interrupts(task)) return true;
-    return is_satisfied(task);
+    if (task->condition == UNHELD && !task->cancellable && !task->interruptible)
+        return RESOURCES[task->resource].owner.task == NONE;
+    return is_ready_somehow(task);
 }
 
 #endif

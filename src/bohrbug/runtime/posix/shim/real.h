@@ -47,6 +47,8 @@ int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments
 int __printf_chk(int flag, const char *format, ...);
 int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
 int __underflow(FILE *stream);
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
 int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t size);
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);

@@ -13,8 +13,24 @@
 
 #define FIRST_SLOTS ((size_t)1 << 8)
 
+/* From address to index, by open addressing; of this process only. */
+struct slot {
+    uint64_t address;
+    uint32_t index, used;
+};
+
 static struct slot first_slots[FIRST_SLOTS];
-struct slots slots = {first_slots, FIRST_SLOTS - 1, 0};
+static struct slots {
+    struct slot *at;
+    size_t mask, used;         /* one less than there are, and how many are in use */
+} slots = {first_slots, FIRST_SLOTS - 1, 0};
+/* No object lies there, nor at NULL, which is looked for in the first place. */
+#define NOWHERE ((const void *)1)
+struct lately_seen lately_seen[MOST_SEEN] = {{NOWHERE, NULL}};
+
+static size_t slot_first(uint64_t address) {
+    return (size_t)((address >> 3) * 0x9E3779B97F4A7C15ULL >> 20) & slots.mask;
+}
 
 /* The slot of an address, or the free one where it would go. */
 static struct slot *slot_of(uint64_t address) {
@@ -113,12 +129,17 @@ static struct resource *make(uint64_t address, enum type type, bool shared, uint
     return append(place, space, type, site);
 }
 
+static void note_seen(const void *address, struct resource *resource) {
+    *place_of_seen(address) = (struct lately_seen){address, resource};
+}
+
 static struct resource *enter(struct slot *slot, uint64_t address, struct resource *resource) {
     bool is_new_slot = !slot->used;
     slot->address = address;
     slot->index = resource_index(resource);
     slot->used = 1;
     if (is_new_slot && ++slots.used * 2 > slots.mask) grow();
+    note_seen((const void *)(uintptr_t)address, resource);
     return resource;
 }
 
@@ -132,6 +153,7 @@ struct resource *resource_at(const void *address, enum type type, bool shared, u
     if (is_new) *is_new = false;
     if (slot->used && slot->index != NONE) {
         struct resource *resource = &RESOURCES[slot->index];
+        if (key == place) note_seen(address, resource);
         if (resource->type == type) return resource;
     }
     return enter(slot, key, make(place, type, shared, site, false, is_new));
@@ -154,6 +176,7 @@ struct resource *resource_make(const void *address, enum type type, bool shared,
 }
 
 void resource_forget(const void *address) {
+    place_of_seen(address)->address = NOWHERE;
     struct slot *slot = slot_of((uint64_t)(uintptr_t)address);
     if (!slot->used || slot->index == NONE) return;
     RESOURCES[slot->index].destroyed = 1;
@@ -181,6 +204,7 @@ uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t chil
 }
 
 void resources_adopt(uint32_t first) {
+    for (size_t i = 0; i < MOST_SEEN; i++) lately_seen[i].address = NOWHERE;
     for (size_t i = 0; i <= slots.mask; i++)
         if (is_private(&slots.at[i])) slots.at[i].index = first++;
 }

@@ -8,28 +8,23 @@
 #include "order.h"
 #include "task.h"
 
-/* From address to index, by open addressing; of this process only. */
-struct slot {
-    uint64_t address;
-    uint32_t index, used;
-};
+#define MOST_SEEN 64
 
-extern struct slots {
-    struct slot *at;
-    size_t mask, used;         /* one less than there are, and how many are in use */
-} slots OWN;
+/* Resources that were looked up last, in a place by their address; of this process only. */
+extern struct lately_seen {
+    const void *address;
+    struct resource *resource;
+} lately_seen[MOST_SEEN] OWN;
 
-static inline size_t slot_first(uint64_t address) {
-    return (size_t)((address >> 3) * 0x9E3779B97F4A7C15ULL >> 20) & slots.mask;
+static inline struct lately_seen *place_of_seen(const void *address) {
+    return &lately_seen[(uintptr_t)address / 8 % MOST_SEEN];
 }
 
-/* The resource at an address if it is the first that one looks at, as it mostly is; or NULL. */
+/* The resource at an address if it was looked up lately, as it mostly was; or NULL. */
 static inline struct resource *resource_seen(const void *address, enum type type) {
-    uint64_t place = (uint64_t)(uintptr_t)address;
-    const struct slot *slot = &slots.at[slot_first(place)];
-    if (slot->address != place || !slot->used || slot->index == NONE) return NULL;
-    struct resource *resource = &RESOURCES[slot->index];
-    return resource->type == type ? resource : NULL;
+    const struct lately_seen *last = place_of_seen(address);
+    if (last->address != address || last->resource->type != type) return NULL;
+    return last->resource;
 }
 
 /* The resource at an address, made on first sight.  `is_new` (or NULL) tells whether it was. */

@@ -47,9 +47,22 @@ static inline void perform(enum kind kind, uint32_t resource, uint64_t site) {
     perform_when(kind, resource, site, (struct waiting){ALWAYS, 0, NO_DEADLINE, false, false});
 }
 
-/* ... and has done one that lets others go on: a plain store may follow that nobody sees. */
+/* ... where the compiler knows of what type the resource is, for operations that programs do most. */
+static inline __attribute__((always_inline)) void
+perform_here(enum kind kind, const struct resource *resource, uint64_t site,
+             enum condition condition) {
+    if (!goes_on_here(kind, resource, site, condition))
+        perform_simply(kind, resource_index(resource), site, condition);
+}
+
+/* Whether it is to come to a point behind an operation that lets others go on, too: a plain store may
+ * follow that nobody sees. */
+static inline bool has_point_behind(void) {
+    return segment->alive_count > 1 && segment->after_release;
+}
+
 static inline void after_release(uint32_t resource, uint64_t site) {
-    if (segment->alive_count > 1 && segment->after_release) perform(CONTINUE, resource, site);
+    if (has_point_behind()) perform(CONTINUE, resource, site);
 }
 
 /* Where there may be more to a scheduling point than to most; see short_way.h. */

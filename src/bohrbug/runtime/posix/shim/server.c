@@ -13,13 +13,16 @@
 #include "environment.h"
 #include "real.h"
 #include "snapshot.h"
+#include "spare.h"
+#include "thread.h"
 #include "touching.h"
 
 /* Set if it is wanted; names a further variable that is for the server only, if there is one. */
 #define WANTED "BOHRBUG_SERVER"
-/* Set if it is to be one process for all executions: to the sizes of the stacks of the
- * threads that are expected in each. */
+/* Set if it is to be one process for all executions. */
 #define SNAPSHOT "BOHRBUG_SNAPSHOT"
+/* The sizes of the stacks of the threads that are expected in each, with commas in between. */
+#define STACKS "BOHRBUG_STACKS"
 /* Where standard input is found anew in each execution. */
 #define INPUT "BOHRBUG_INPUT"
 
@@ -35,7 +38,8 @@ static void get_ready(const char *input) {
         REAL(dup2)(fd, 0);
         REAL(close)(fd);
     }
-    touch_memory();
+    touch_in_fork();
+    spares_touch();
 }
 
 static bool has_order(void) {
@@ -68,12 +72,17 @@ static void clean_environment(void) {
     forget_variable(WANTED);
     forget_variable(INPUT);
     forget_variable(SNAPSHOT);
+    forget_variable(STACKS);
 }
+
+/* A copy of this process; of its threads only this one goes on in it, but the stacks of the others are those
+ * of spare threads.  The C library's fork() would hand them out as free memory. */
+static pid_t copy_process(void) { return spare_count() ? REAL(_Fork)() : REAL(fork)(); }
 
 void server_run(void) {
     const char *input = variable(INPUT);
-    const char *sizes = variable(SNAPSHOT);
-    bool restores = sizes != NULL;
+    const char *sizes = variable(STACKS);
+    bool restores = variable(SNAPSHOT) != NULL;
     clean_environment();
     REAL(fflush)(NULL);
     int error = errno;
@@ -82,9 +91,12 @@ void server_run(void) {
         return;
     }
     if (!tell(restores || has_open_files() ? 0 : getpid(), 1)) REAL(_exit)(0);
+    /* What can't be made is made in each execution. */
+    if (segment->fibers && REAL(_Fork)) spares_make(sizes, thread_begin_kept);
+    touch_before_forks();
     while (!is_wanted_no_more()) {
         int status = -1;
-        pid_t pid = REAL(fork)();
+        pid_t pid = copy_process();
         if (pid == 0) {
             get_ready(input);
             if (!has_order()) REAL(_exit)(0);

@@ -10,6 +10,11 @@
 #include "schedule.h"
 #include "task.h"
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* What is done to a mutex between its making and its end. */
+#define LOCKING (KIND_BIT(ACQUIRE) | KIND_BIT(TRY_ACQUIRE) | KIND_BIT(RELEASE) | KIND_BIT(CONTINUE))
+
 uint32_t usual_until;
 
 void look_again(void) {
@@ -41,7 +46,7 @@ struct found {
     bool as_before;            /* the same as those of the step before */
 };
 
-static inline struct found find_enabled(const struct step *last) {
+static ALWAYS_INLINE struct found find_enabled(const struct step *last) {
     uint16_t *enabled = POOL + segment->pool_used;
     const uint16_t *known = POOL + last->options;
     uint32_t count = 0, alive_count = segment->alive_count, different = 0;
@@ -63,14 +68,14 @@ static inline struct found find_enabled(const struct step *last) {
 }
 
 /* The task that the plan names for the step, or NONE. */
-static inline uint32_t planned(const struct found *found, uint32_t step) {
+static ALWAYS_INLINE uint32_t planned(const struct found *found, uint32_t step) {
     uint32_t wanted = TABLE(uint32_t, prefix)[step];
     for (uint32_t i = 0; i < found->count; i++)
         if (TASKS[found->enabled[i]].name_in_plan == wanted) return found->enabled[i];
     return NONE;
 }
 
-static inline uint32_t choose(const struct found *found, uint32_t running, uint32_t step) {
+static ALWAYS_INLINE uint32_t choose(const struct found *found, uint32_t running, uint32_t step) {
     if (step < segment->prefix_length) return planned(found, step);
     if (segment->policy == UNIFORM_RANDOM)
         return found->enabled[found->count == 1 ? 0 : draw_below(found->count)];
@@ -80,7 +85,16 @@ static inline uint32_t choose(const struct found *found, uint32_t running, uint3
 
 /* -- one step ------------------------------------------------------------------------------------ */
 
-static inline void write_down(struct step *record, const struct task *chosen,
+/* As step_flags gives them; of what is done to mutexes most often, without asking for all that is rare. */
+static ALWAYS_INLINE uint8_t flags_of_chosen(const struct task *chosen) {
+    const struct resource *resource = &RESOURCES[chosen->resource & ~TASK_BIT];
+    if (!(LOCKING & KIND_BIT(chosen->kind)) || chosen->resource & TASK_BIT ||
+        resource->type != MUTEX || chosen->cancellable || chosen->deadline != NO_DEADLINE)
+        return step_flags(chosen, false);
+    return flags_of(resource, RELEASE, (enum condition)chosen->condition);
+}
+
+static ALWAYS_INLINE void write_down(struct step *record, const struct task *chosen,
                               const struct found *found) {
     uint32_t at = (record - 1)->options;
     if (!found->as_before) {
@@ -97,11 +111,11 @@ static inline void write_down(struct step *record, const struct task *chosen,
     record->task = (uint16_t)index_of(chosen);
     record->process = (uint16_t)chosen->process;
     record->kind = (uint8_t)chosen->kind;
-    record->flags = step_flags(chosen, false);
+    record->flags = flags_of_chosen(chosen);
 }
 
 /* The current task is about to do an operation: true if it is its turn again.  Else nothing is done. */
-static inline __attribute__((always_inline)) bool
+static ALWAYS_INLINE bool
 take_short_way(enum kind kind, uint32_t resource, uint64_t site, enum condition condition,
                uint64_t target, bool cancellable) {
     struct task *task = current;

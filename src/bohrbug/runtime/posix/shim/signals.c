@@ -15,6 +15,7 @@
 #include "killing.h"
 #include "schedule.h"
 #include "snapshot.h"
+#include "spare.h"
 #include "timers.h"
 
 static void on_nudge(int number, siginfo_t *info, void *context) {
@@ -242,6 +243,7 @@ EXPORT int pause(void) {
 EXPORT int pthread_kill(pthread_t thread, int number) {
     CONTROLLED(pthread_kill, thread, number);
     struct task *task = task_of_handle((uint64_t)thread);
+    if (task && number == 0 && is_spare(task)) return 0;
     if (!task || number == 0) return REAL(pthread_kill)(thread, number);
     needs_kernel_threads("pthread_kill");
     perform(SIGNAL, TASK_BIT | index_of(task), SITE);

@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "fiber.h"
+#include "populate.h"
 #include "real.h"
 #include "thread.h"
 
 /* Deeper than most threads get: memory that is there already need not be asked for in each execution. */
 #define STACK_IN_USE 8192
-#define PAGE 4096
+#define PAGE ((uintptr_t)4096)
 
 static struct spare {
     struct fiber fiber;
@@ -28,6 +29,16 @@ static unsigned count;
 static void *(*begin_task)(struct task *task);
 
 unsigned spare_count(void) { return count; }
+
+void spares_touch(void) {
+    for (unsigned i = 0; i < count; i++) {
+        /* The thread-local variables lie above the stack. */
+        uintptr_t from = ((uintptr_t)spares[i].fiber.stack - 1) & ~(PAGE - 1);
+        uintptr_t to = (uintptr_t)spares[i].fiber.thread_pointer + PAGE;
+        if (to - from < STACK_IN_USE + 16 * PAGE)
+            madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+    }
+}
 
 /* -- what can be given out ------------------------------------------------------------------ */
 

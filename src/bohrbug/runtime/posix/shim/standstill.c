@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "descriptors.h"
 #include "ending.h"
+#include "file_locks.h"
 #include "process.h"
 #include "readiness.h"
 #include "schedule.h"
@@ -15,6 +16,8 @@
 
 /* Milliseconds of real time for which somebody from outside is waited for. */
 #define PATIENCE 5000
+/* Seconds at most, where a busy machine makes each look take longer: less than until it is a hang. */
+#define MOST_SECONDS 8
 /* ... for which what was sent to an Internet socket is waited for: on a busy machine a thread of the kernel
  * delivers it. */
 #define PATIENCE_ON_THE_WAY 200
@@ -117,18 +120,42 @@ static int patience_for(enum outsider outsider) {
     return 0;
 }
 
+static long real_seconds(void) {
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 /* Whether anybody can go on whom the kernel, or somebody from outside, lets go on. */
 static bool helped(enum outsider *outsider) {
     int patience = -1;
+    long began = real_seconds();
     look_for_progress();
     for (int passed = 0; ; passed++) {
         look_closely();
         if (some_have_ended() || anybody_ready()) return true;
         if (patience < 0) patience = patience_for(*outsider = find_outsider());
-        if (passed >= patience) return false;
+        if (passed >= patience || real_seconds() - began >= MOST_SECONDS) return false;
         struct timespec pause = {0, 1000000};
         syscall(SYS_nanosleep, &pause, NULL);
     }
+}
+
+/* Ends the execution, and says who it is that is waited for. */
+static void finish_outside(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task->condition != TRIED || task->fd_outside != CONNECTED) continue;
+        int32_t owner = lock_owner_outside(RESOURCES[task->resource].address);
+        if (owner)
+            finish(STUCK_OUTSIDE, index_of(task),
+                   "waits for a lock of a file that process %d holds, which is not of the test", owner);
+    }
+    if (processes_outside())
+        finish(STUCK_OUTSIDE, segment->running,
+               "waits for a process that can't be controlled, such as a program that is linked "
+               "statically; it took too long");
+    finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
 }
 
 void nothing_enabled(bool timed) {
@@ -145,8 +172,7 @@ void nothing_enabled(bool timed) {
         return;
     }
     if (outsider >= MAY_COME) segment->waited_in_vain = 1;
-    if (outsider == CONNECTED)
-        finish(STUCK_OUTSIDE, segment->running, "waits for something outside our control");
+    if (outsider == CONNECTED) finish_outside();
     if (outsider == TIMER && segment->helped_by_timers <= MOST_TIMERS)
         finish(STUCK_OUTSIDE, segment->running, "waits for a timer of the kernel, in real time");
     finish(DEADLOCK, NONE, "%s", "");

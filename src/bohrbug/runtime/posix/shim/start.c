@@ -14,6 +14,7 @@
 #include "policy.h"
 #include "process.h"
 #include "real.h"
+#include "rights.h"
 #include "server.h"
 #include "signals.h"
 #include "stack.h"
@@ -64,6 +65,7 @@ int segment_open(void) {
         return 0;
     }
     segment_enter(memory);
+    rights_opened(path);
     return 1;
 }
 

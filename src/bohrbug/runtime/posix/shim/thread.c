@@ -191,9 +191,13 @@ EXPORT void pthread_exit(void *result) {
     __builtin_unreachable();
 }
 
+/* The kernel's thread is not the one of this execution, or not there. */
+static int name_spare(const char *name) { return strlen(name) < NAME_LENGTH ? 0 : ERANGE; }
+
 EXPORT int pthread_setname_np(pthread_t thread, const char *name) {
-    int result = REAL(pthread_setname_np)(thread, name);
     struct task *task = controlled() ? task_of_handle((uint64_t)thread) : NULL;
+    bool is_other = task && task != current && is_spare(task);
+    int result = is_other ? name_spare(name) : REAL(pthread_setname_np)(thread, name);
     if (result == 0 && task) strncpy(task->name, name, NAME_LENGTH - 1);
     return result;
 }

@@ -1,9 +1,10 @@
-/* Getting memory ready before it is needed. */
+/* Memory that an execution touches first, so that it need not be asked for page by page. */
 #ifndef BOHRBUG_TOUCHING_H
 #define BOHRBUG_TOUCHING_H
 
-/* In a process that was just forked: nearly everything that an execution touches first costs a fault
- * in it.  This takes as many faults now, and changes nothing. */
-void touch_memory(void);
+/* In the waiting program: what its forks are to find. */
+void touch_before_forks(void);
+/* In a fork, before it has its order. */
+void touch_in_fork(void);
 
 #endif

@@ -49,6 +49,18 @@ class Variables:
             the last sweep, before :meth:`sweep` is called.
     """
 
+    __slots__ = (
+        "_counts",
+        "_execution",
+        "_forget",
+        "_held",
+        "_kinds",
+        "_sweep_at",
+        "_sweep_every",
+        "owners",
+        "types",
+    )
+
     def __init__(
         self, execution: Running, types: Types | None = None, sweep_every: int = 64
     ) -> None:

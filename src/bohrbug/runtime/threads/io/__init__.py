@@ -6,7 +6,7 @@ waiting when nobody else can run depends on where the other end is, see :mod:`.c
 
 Not covered: C libraries that poll by themselves (uvloop, other database drivers than
 ``sqlite3``),
-``signal.pause`` and ``sigwait``, ``os.sendfile`` on blocking sockets, terminals.
+opening a FIFO, ``os.sendfile`` on blocking sockets, ``os.readv``, terminals.
 """
 
 from __future__ import annotations

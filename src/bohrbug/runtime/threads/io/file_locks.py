@@ -1,8 +1,8 @@
-"""``fcntl.flock``, ``fcntl.lockf`` and ``os.lockf`` under control.
+"""``fcntl.flock``, ``fcntl.lockf``, ``os.lockf`` and ``F_SETLKW`` under control.
 
 A lock by ``flock`` belongs to an open file, so that it keeps tasks apart that have opened
-the file each for itself.  One by ``lockf`` belongs to the process: tasks never wait for each other
-there, only for other processes.
+the file each for itself.  One by ``lockf`` or ``F_SETLKW`` belongs to the process: tasks never
+wait for each other there, only for other processes.
 
 Whoever finds the file locked waits as a task.  What the kernel says is looked up
 each time, and not kept here: closing a file unlocks it, too.
@@ -26,6 +26,7 @@ from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
 
 _real_flock = fcntl.flock
 _real_lockf = fcntl.lockf
+_real_fcntl = fcntl.fcntl
 
 
 class Holding:
@@ -175,6 +176,21 @@ def lockf(fd: Any, cmd: int, len: int = 0, start: int = 0, whence: int = 0, /) -
     )
 
 
+@patches.function(fcntl, "fcntl")
+def fcntl_(fd: Any, cmd: int, arg: Any = 0, /) -> Any:
+    """Stands for ``fcntl.fcntl``, which blocks for ``F_SETLKW`` only."""
+    execution = controlled()
+    if execution is None or cmd != fcntl.F_SETLKW:
+        return _real_fcntl(fd, cmd, arg)
+    results: list[Any] = []
+    _lock_for_process(
+        execution,
+        place_of(_getframe(2)),
+        lambda: results.append(_real_fcntl(fd, fcntl.F_SETLK, arg)),
+    )
+    return results[-1]
+
+
 if hasattr(os, "lockf"):
     _real_os_lockf = os.lockf
 
@@ -196,7 +212,11 @@ if hasattr(os, "lockf"):
 
 
 def _lock_for_process(
-    execution: Execution, place: Any, attempt: Callable[[], None], unlocks: bool, tries: bool
+    execution: Execution,
+    place: Any,
+    attempt: Callable[[], None],
+    unlocks: bool = False,
+    tries: bool = False,
 ) -> None:
     """Lock a part of a file against other processes, or unlock it."""
     # Each task has its own resource: the locks of one process order none of its tasks.

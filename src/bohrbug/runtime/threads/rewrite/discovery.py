@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 
@@ -54,12 +54,7 @@ class Discovery:
             self._found[id(code)] = code
             return sys.monitoring.DISABLE
 
-        def __exit__(
-            self,
-            exception_type: type[BaseException] | None,
-            exception: BaseException | None,
-            traceback: TracebackType | None,
-        ) -> None:
+        def __exit__(self, *exc_info: object) -> None:
             assert self._tool is not None
             monitoring = sys.monitoring
             monitoring.set_events(self._tool, 0)
@@ -80,11 +75,6 @@ class Discovery:
             if callable(self._earlier_profiler):  # one written in C, such as cProfile, is not
                 self._earlier_profiler(frame, event, argument)
 
-        def __exit__(
-            self,
-            exception_type: type[BaseException] | None,
-            exception: BaseException | None,
-            traceback: TracebackType | None,
-        ) -> None:
+        def __exit__(self, *exc_info: object) -> None:
             sys.setprofile(self._earlier_profiler)
             self._earlier_profiler = None
