@@ -20,8 +20,8 @@ from typing import Any
 from bohrbug.accelerator import native
 from bohrbug.runtime.threads.heap import knows_functions, survey
 
-IS_POSSIBLE = native is not None and (3, 12) <= sys.version_info < (3, 14)
-"""Whether the generations of the garbage collector are those that this counts on."""
+IS_POSSIBLE = native is not None and sys.version_info[:2] == (3, 12)
+"""Whether all this is done; on other versions of Python each exploration looks at all objects."""
 
 Found = tuple[list[Any], list[Any]]
 
@@ -77,14 +77,18 @@ class Recollection:
         if found is None:
             found = self._look_at_all(wanted, passing)
         self._wanted = wanted
+        # All else may die now, and other objects get these ids.
+        self._ignored = {id(each) for each in (ours, *ours, wanted.originals)}
         return found
 
     def _look_at_all(self, wanted: Wanted, passing: list[Any]) -> Found:
         self.walks += 1
-        objects, holders = survey(*_arguments(wanted))
         self._kept.clear()
-        self._marker = [] if self._keep(objects, wanted) and self._keep(holders, wanted) else None
-        if self._marker is not None:
+        self._marker = []
+        objects, holders = survey(*_arguments(wanted))
+        if not (self._keep(objects, wanted) and self._keep(holders, wanted)):
+            self.forget()
+        else:
             looked_at = [*self._kept_objects(), *self._ours, *passing, wanted.originals]
             *_, (_, unseen) = native.survey_among(looked_at, *_arguments(wanted))
             self._unseen = {
@@ -213,7 +217,8 @@ def _reference(each: Any) -> Callable[[], Any] | None:
     except TypeError:
         pass
     if type(each) is dict:
-        module = sys.modules.get(each.get("__name__", ""))
+        name = each.get("__name__")
+        module = sys.modules.get(name) if type(name) is str else None
         if isinstance(module, ModuleType) and vars(module) is each:
             return _namespace_of(module)
         cls = getattr(each.get("__dict__"), "__objclass__", None)
