@@ -234,6 +234,7 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *survey(PyObject *module, PyObject *arguments);
+PyObject *survey_among(PyObject *module, PyObject *arguments);
 
 /* -- functions.c ---------------------------------------------------------------- */
 

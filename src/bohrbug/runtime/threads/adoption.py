@@ -27,9 +27,7 @@ PASSED_OVER = frozenset(
         types.WrapperDescriptorType,
         types.ClassMethodDescriptorType,
         types.ModuleType,
-        frozenset,
         property,
-        set,
         type,
         weakref.ReferenceType,
     }
