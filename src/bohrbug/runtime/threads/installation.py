@@ -86,7 +86,11 @@ if os.name == "posix":
         signal_waits.patches,
         semaphores.patches,
     )
-    imports.after_import += [io.patches.catch_up, semaphores.patches.catch_up]
+    imports.after_import += [
+        io.patches.catch_up,
+        processes.patches.catch_up,
+        semaphores.patches.catch_up,
+    ]
 
 
 _WRAPPERS = (

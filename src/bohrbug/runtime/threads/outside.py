@@ -58,15 +58,15 @@ class Outside:
         execution: the execution.
     """
 
-    __slots__ = ("_execution", "alarm_set", "forked", "has_answered", "has_children", "in_child")
+    __slots__ = ("_execution", "alarm_set", "has_answered", "has_children", "in_child", "shares_files")
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
         # The test set an alarm; whether it is still to come is asked when it matters.
         self.alarm_set = False
-        # Child processes were started; some of them share our open files if by forking.
+        # Child processes were started; some of them have open files of ours.
         self.has_children = False
-        self.forked = False
+        self.shares_files = False
         # Something outside has answered: for whom time passes as it does in reality.
         self.has_answered = False
         # This process is itself a child, forked by a task.
@@ -102,8 +102,11 @@ class Outside:
             changed or the execution is over.
         """
         execution = self._execution
+        # What a daemon listens to may be silent for ever, such as a server's news.  But helpers
+        # that bring the answers of children are daemons, as in a ``multiprocessing.Pool``.
         paced = any(
-            task.firing is Firing.IN_REAL_TIME and not task.daemon for task in execution.alive
+            task.firing is Firing.IN_REAL_TIME and (self.has_children or not task.daemon)
+            for task in execution.alive
         )
         alarm = self.alarm()
         assert first.deadline is not None

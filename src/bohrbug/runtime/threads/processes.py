@@ -99,6 +99,25 @@ def _poll(self: Any) -> Any:
     return code
 
 
+# -- multiprocessing ---------------------------------------------------------------------
+
+
+@patches.when_imported("multiprocessing.popen_fork")
+def _wrap_starting(module: Any) -> None:
+    """All start methods go through this class; some of them fork nothing in this process."""
+    cls = module.Popen
+    start = cls.__init__
+
+    @patches.method(cls, "__init__")
+    def init(self: Any, process: Any) -> None:
+        execution = controlled()
+        if execution is not None:
+            execution.outside.has_children = True
+            # It is given pipes of which this process keeps both ends.
+            execution.outside.shares_files = True
+        start(self, process)
+
+
 # -- os ----------------------------------------------------------------------------------
 
 
@@ -180,7 +199,7 @@ def _forked_in_parent() -> None:
     execution = controlled()
     if execution is not None:
         execution.outside.has_children = True
-        execution.outside.forked = True
+        execution.outside.shares_files = True
 
 
 def _forked_in_child() -> None:

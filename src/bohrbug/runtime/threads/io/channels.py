@@ -144,13 +144,13 @@ def reach_of(execution: Execution, descriptor: int) -> Reach:
     except OSError:
         return Reach.NEAR
     if stat.S_ISFIFO(status.st_mode):
-        inside = not outside.forked and _has_other_pipe_end(descriptor, status.st_ino)
+        inside = not outside.shares_files and _has_other_pipe_end(descriptor, status.st_ino)
         return Reach.LOCAL if inside else Reach.FAR
     if not stat.S_ISSOCK(status.st_mode):
         return Reach.FAR
     pair = channels.pairs.get(status.st_ino)
     if pair is not None:
-        if outside.forked:
+        if outside.shares_files:
             return Reach.FAR
         other = pair[0] if pair[1] == status.st_ino else pair[1]
         for own in _own_descriptors():
