@@ -234,7 +234,6 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *survey(PyObject *module, PyObject *arguments);
-PyObject *survey_among(PyObject *module, PyObject *arguments);
 
 /* -- functions.c ---------------------------------------------------------------- */
 

@@ -26,7 +26,6 @@ static PyMethodDef functions[] = {
     {"branches", branches, METH_VARARGS, "Where a search branches off an execution."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
     {"survey", survey, METH_VARARGS, "See the function in Python."},
-    {"survey_among", survey_among, METH_VARARGS, "See runtime/threads/recollection.py."},
     {"watch_functions", watch_functions, METH_NOARGS, "Know all functions from now on."},
     {"functions_are_watched", functions_are_watched, METH_NOARGS, "Whether all are known."},
     {"functions_running", functions_running, METH_VARARGS, "See the function in Python."},
