@@ -146,6 +146,7 @@ PyObject *use_policies(PyObject *module, PyObject *arguments);
 /* -- locks.c -------------------------------------------------------------------- */
 
 PyObject *use_locks(PyObject *module, PyObject *arguments);
+PyObject *exchange_method(PyObject *module, PyObject *arguments);
 
 /* -- real_locks.c ----------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@ from bohrbug.runtime.threads import (
     imports,
     log_records,
     queues,
+    stand_ins,
     started_flags,
     synchronizers,
     thread_functions,
@@ -35,7 +36,7 @@ from bohrbug.runtime.threads.adoption import (
     with_subclasses,
 )
 from bohrbug.runtime.threads.heap import survey
-from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock, wrap_lock, wrap_rlock
+from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
 
@@ -101,8 +102,8 @@ _WRAPPERS = (
 
 
 _WRAP: dict[type, Callable[[Any], Any]] = {
-    RealLock: wrap_lock,
-    RealRLock: wrap_rlock,
+    RealLock: stand_ins.for_lock,
+    RealRLock: stand_ins.for_lock,
     RealSimpleQueue: wrap_simple_queue,
     thread_state.RealLocal: thread_state.wrap_local,
 }
@@ -140,6 +141,7 @@ class Installation:
         self._depth -= 1
         if self._depth:
             return
+        stand_ins.restore()
         self._locals.restore()
         for patches in reversed(self._patches):
             patches.restore()
@@ -154,19 +156,20 @@ class Installation:
         objects, holders = survey(
             [original for original, _ in functions],
             set(_WRAP),
-            {*executors, *shared, thread_state.Values},
+            {*executors, *shared, thread_state.Values, lock, RLock},
             PASSED_OVER.union(_WRAPPERS),
             unchangeable_types(),
         )
         # What our locals of an earlier exploration keep their values in is no local of the program.
         ours = {id(obj.by_thread) for obj in objects if type(obj) is thread_state.Values}
+        stand_ins.know(obj for obj in objects if type(obj) in (lock, RLock))
         pairs: list[tuple[Any, Any]] = list(functions)
         for obj in objects:
             wrap = _WRAP.get(type(obj))
             if wrap is not None:
                 if id(obj) not in ours:
                     pairs.append((obj, wrap(obj)))
-            elif type(obj) is thread_state.Values:
+            elif type(obj) in (thread_state.Values, lock, RLock):
                 continue
             elif type(obj) in executors:
                 futures.lasting_executors.add(obj)
@@ -186,6 +189,7 @@ class Installation:
         own.update(id(pair) for pair in functions)
         self._adoption = Adoption(own)
         self._adoption.exchange(pairs, {id(original) for original, _ in functions}, holders)
+        stand_ins.install()
 
 
 def _functions_to_exchange() -> list[tuple[Any, Any]]:
