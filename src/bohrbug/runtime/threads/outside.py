@@ -58,7 +58,14 @@ class Outside:
         execution: the execution.
     """
 
-    __slots__ = ("_execution", "alarm_set", "has_answered", "has_children", "in_child", "shares_files")
+    __slots__ = (
+        "_execution",
+        "alarm_set",
+        "has_answered",
+        "has_children",
+        "in_child",
+        "shares_files",
+    )
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution

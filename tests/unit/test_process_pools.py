@@ -1,0 +1,70 @@
+"""Pools of processes: their helpers are tasks, their workers run natively and need real time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+import bohrbug
+
+FORK = multiprocessing.get_context("fork")
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def in_a_daemon(function: Callable[[], object]) -> None:
+    """Threads that it starts are daemons, too."""
+    thread = threading.Thread(target=function, daemon=True)
+    thread.start()
+    thread.join()
+
+
+def waits_for_an_answer() -> None:
+    """The helper that brings the answer is a daemon, as in a background scheduler."""
+    answered = threading.Event()
+    pools: list[ProcessPoolExecutor] = []
+
+    def use() -> None:
+        pools.append(ProcessPoolExecutor(1, FORK))
+        pools[0].submit(time.sleep, 0.2).add_done_callback(lambda future: answered.set())
+
+    in_a_daemon(use)
+    came = answered.wait(30)
+    pools[0].shutdown()
+    assert came
+
+
+def gets_a_result(context: multiprocessing.context.BaseContext) -> None:
+    with context.Pool(1) as pool:
+        assert pool.apply_async(abs, (-3,)).get(timeout=30) == 3
+
+
+@pytest.mark.parametrize(
+    "test",
+    [waits_for_an_answer, lambda: gets_a_result(FORK), lambda: gets_a_result(SPAWN)],
+    ids=["executor", "fork", "spawn"],
+)
+def test_a_timeout_does_not_end_before_a_child_can_answer(test: Callable[[], None]) -> None:
+    result = bohrbug.explore(test, executions=1, timeouts="late")
+    assert not result.failures, result.failures[0].outcome.message
+
+
+def test_workers_do_not_outlive_the_helper_that_would_end_them() -> None:
+    kept: list[ProcessPoolExecutor] = []
+
+    def leaves_its_pool() -> None:
+        def use() -> None:
+            kept.append(ProcessPoolExecutor(1, FORK))
+            assert kept[-1].submit(abs, -3).result() == 3
+
+        in_a_daemon(use)
+
+    result = bohrbug.explore(leaves_its_pool, executions=1)
+    assert not result.failures
+    for worker in multiprocessing.active_children():
+        worker.join(30)
+        assert worker.exitcode is not None
