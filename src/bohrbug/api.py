@@ -32,6 +32,9 @@ class BohrbugFailure(AssertionError):
         super().__init__(report)
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.result)
+
 
 def explore(
     function: Callable[[], object],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import pickle
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.report.text import failure_text
 from tests.programs.together import together
 
 API = Path(__file__).parent.parent.parent / "docs" / "reference" / "api.md"
@@ -309,3 +311,22 @@ def test_options_have_the_names_of_the_settings() -> None:
     for option in OPTIONS:
         for choice in option.choices:
             ExploreOptions(**{option.name: choice})
+
+
+def test_results_go_from_process_to_process() -> None:
+    result = bohrbug.explore(lost_update)
+    copied = pickle.loads(pickle.dumps(result))
+    assert failure_text(copied.failures[0]) == failure_text(result.failures[0])
+    assert copied.verdict == result.verdict
+    assert copied.failures[0].plan == result.failures[0].plan
+    raised = pickle.loads(pickle.dumps(bohrbug.BohrbugFailure("the report", result)))
+    assert str(raised) == "the report"
+    assert raised.result.executions == result.executions
+
+
+def test_results_are_shown_in_a_few_lines() -> None:
+    result = bohrbug.explore(lost_update)
+    assert "lost_update" in repr(result)
+    assert "AssertionError" in repr(result.failures[0])
+    assert re.search(r"<\w*Trace of \d+ steps by 3 tasks: assertion>", repr(result.failures[0]))
+    assert len(repr(result.failures[0])) < 600

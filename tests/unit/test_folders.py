@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bohrbug.runtime import folders
 from bohrbug.runtime.folders import OwnFolder, remove_orphans
 
 _MAKES_ONE = """
@@ -43,6 +44,24 @@ def test_the_folder_of_a_process_that_was_killed_is_removed(tmp_path: Path) -> N
     own.close()
     own.close()
     assert not own.path.exists()
+
+
+def test_a_folder_is_no_orphan_while_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = folders.locks.flock
+
+    def late(file: int, operation: int) -> None:
+        # Another process looks before this one has locked it.
+        monkeypatch.undo()
+        remove_orphans(tmp_path, "some-")
+        flock(file, operation)
+
+    monkeypatch.setattr(folders.locks, "flock", late)
+    own = OwnFolder("some-", tmp_path)
+    assert own.path.is_dir()
+    assert own.path.name.startswith("some-")
+    own.close()
 
 
 def test_folders_without_an_owner_are_removed_after_a_day(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
-from bohrbug.exploration.opposing import opposing_plans
-from bohrbug.exploration.prediction import MOST_TRIES, TRIES, Predictor
+from bohrbug.exploration.opposing import MOST_TRIES, OpposingPredictor, opposing_plans
+from bohrbug.exploration.prediction import TRIES, OrderingPredictor
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.operation import ACQUIRE, RELEASE, WAIT, WAKE, Operation, Resource
 from bohrbug.model.outcome import OutcomeKind
@@ -294,7 +294,7 @@ def test_a_race_that_the_lock_keeps_from_happening_is_not_confirmed() -> None:
 
 
 def test_the_budget_of_directed_executions_is_kept() -> None:
-    predictor = Predictor(3)
+    predictor = OrderingPredictor(3)
     predictor.observe(passing(nested("a", "b"), nested("b", "a")))
     attempts = []
     while (attempt := predictor.next_attempt()) is not None:
@@ -331,7 +331,7 @@ def test_a_lock_on_the_way_to_the_cycle_does_not_hinder_it() -> None:
 
 
 def test_no_more_than_so_many_schedules_are_tried_in_vain() -> None:
-    predictor = Predictor(100, orders=False)
+    predictor = OpposingPredictor(100)
     made = 0
     for more in range(20):
         # Each does more than the one before.

@@ -146,6 +146,7 @@ PyObject *use_policies(PyObject *module, PyObject *arguments);
 /* -- locks.c -------------------------------------------------------------------- */
 
 PyObject *use_locks(PyObject *module, PyObject *arguments);
+PyObject *exchange_method(PyObject *module, PyObject *arguments);
 
 /* -- real_locks.c ----------------------------------------------------------------- */
 
@@ -234,7 +235,6 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *survey(PyObject *module, PyObject *arguments);
-PyObject *survey_among(PyObject *module, PyObject *arguments);
 
 /* -- functions.c ---------------------------------------------------------------- */
 

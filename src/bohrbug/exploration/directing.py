@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.opposing import OpposingPredictor
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.prediction import Prediction, Predictor
+from bohrbug.exploration.prediction import OrderingPredictor, Prediction, Predictor
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Runtime
@@ -41,10 +42,13 @@ class Directing:
         self._findings = findings
         self._execute = execute
         self._has_ended = has_ended
-        # Only there can orderings be imposed on an execution, and races be foreseen.
-        self._runtime = runtime if isinstance(runtime, ThreadsRuntime) else None
+        self._runtime = runtime
         self._sees_races = options.level != Level.SYNC.value and options.races != "ignore"
-        self._predictor = Predictor(options.predict, orders=self._runtime is not None)
+        self._predictor: Predictor = (
+            OrderingPredictor(options.predict)
+            if isinstance(runtime, ThreadsRuntime)
+            else OpposingPredictor(options.predict)
+        )
         self.is_under_way = False
 
     @property
@@ -58,8 +62,7 @@ class Directing:
 
         ``None``: of executions by other processes none are wanted.
         """
-        wanted = self._predictor.budget and self._predictor.orders
-        return self._predictor.known if wanted else None
+        return self._predictor.known
 
     @property
     def waiting(self) -> int:
@@ -76,17 +79,18 @@ class Directing:
 
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
-        runtime = self._runtime
-        if runtime is None or not self._sees_races or not self._predictor.budget:
+        runtime, predictor = self._runtime, self._predictor
+        # Only there can orderings be imposed on an execution, and races be foreseen.
+        if not (isinstance(runtime, ThreadsRuntime) and isinstance(predictor, OrderingPredictor)):
             return
-        if self._has_ended():
+        if not self._sees_races or not predictor.budget or self._has_ended():
             return
 
         def execute(plan: Plan, detector: MakeDetector) -> Trace:
             return runtime.execute(plan, learn=False, watch=True, detector=detector).trace
 
         known = list(self._findings.races.values())
-        self._predictor.observe_accesses(Plan(), execute, known)
+        predictor.observe_accesses(Plan(), execute, known)
 
     def follow(self) -> int:
         """Make the directed executions that are due; the number of new scheduling points."""

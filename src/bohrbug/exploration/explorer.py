@@ -161,9 +161,6 @@ class Explorer:
         watchdog = self._new_watchdog()
         try:
             with Interrupts(self.stop), self.runtime:
-                if watchdog is not None:
-                    # Not before: its locks are none of those that are exchanged.
-                    watchdog.start()
                 searched = self._begin() and self._search()
                 self.findings.finish()
                 self._keep_at_the_end(searched)
@@ -208,6 +205,8 @@ class Explorer:
     def _new_watchdog(self) -> Watchdog | None:
         seconds = self.options.hang_seconds
         watchdog = Watchdog(seconds, self._on_stuck, STUCK_PERIODS) if seconds else None
+        if watchdog is not None:
+            watchdog.start()
         self.runtime.watchdog = watchdog
         return watchdog
 

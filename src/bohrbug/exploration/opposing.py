@@ -9,13 +9,55 @@ next is the deadlock, if it can happen there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, groupby, product, zip_longest
+from dataclasses import dataclass, field
+from itertools import chain, groupby, islice, product, zip_longest
 
+from bohrbug.exploration.prediction import LOOKED_AT, TRIES, Attempt, Prediction, Predictor
 from bohrbug.model.history import data_choices
 from bohrbug.model.operation import CHOOSE, TaskId
 from bohrbug.model.plan import Plan, Segments
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.lock_order import LockCycle
+from bohrbug.monitors.lock_order import LockCycle, all_lock_cycles, nestings_of
+
+MOST_TRIES = 15
+"""Directed executions of each prediction: about so many, made of several schedules."""
+
+MOST_STEPS = 300_000
+"""Steps of all executions that are looked at: for that the columns of their traces are made."""
+
+
+@dataclass(slots=True)
+class OpposingPredictor(Predictor):
+    """Predictions for a runtime that can't impose orderings on an execution.
+
+    They are tried by schedules that are made of passing ones, and executions are looked at ever
+    more seldom.
+    """
+
+    _steps: int = 0
+    # By the keys of their cycles.
+    _opposed: dict[frozenset[object], Prediction] = field(default_factory=dict)
+
+    def _is_looked_at(self, trace: Trace) -> bool:
+        is_power_of_two = not self._passed & self._passed - 1
+        if self._passed > LOOKED_AT and not is_power_of_two:
+            return False
+        self._steps += len(trace)
+        return self._steps <= MOST_STEPS
+
+    def _foresee(self, trace: Trace) -> None:
+        alike: dict[frozenset[object], list[LockCycle]] = {}
+        for cycle in all_lock_cycles(nestings_of(trace)):
+            alike.setdefault(cycle.key, []).append(cycle)
+        for key, cycles in alike.items():
+            prediction = self._opposed.get(key)
+            if prediction is None:
+                prediction = self._opposed[key] = self._predict(cycles[0])
+            # Not if too many were in vain already.
+            if prediction.confirmed or prediction.executions >= MOST_TRIES:
+                continue
+            for cycle, plan in islice(opposing_plans(cycles, trace), TRIES):
+                self._queue.append(Attempt(plan, prediction, cycle))
 
 
 def opposing_plans(cycles: Sequence[LockCycle], trace: Trace) -> Iterator[tuple[LockCycle, Plan]]:

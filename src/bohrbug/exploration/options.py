@@ -14,12 +14,6 @@ from bohrbug.settings import OPTIONS
 
 _wall = time.time
 
-
-def _now() -> float:
-    # Fields that hold the function itself would be one more that entering has to look at.
-    return _wall()
-
-
 _AT_LEAST_ONE = ("executions", "workers", "depth", "max_steps")
 _NOT_NEGATIVE = ("bound", "causes", "predict", "hang_seconds")
 _POSITIVE = ("seconds", "causes_seconds")
@@ -83,7 +77,7 @@ class ExploreOptions:
     max_steps: int = 300_000
     hang_seconds: float = 10.0
     workers: int = 1
-    epoch: float = field(default_factory=_now, compare=False)
+    epoch: float = field(default_factory=_wall, compare=False)
     invariant: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:

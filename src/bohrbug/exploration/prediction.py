@@ -8,24 +8,17 @@ listed as unconfirmed, and nobody has to believe it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import islice
 
-from bohrbug.exploration.opposing import opposing_plans
 from bohrbug.model.operation import ACQUIRE
 from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.lock_order import (
-    LockCycle,
-    all_lock_cycles,
-    deeds_of,
-    lock_cycles,
-    nestings_of,
-)
+from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestings_of
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.runtime import MakeDetector
@@ -34,17 +27,11 @@ from bohrbug.runtime.threads.sampling import number_of_trace
 TRIES = 5
 """Directed executions of each prediction."""
 
-MOST_TRIES = 15
-"""The same, where they are made of schedules that passed: about so many, of several schedules."""
-
 LOOKED_AT = 30
 """Passing executions that are looked at for lock orders, and after these ..."""
 
 LATER = 25
 """... one of so many; in which ones, what they did decides: see :func:`is_sampled`."""
-
-MOST_STEPS = 300_000
-"""Steps of all executions that are looked at of a runtime to which looking costs much."""
 
 
 def is_sampled(trace: Trace) -> bool:
@@ -95,27 +82,28 @@ class _Watched(WeakDetector):
 
 
 @dataclass(slots=True)
-class Predictor:
+class Predictor(ABC):
     """Collects predictions and says how to check them.
 
     Parameters:
         budget: directed executions at most; 0 switches prediction off.
-        orders: whether the runtime can impose orderings on an execution.  If not, predictions
-            are tried by schedules that are made of passing ones, and executions are looked at ever
-            more seldom, as the columns of their traces have to be made for that.
     """
 
     budget: int
-    orders: bool = True
     predictions: list[Prediction] = field(default_factory=list)
     _known: set[object] = field(default_factory=set)
     _queue: deque[Attempt] = field(default_factory=deque)
     _passed: int = 0
-    _steps: int = 0
-    # The predictions of a runtime that can't impose orderings, by the keys of their cycles.
-    _opposed: dict[frozenset[object], Prediction] = field(default_factory=dict)
     # Those of the executions that were looked at: equal ones give no more reason to fear.
     _deeds: set[int | None] = field(default_factory=set)
+
+    @abstractmethod
+    def _is_looked_at(self, trace: Trace) -> bool:
+        """Whether the passing execution that was counted last is looked at."""
+
+    @abstractmethod
+    def _foresee(self, trace: Trace) -> None:
+        """Predict the lock cycles of a passing execution, and plan how to try them."""
 
     @property
     def unconfirmed(self) -> list[Prediction]:
@@ -123,9 +111,12 @@ class Predictor:
         return [p for p in self.predictions if p.executions and not p.confirmed]
 
     @property
-    def known(self) -> frozenset[object]:
-        """The keys of what was predicted, or needs no prediction."""
-        return frozenset(self._known)
+    def known(self) -> frozenset[object] | None:
+        """The keys of what was predicted, or needs no prediction.
+
+        ``None``: of executions by other processes no predictions are wanted.
+        """
+        return None
 
     @property
     def waiting(self) -> int:
@@ -137,13 +128,8 @@ class Predictor:
         if not self.budget:
             return
         self._passed += 1
-        if self.orders:
-            if self._passed <= LOOKED_AT or is_sampled(trace):
-                self.look_at(trace)
-        elif self._passed <= LOOKED_AT or not self._passed & self._passed - 1:
-            self._steps += len(trace)
-            if self._steps <= MOST_STEPS:
-                self.look_at(trace)
+        if self._is_looked_at(trace):
+            self.look_at(trace)
 
     def look_at(self, trace: Trace) -> None:
         """Look for deadlocks that another schedule than that of a passing execution may have."""
@@ -152,11 +138,56 @@ class Predictor:
         deeds = deeds_of(trace)
         if deeds is None or deeds not in self._deeds:
             self._deeds.add(deeds)
-            if not self.orders:
-                self._oppose(trace)
-                return
-            for cycle in lock_cycles(nestings_of(trace)):
-                self._add(cycle)
+            self._foresee(trace)
+
+    def _predict(self, what: LockCycle | PossibleRace) -> Prediction:
+        self._known.add(what.key)
+        self.predictions.append(Prediction(what))
+        return self.predictions[-1]
+
+    @property
+    def has_attempts(self) -> bool:
+        """Whether there may be a directed execution to make."""
+        return bool(self._queue)
+
+    def next_attempt(self) -> Attempt | None:
+        """The next directed execution to make, or ``None``."""
+        while self._queue and self.budget > 0:
+            attempt = self._queue.popleft()
+            if not attempt.prediction.confirmed:
+                self.budget -= 1
+                return attempt
+        return None
+
+    def judge(self, attempt: Attempt, trace: Trace) -> None:
+        """Take in what a directed execution did."""
+        prediction = attempt.prediction
+        prediction.executions += 1
+        what = attempt.what
+        if isinstance(what, LockCycle):
+            waiting = {blocked.task for blocked in trace.outcome.blocked}
+            kinds = (OutcomeKind.DEADLOCK, OutcomeKind.LEAK)
+            prediction.confirmed = trace.outcome.kind in kinds and what.tasks <= waiting
+        else:
+            prediction.confirmed = any(_places_of(race) == what.key for race in trace.races)
+
+
+class OrderingPredictor(Predictor):
+    """Predictions for a runtime that can impose orderings on an execution."""
+
+    __slots__ = ()
+
+    @property
+    def known(self) -> frozenset[object] | None:
+        """See :class:`Predictor`."""
+        return frozenset(self._known) if self.budget else None
+
+    def _is_looked_at(self, trace: Trace) -> bool:
+        return self._passed <= LOOKED_AT or is_sampled(trace)
+
+    def _foresee(self, trace: Trace) -> None:
+        for cycle in lock_cycles(nestings_of(trace)):
+            self._add(cycle)
 
     def observe_accesses(
         self,
@@ -194,51 +225,6 @@ class Predictor:
         for seed in range(TRIES):
             plan = Plan(policy=Ordered(what.orderings, seed))
             self._queue.append(Attempt(plan, prediction, what))
-
-    def _predict(self, what: LockCycle | PossibleRace) -> Prediction:
-        self._known.add(what.key)
-        self.predictions.append(Prediction(what))
-        return self.predictions[-1]
-
-    def _oppose(self, trace: Trace) -> None:
-        """Plan executions for the cycles of a trace, if not too many were in vain already."""
-        alike: dict[frozenset[object], list[LockCycle]] = {}
-        for cycle in all_lock_cycles(nestings_of(trace)):
-            alike.setdefault(cycle.key, []).append(cycle)
-        for key, cycles in alike.items():
-            prediction = self._opposed.get(key)
-            if prediction is None:
-                prediction = self._opposed[key] = self._predict(cycles[0])
-            if prediction.confirmed or prediction.executions >= MOST_TRIES:
-                continue
-            for cycle, plan in islice(opposing_plans(cycles, trace), TRIES):
-                self._queue.append(Attempt(plan, prediction, cycle))
-
-    @property
-    def has_attempts(self) -> bool:
-        """Whether there may be a directed execution to make."""
-        return bool(self._queue)
-
-    def next_attempt(self) -> Attempt | None:
-        """The next directed execution to make, or ``None``."""
-        while self._queue and self.budget > 0:
-            attempt = self._queue.popleft()
-            if not attempt.prediction.confirmed:
-                self.budget -= 1
-                return attempt
-        return None
-
-    def judge(self, attempt: Attempt, trace: Trace) -> None:
-        """Take in what a directed execution did."""
-        prediction = attempt.prediction
-        prediction.executions += 1
-        what = attempt.what
-        if isinstance(what, LockCycle):
-            waiting = {blocked.task for blocked in trace.outcome.blocked}
-            kinds = (OutcomeKind.DEADLOCK, OutcomeKind.LEAK)
-            prediction.confirmed = trace.outcome.kind in kinds and what.tasks <= waiting
-        else:
-            prediction.confirmed = any(_places_of(race) == what.key for race in trace.races)
 
 
 def _places_of(race: Race) -> frozenset[object]:

@@ -54,7 +54,7 @@ class Failure:
 
     outcome: Outcome
     trace: Trace
-    plan: Plan
+    plan: Plan = field(repr=False)
     strategy: str
     execution: int
     found_preemptions: int
@@ -63,10 +63,10 @@ class Failure:
     interpreter: Interpreter = Interpreter.UNKNOWN
     early_timeouts: tuple[int, ...] = ()
     occurrences: int = 1
-    points: tuple[tuple[str, str, int, int], ...] = ()
-    accesses: tuple[PointText, ...] = ()
+    points: tuple[tuple[str, str, int, int], ...] = field(default=(), repr=False)
+    accesses: tuple[PointText, ...] = field(default=(), repr=False)
     reproduction: Path | None = None
-    cause: Cause | None = None
+    cause: Cause | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)

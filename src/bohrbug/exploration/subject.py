@@ -24,8 +24,9 @@ from bohrbug.runtime.threads.queues import holders_of_mutex
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level, Settings
-from bohrbug.runtime.threads.stacks import formatted, frames_of_traceback, stack_of
+from bohrbug.runtime.threads.stacks import stack_of
 from bohrbug.runtime.threads.task import Task
+from bohrbug.runtime.threads.tracebacks import formatted, frames_of_traceback
 
 _STUCK_KEPT = 1_000
 """States in which no task could go on that are recognised."""

@@ -139,11 +139,11 @@ class Verdict:
     """
 
     kind: VerdictKind
-    covered: tuple[str, ...] = ()
+    covered: tuple[str, ...] = field(default=(), repr=False)
     caveats: tuple[Caveat, ...] = ()
     reason: str = ""
-    conditions: Conditions | None = None
-    estimate: Estimate | None = None
+    conditions: Conditions | None = field(default=None, repr=False)
+    estimate: Estimate | None = field(default=None, repr=False)
     diverged: int = 0
     certificate: InitVar[object] = None
 

@@ -107,8 +107,8 @@ class Access:
 
     task: TaskId
     operation: Operation
-    stack: tuple[Frame, ...] = ()
-    holding: tuple[Held, ...] = ()
+    stack: tuple[Frame, ...] = field(default=(), repr=False)
+    holding: tuple[Held, ...] = field(default=(), repr=False)
 
 
 class RacePattern(str, Enum):
@@ -202,11 +202,11 @@ class Outcome:
     message: str = ""
     task: TaskId | None = None
     exception: str | None = None
-    stack: tuple[Frame, ...] = ()
-    traceback: str = ""
-    blocked: tuple[BlockedTask, ...] = ()
+    stack: tuple[Frame, ...] = field(default=(), repr=False)
+    traceback: str = field(default="", repr=False)
+    blocked: tuple[BlockedTask, ...] = field(default=(), repr=False)
     cycle: tuple[TaskId, ...] = ()
-    repeating: tuple[int, ...] = ()
+    repeating: tuple[int, ...] = field(default=(), repr=False)
     race: Race | None = None
 
     @property

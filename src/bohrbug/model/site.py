@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable
 from itertools import islice
 from types import CodeType
@@ -57,6 +58,14 @@ def site_of(place: Any) -> Site | None:
         return place.resolve()
     code, offset = place
     return _site(code, offset)
+
+
+def _reduced(operation: Operation) -> tuple[Any, ...]:
+    # Code objects, and what another runtime looks up, stay in the process.
+    return Operation, (operation.kind, operation.resource, site_of(operation.place))
+
+
+copyreg.pickle(Operation, _reduced)
 
 
 def qualified(name: str, function: str) -> str:

@@ -52,7 +52,7 @@ class Gate(NamedTuple):
     waits: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Trace:
     """What an execution did: columns with one entry per step, and its outcome.
 
@@ -111,6 +111,16 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of {len(self)} steps by {self.task_count} tasks:"
+            f" {self.outcome.kind.value}>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A class derived from this one may keep what belongs to an execution.
+        return Trace, tuple(getattr(self, each.name) for each in fields(Trace))
 
     @property
     def task_count(self) -> int:

@@ -38,10 +38,13 @@ class OwnFolder:
     def __init__(self, prefix: str, parent: Path | None = None) -> None:
         place = Path(tempfile.gettempdir()) if parent is None else parent
         remove_orphans(place, prefix)
-        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        # Until it is locked it looks like an orphan, and has a name that nobody looks for.
+        hidden = "" if locks is None else "."
+        self.path = Path(tempfile.mkdtemp(prefix=hidden + prefix, dir=place))
         self._lock = os.open(self.path / _OWNER, os.O_CREAT | os.O_RDWR, 0o600)
         if locks is not None:
             locks.flock(self._lock, locks.LOCK_EX | locks.LOCK_NB)
+            self.path = self.path.rename(place / self.path.name.removeprefix(hidden))
 
     def close(self) -> None:
         """Remove it; safe to call more than once."""
@@ -59,6 +62,9 @@ def remove_orphans(place: Path, prefix: str) -> None:
         for folder in place.glob(f"{prefix}*"):
             if _is_orphan(folder):
                 shutil.rmtree(folder, ignore_errors=True)
+        for folder in place.glob(f".{prefix}*"):
+            if _is_old(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_orphan(folder: Path) -> bool:
@@ -67,10 +73,8 @@ def _is_orphan(folder: Path) -> bool:
             return False
         lock = os.open(folder / _OWNER, os.O_RDWR)
     except FileNotFoundError:
-        # It is being made, or is of an earlier version.
-        with contextlib.suppress(OSError):
-            return folder.is_dir() and time.time() - folder.stat().st_mtime > _WITHOUT_OWNER
-        return False
+        # It is of an earlier version.
+        return _is_old(folder)
     except OSError:
         return False
     try:
@@ -80,3 +84,9 @@ def _is_orphan(folder: Path) -> bool:
     finally:
         os.close(lock)
     return True
+
+
+def _is_old(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return folder.is_dir() and time.time() - folder.stat().st_mtime > _WITHOUT_OWNER
+    return False

@@ -27,7 +27,9 @@ PASSED_OVER = frozenset(
         types.WrapperDescriptorType,
         types.ClassMethodDescriptorType,
         types.ModuleType,
+        frozenset,
         property,
+        set,
         type,
         weakref.ReferenceType,
     }

@@ -38,8 +38,7 @@ def survey(
         originals: objects that are to be exchanged.
         primitives: all objects of these types are to be exchanged, too.
         others: objects of these types are wanted, but not exchanged.
-        passed_over: objects of these types, and of those in ``primitives``, count as nobody's
-            holders.
+        passed_over: objects of these types count as nobody's holders.
         unchangeable: whoever holds an object of these types, in which something is to be
             exchanged, has to exchange it as a whole.
 
@@ -50,8 +49,6 @@ def survey(
     """
     found = objects_of_types({*primitives, *others})
     wanted = [*originals, *(each for each in found if type(each) in primitives)]
-    # Of a primitive nothing can be exchanged, though it refers to its type.
-    passed_over = {*passed_over, *primitives}
     direct = _referrers(wanted, passed_over)
     within = [each for each in direct if type(each) in unchangeable]
     holders = {id(each): each for each in (*direct, *_referrers(within, passed_over))}

@@ -21,6 +21,7 @@ from bohrbug.runtime.threads import (
     imports,
     log_records,
     queues,
+    stand_ins,
     started_flags,
     synchronizers,
     thread_functions,
@@ -34,10 +35,10 @@ from bohrbug.runtime.threads.adoption import (
     unchangeable_types,
     with_subclasses,
 )
-from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock, wrap_lock, wrap_rlock
+from bohrbug.runtime.threads.heap import survey
+from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
-from bohrbug.runtime.threads.recollection import Recollection, Wanted
 
 _lock_patches = Patches()
 
@@ -95,13 +96,14 @@ _WRAPPERS = (
     queues.SimpleQueue,
     thread_functions.ThreadHandle,
     thread_state.Values,
+    types.FrameType,
 )
 """Types whose objects hold real primitives because they wrap them."""
 
 
 _WRAP: dict[type, Callable[[Any], Any]] = {
-    RealLock: wrap_lock,
-    RealRLock: wrap_rlock,
+    RealLock: stand_ins.for_lock,
+    RealRLock: stand_ins.for_lock,
     RealSimpleQueue: wrap_simple_queue,
     thread_state.RealLocal: thread_state.wrap_local,
 }
@@ -119,17 +121,12 @@ class Installation:
         self._depth = 0
         self._locals = thread_state.LocalSubclasses()
         self._adoption: Adoption | None = None
-        self.recollection = Recollection([_thread.allocate_lock])
-        self._sizes: list[int] = []
-        self._kept_containers: list[Any] = []
 
     def install(self) -> None:
         """Take control; cheap when control was taken already."""
         self._depth += 1
         if self._depth > 1:
             unraisable.patches.catch_up()
-            # What is made within is not looked at.
-            self.recollection.forget()
             return
         for patches in self._patches:
             patches.prepare()
@@ -144,6 +141,7 @@ class Installation:
         self._depth -= 1
         if self._depth:
             return
+        stand_ins.restore()
         self._locals.restore()
         for patches in reversed(self._patches):
             patches.restore()
@@ -155,26 +153,23 @@ class Installation:
         """Exchange references to real primitives that were made before the patches."""
         executors = with_subclasses(_Executor)
         shared = semaphores.types_of_semaphores(sys.modules) if os.name == "posix" else set()
-        wanted = Wanted(
+        objects, holders = survey(
             [original for original, _ in functions],
             set(_WRAP),
-            {*executors, *shared, *_WRAPPERS},
+            {*executors, *shared, thread_state.Values, lock, RLock},
             PASSED_OVER.union(_WRAPPERS),
             unchangeable_types(),
         )
-        passing = [functions, *functions]
-        containers = self._containers()
-        objects, holders = self.recollection.find(wanted, containers, passing)
-        passing.clear()
         # What our locals of an earlier exploration keep their values in is no local of the program.
         ours = {id(obj.by_thread) for obj in objects if type(obj) is thread_state.Values}
+        stand_ins.know(obj for obj in objects if type(obj) in (lock, RLock))
         pairs: list[tuple[Any, Any]] = list(functions)
         for obj in objects:
             wrap = _WRAP.get(type(obj))
             if wrap is not None:
                 if id(obj) not in ours:
                     pairs.append((obj, wrap(obj)))
-            elif type(obj) in _WRAPPERS:
+            elif type(obj) in (thread_state.Values, lock, RLock):
                 continue
             elif type(obj) in executors:
                 futures.lasting_executors.add(obj)
@@ -187,27 +182,14 @@ class Installation:
             and isinstance(module, types.ModuleType)
         }
         for patches in self._patches:
-            own.update(map(id, patches.parts()))
-        own.update(map(id, containers))
+            own.update(id(part) for part in patches.parts())
+            for _, _, replacement in patches.pairs():
+                own.update(id(cell) for cell in getattr(replacement, "__closure__", None) or ())
         own.add(id(functions))
         own.update(id(pair) for pair in functions)
         self._adoption = Adoption(own)
         self._adoption.exchange(pairs, {id(original) for original, _ in functions}, holders)
-
-    def _containers(self) -> list[Any]:
-        """What holds originals for us, and can't be referred to weakly."""
-        sizes = [len(patches.containers()[0]) for patches in self._patches]
-        if sizes != self._sizes:
-            # Some find out only later what there is to replace.
-            self._sizes = sizes
-            self._kept_containers = [_WRAP]
-            for patches in self._patches:
-                self._kept_containers += patches.containers()
-                for _, _, replacement in patches.pairs():
-                    self._kept_containers += getattr(replacement, "__closure__", None) or ()
-                    if not isinstance(replacement, type) and hasattr(replacement, "__dict__"):
-                        self._kept_containers.append(vars(replacement))
-        return self._kept_containers
+        stand_ins.install()
 
 
 def _functions_to_exchange() -> list[tuple[Any, Any]]:

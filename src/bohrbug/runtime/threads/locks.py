@@ -263,7 +263,7 @@ def _warn_of_arguments(cls: type) -> None:
 class RLock(_Lock):
     """Stands for ``_thread.RLock``: owned by a task, or outside by an OS thread."""
 
-    __slots__ = ("_count", "_ident")
+    __slots__ = ("_count", "_ident", "_stands_for")
 
     _type = "RLock"
 
@@ -282,6 +282,7 @@ class RLock(_Lock):
                 self._state.created = self._created
         self._count = 0
         self._ident = 0
+        self._stands_for = None
 
     def _me(self) -> int:
         execution = current.execution
@@ -417,10 +418,12 @@ def wrap_lock(real: Any) -> lock:
 def wrap_rlock(real: Any) -> RLock:
     """A dual-mode lock in place of a real re-entrant one that existed before.
 
-    If the calling thread owns the real one, it owns the wrapper as often.
+    If the calling thread owns the real one, it owns the wrapper as often.  The wrapper keeps
+    the real one, to which somebody may refer weakly.
     """
     wrapper = RLock.__new__(RLock)
     wrapper._real = real_allocate_lock()
+    wrapper._stands_for = real
     wrapper._owner = None
     wrapper._state = None
     wrapper._created = None

@@ -43,10 +43,6 @@ class Patches:
         yield from self._wanted
         yield from self._originals
 
-    def containers(self) -> list[list[tuple[Any, str, Any]]]:
-        """What holds these."""
-        return [self._wanted, self._originals]
-
     def pairs(self) -> Iterator[tuple[Any, str, Any]]:
         """Each owner, with the name of what is replaced and the replacement."""
         return iter(self._wanted)

@@ -116,7 +116,6 @@ class ThreadsRuntime:
         # What the last explorations left behind; looking at all objects each time costs too much.
         if next(_entered) % COLLECTED_EVERY == 0:
             gc.collect()
-        installation.recollection.look_at_young()
         # What exists now is not looked at again by the collections between executions.
         gc.freeze()
         gc.disable()
@@ -127,7 +126,6 @@ class ThreadsRuntime:
         self.execution = self._spin_sink = None
         # Cheap, as all that is older is frozen; else it would pile up from test to test.
         gc.collect()
-        installation.recollection.look_at_unfrozen()
         # Before what was frozen, and need not be looked at, is found by the collector again.
         self._instrumentation.restore()
         gc.unfreeze()

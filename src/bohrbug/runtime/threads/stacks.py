@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import traceback
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
-from typing import Any
+from types import CodeType, FrameType
 
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Frame
@@ -56,13 +54,14 @@ def frames_from(frame: FrameType | None) -> tuple[Frame, ...]:
 def _frames_at(codes: list[CodeType], offsets: list[int]) -> tuple[Frame, ...]:
     """Those of the program, the outermost first, of code and offsets from the innermost on."""
     return tuple(
-        Frame(_site_in(code, offset))
+        Frame(site_in(code, offset))
         for code, offset in zip(reversed(codes), reversed(offsets), strict=True)
         if not is_own(code.co_filename) and code.co_filename not in _PRIMITIVES
     )
 
 
-def _site_in(code: CodeType, offset: int) -> Site:
+def site_in(code: CodeType, offset: int) -> Site:
+    """The place of an instruction, by its offset in bytes."""
     site = site_of((code, offset))
     assert site is not None
     return site
@@ -75,32 +74,3 @@ def stack_of(task: Task, running: Task) -> tuple[Frame, ...]:
     if task.greenlet is None:
         return ()
     return frames_from(task.greenlet.gr_frame)
-
-
-def frames_of_traceback(tb: TracebackType | None) -> tuple[Frame, ...]:
-    """The frames of the program in a traceback, innermost last."""
-    found: list[Frame] = []
-    while tb is not None:
-        code = tb.tb_frame.f_code
-        if not is_own(code.co_filename) and code.co_filename not in _PRIMITIVES:
-            found.append(Frame(_site_in(code, tb.tb_lasti)))
-        tb = tb.tb_next
-    return tuple(found)
-
-
-def formatted(error: BaseException) -> str:
-    """The traceback as Python prints it, without the frames of this tool."""
-    summary = traceback.TracebackException.from_exception(error)
-    _strip(summary)
-    return "".join(summary.format())
-
-
-def _strip(summary: Any) -> None:
-    while summary is not None:
-        kept = [
-            entry
-            for entry in summary.stack
-            if not is_own(entry.filename) and entry.filename not in _PRIMITIVES
-        ]
-        summary.stack = traceback.StackSummary.from_list(kept)
-        summary = summary.__cause__ or summary.__context__

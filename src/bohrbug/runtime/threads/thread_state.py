@@ -26,7 +26,7 @@ RealLocal = _thread._local
 class Values:
     """The per-thread dictionaries of one local object, and how to make a new one."""
 
-    __slots__ = ("__weakref__", "arguments", "by_thread", "key")
+    __slots__ = ("arguments", "by_thread", "key")
 
     def __init__(self, arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         self.arguments = arguments

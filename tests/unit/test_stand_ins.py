@@ -1,0 +1,130 @@
+"""Locks that were made before an exploration, and are held where nothing can be exchanged."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from types import MethodDescriptorType
+from typing import Any
+
+import pytest
+
+import bohrbug
+from bohrbug.accelerator import native
+from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads.locks import RealLock, RealRLock
+from tests.programs.together import together
+
+needs_accelerator = pytest.mark.skipif(
+    native is None, reason="the types of real locks are closed to Python"
+)
+
+Get = Callable[[], Any]
+MakeLock = Callable[[], Any]
+
+
+def in_tuple(make: MakeLock) -> Get:
+    locks = (make(),)
+    return lambda: locks[0]
+
+
+def in_tuple_in_list(make: MakeLock) -> Get:
+    locks = [("name", make())]
+    return lambda: locks[0][1]
+
+
+def in_set(make: MakeLock) -> Get:
+    locks = {make()}
+    return lambda: next(iter(locks))
+
+
+def in_deque(make: MakeLock) -> Get:
+    locks = deque([make()])
+    return lambda: locks[0]
+
+
+def as_key(make: MakeLock) -> Get:
+    locks = {make(): "name"}
+    return lambda: next(iter(locks))
+
+
+def in_cache(make: MakeLock) -> Get:
+    cached = functools.lru_cache(make)
+    cached()
+    return cached
+
+
+def in_context(make: MakeLock) -> Get:
+    return contextvars.ContextVar("lock", default=make()).get
+
+
+def weakly_too(make: MakeLock) -> Get:
+    kept = [make()]
+    weakly = weakref.WeakSet(kept)
+    return lambda: kept and next(iter(weakly))
+
+
+HOLDERS = (
+    in_tuple,
+    in_tuple_in_list,
+    in_set,
+    in_deque,
+    as_key,
+    in_cache,
+    in_context,
+    weakly_too,
+)
+
+
+@needs_accelerator
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
+@pytest.mark.parametrize("hold", HOLDERS)
+def test_a_lock_keeps_tasks_apart_wherever_it_is_held(
+    hold: Callable[[MakeLock], Get], make: MakeLock
+) -> None:
+    get = hold(make)
+
+    def test() -> None:
+        total = [0]
+
+        def add() -> None:
+            with get():
+                before = total[0]
+                total[0] = before + 1
+
+        together(add, add)
+        assert total == [2]
+
+    # It stands for the same lock in the next exploration.
+    for _ in range(2):
+        assert bohrbug.explore(test, strategy="dpor").verdict.kind is VerdictKind.HOLDS
+    lock = get()
+    assert lock.acquire()
+    lock.release()
+
+
+@needs_accelerator
+def test_references_that_can_be_exchanged_and_others_mean_the_same_lock() -> None:
+    lock = threading.Lock()
+    locks = (lock,)
+
+    def test() -> None:
+        with lock:
+            assert locks[0].locked()
+            assert not locks[0].acquire(blocking=False)
+        with pytest.raises(RuntimeError, match="release unlocked lock"):
+            locks[0].release()
+
+    for _ in range(2):
+        assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
+
+
+@pytest.mark.parametrize("cls", [RealLock, RealRLock])
+def test_the_methods_of_real_locks_are_put_back(cls: type) -> None:
+    bohrbug.explore(lambda: None)
+    for name in ("acquire", "release", "__enter__", "__exit__"):
+        assert type(vars(cls)[name]) is MethodDescriptorType
