@@ -59,16 +59,40 @@ def explore(
 
     Raises:
         ValueError: an option makes no sense.
-        TypeError: there is no such option, ``function`` can't be called, or calling it
-            executes nothing, as it is a coroutine function or a generator function.
+        TypeError: there is no such option, ``function`` can't be called without arguments, or
+            calling it executes nothing, as it is a coroutine function or a generator function.
     """
-    _check_function(function, "explore()")
+    check_test(function, "explore()")
     explorer = Explorer(function, name or _name_of(function), _options(options), progress)
     result = explorer.explore()
     if write:
         for failure in result.reproducible:
             write_reproduction(explorer, failure, target_of(function))
     return result
+
+
+def check_test(function: Any, caller: str) -> None:
+    """That a function can be explored.
+
+    Parameters:
+        function: the test.
+        caller: who wants to explore it, for the message.
+
+    Raises:
+        TypeError: it can't be called without arguments, or calling it executes nothing.
+    """
+    _check_function(function, caller)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        # Of some functions written in C it is not known: their call tells.
+        return
+    try:
+        signature.bind()
+    except TypeError as error:
+        raise TypeError(
+            f"{caller} calls the function without arguments ({error}): give one that needs none"
+        ) from error
 
 
 def _check_function(function: Any, caller: str) -> None:

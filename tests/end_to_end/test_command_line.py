@@ -187,6 +187,11 @@ def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
         (["run", "json:__name__"], "is no function"),
         (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
         (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor, dfs"),
+        (
+            ["run", "json:loads"],
+            "calls the function without arguments (missing a required argument",
+        ),
+        (["run", "asyncio:sleep"], "takes no coroutine function"),
         (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
         (["run", "--scope", "+", "json:loads"], "names no module"),
         (["run", "--no-such", "json:loads"], "No such option"),
@@ -206,6 +211,13 @@ def test_a_script_that_is_not_python(folder: Folder) -> None:
     done = folder.bohrbug("run", "broken.py")
     assert done.code == 2
     assert "broken.py can't be compiled" in done.err
+
+
+def test_a_reproduction_is_no_script(folder: Folder) -> None:
+    folder.write("file.json", "{}")
+    done = folder.bohrbug("run", "file.json")
+    assert done.code == 2
+    assert "file.json is no script; use: bohrbug replay file.json" in done.err
 
 
 @pytest.mark.parametrize(

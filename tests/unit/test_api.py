@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import pickle
 import re
 import threading
@@ -16,7 +17,7 @@ import bohrbug
 from bohrbug.cli.programs import ProgramError, program_of
 from bohrbug.exploration.options import ExploreOptions, Keywords
 from bohrbug.exploration.replaying import replay
-from bohrbug.exploration.reproduction import read_reproduction
+from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.report.text import failure_text
@@ -259,6 +260,10 @@ def test_a_reproduction_is_written_and_replayed(
     replayed = replay(read, lost_update, times=100)
     assert replayed.reproduced == 100
     assert replayed.difference is None
+    for target in ({"kind": "script"}, {"kind": "pytest", "node": "test_x.py::test"}, "test_x"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "target": target}))
+        with pytest.raises(ReproductionError, match="is damaged: FileFormatError: target"):
+            read_reproduction(path)
 
 
 def test_what_no_module_holds_is_replayed_from_python(

@@ -398,6 +398,12 @@ def test_scope_changes() -> None:
     assert scope.includes_module("queue")
 
 
+@pytest.mark.parametrize("change", ["+", "1x", "-a..b", "+script.py:"])
+def test_a_scope_change_names_a_module(change: str) -> None:
+    with pytest.raises(ValueError, match="names no module"):
+        Scope([change])
+
+
 def test_some_functions_of_trusted_modules_are_in_the_scope() -> None:
     add_handler: Any = logging.Logger.addHandler
     assert Scope().includes(add_handler)

@@ -143,6 +143,16 @@ def test_a_damaged_state_is_told(kept: Path, source: Path) -> None:
         resumed(kept, subject(source))
 
 
+def test_an_empty_file_stays_as_it_is(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.exploration"
+    empty.touch()
+    with pytest.raises(ResumeError, match="is empty"):
+        look(empty)
+    assert not empty.stat().st_size
+    with pytest.raises(ResumeError, match="it is a folder"):
+        look(tmp_path)
+
+
 def test_a_file_that_is_in_use_is_left_alone(kept: Path, source: Path) -> None:
     store = ExplorationStore(subject(source), kept, resume=True)
     store.load()

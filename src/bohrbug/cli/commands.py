@@ -372,13 +372,15 @@ def run_in_pytest(
     # Not needed for anything else.
     import pytest
 
-    root = Path(reproduction.target["root"])
+    from bohrbug.pytest_plugin.target import argument_for, folders_of
+
     path = file.absolute()
-    if root.is_dir():
-        os.chdir(root)
+    root, directory = folders_of(reproduction.target)
+    os.chdir(directory)
     return pytest.main(
         [
-            reproduction.target["node"],
+            argument_for(reproduction.target, root),
+            f"--rootdir={root}",
             f"--bohrbug-replay={path}",
             "--no-header",
             # The command line has imported the package before pytest could.

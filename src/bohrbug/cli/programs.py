@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import io
+import shlex
 import sys
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from bohrbug.api import check_test
+from bohrbug.exploration.store import SUFFIX
 
 
 class ProgramError(ValueError):
@@ -104,6 +108,10 @@ def function_named(name: str, path: str | None = None) -> Callable[[], object]:
             raise ProgramError(f"module {module_name!r} has no function {qualified!r}") from None
     if not callable(found):
         raise ProgramError(f"{name} is no function")
+    try:
+        check_test(found, "an exploration")
+    except TypeError as error:
+        raise ProgramError(f"{name}: {error}") from error
     return found  # type: ignore[no-any-return]
 
 
@@ -133,12 +141,19 @@ def _module(name: str, path: str | None) -> types.ModuleType:
     return module
 
 
+_OF_OTHER_COMMANDS = {".json": "replay", SUFFIX: "resume"}
+"""What files of these kinds are for, which a hurried hand gives to ``run``."""
+
+
 def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], object]:
     """What a command line means by ``script.py`` or ``module:function``.
 
     Raises:
         ProgramError: it means nothing.
     """
+    if Path(name).suffix in _OF_OTHER_COMMANDS and Path(name).is_file():
+        other = _OF_OTHER_COMMANDS[Path(name).suffix]
+        raise ProgramError(f"{name} is no script; use: bohrbug {other} {shlex.quote(name)}")
     if Path(name).is_file():
         return Script(name, arguments)
     if ":" in name and not name.endswith(".py"):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 import re
+from collections.abc import Callable
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,15 @@ from bohrbug.exploration.program_text import (
 )
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.model.cause_json import cause_from_json, cause_to_json
-from bohrbug.model.json_checks import a_count, a_list, a_row, a_string, an_object
+from bohrbug.model.json_checks import (
+    a_count,
+    a_list,
+    a_row,
+    a_string,
+    an_object,
+    field_of,
+    strings,
+)
 from bohrbug.model.operation import Site
 from bohrbug.model.serialise import plan_from_json, plan_to_json, trace_from_json, trace_to_json
 
@@ -53,7 +62,7 @@ class Reproduction:
     Parameters:
         target: how to find the test again: ``{"kind": "script", "path": ..., "arguments":
             [...]}``, ``{"kind": "function", "name": "module:qualified.name", "path": ...}``
-            or ``{"kind": "pytest", "node": ..., "root": ...}``.
+            or ``{"kind": "pytest", "node": ..., "root": ..., "file": ..., "directory": ...}``.
         test: the name of the test.
         options: of the exploration.
         points: the data accesses that were scheduling points.
@@ -188,6 +197,23 @@ def options_from_json(data: dict[str, Any]) -> ExploreOptions:
     return ExploreOptions(**data)
 
 
+_TARGETS: dict[str, dict[str, Callable[[Any, str], object]]] = {
+    "script": {"path": a_string, "arguments": strings},
+    "function": {"name": a_string},
+    "pytest": {"node": a_string, "root": a_string},
+    "command": {"command": strings, "directory": a_string, "check": strings},
+}
+"""What must be there to find a test of each kind again."""
+
+
+def _a_target(data: Any) -> dict[str, Any]:
+    target = an_object(data, "target")
+    kind = a_string(field_of(target, "kind", "target"), "target")
+    for name, check in _TARGETS.get(kind, {}).items():
+        check(field_of(target, name, "target"), f"target {name}")
+    return target
+
+
 def read_reproduction(path: Path) -> Reproduction:
     """Read a reproduction file.
 
@@ -215,8 +241,8 @@ def read_reproduction(path: Path) -> Reproduction:
             raise ValueError(f"{len(failure.accesses)} accesses for {len(points)} points")
         texts = an_object(data.get("texts", {}), "texts")
         return Reproduction(
-            data["target"],
-            data["test"],
+            _a_target(data["target"]),
+            a_string(data["test"], "test"),
             options_from_json(data["options"]),
             points,
             failure,

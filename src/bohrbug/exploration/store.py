@@ -144,7 +144,9 @@ class ExplorationStore:
         if not self._resume:
             return None
         if not self.path.is_file():
-            raise ResumeError(f"{self.path}: there is no such exploration")
+            raise ResumeError(
+                f"{self.path}: there is no such exploration; those there are: bohrbug explorations"
+            )
         connection = self._open()
         about = _about(connection)
         self._check(connection, about)
@@ -362,7 +364,11 @@ def look(path: Path) -> Kept:
         ResumeError: it can't be read, is of another kind or version, or in use.
     """
     if not path.is_file():
-        raise ResumeError(f"{path}: there is no such file")
+        trouble = "it is a folder" if path.is_dir() else "there is no such file"
+        raise ResumeError(f"{path}: {trouble}; those to resume: bohrbug explorations")
+    if not path.stat().st_size:
+        # SQLite would make a new database of it.
+        raise ResumeError(f"{path} is empty: explore again from the start")
     try:
         connection = connect(path, APPLICATION, VERSION, SCHEMA)
         try:

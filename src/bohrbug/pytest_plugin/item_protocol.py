@@ -26,6 +26,7 @@ from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, report_data
+from bohrbug.pytest_plugin.target import target_of_item
 from bohrbug.report.replayed import failure_replayed, replay_words
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class ItemProtocol:
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""
         root = self._item.config.rootpath
-        target = {"kind": "pytest", "node": self._item.nodeid, "root": str(root)}
+        target = target_of_item(self._item)
         try:
             for failure in explorer.result.reproducible:
                 write_reproduction(explorer, failure, target, root / DIRECTORY)

@@ -26,6 +26,7 @@ from bohrbug.pytest_plugin.measuring import tell_coverage
 from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.remembering import memory_of
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
+from bohrbug.pytest_plugin.target import argument_for, is_target
 from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
@@ -56,7 +57,7 @@ def register(config: pytest.Config) -> None:
         if reproduction.target.get("kind") != "pytest":
             raise pytest.UsageError(f"bohrbug: {file} is of no pytest test; use: bohrbug replay")
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
-            config.args = [reproduction.target["node"]]
+            config.args = [argument_for(reproduction.target, config.rootpath)]
     if tuple(int(part) for part in pytest.__version__.split(".")[:2]) < (8, 4):
         # There it replaces threading.excepthook around each phase, and hides exceptions of threads.
         config.pluginmanager.unregister(name="threadexception")
@@ -102,11 +103,13 @@ class BohrbugPlugin:
             if self.memory is not None and config.getoption("bohrbug_forget"):
                 self.memory.forget(item.nodeid)
         if self._reproduction is not None:
-            node = self._reproduction.target["node"]
-            others = [item for item in items if item.nodeid != node]
+            target = self._reproduction.target
+            others = [item for item in items if not is_target(item, target)]
             if len(others) == len(items):
-                raise pytest.UsageError(f"bohrbug: the test {node} is not among those collected")
-            items[:] = [item for item in items if item.nodeid == node]
+                raise pytest.UsageError(
+                    f"bohrbug: the test {target['node']} is not among those collected"
+                )
+            items[:] = [item for item in items if is_target(item, target)]
             config.hook.pytest_deselected(items=others)
 
     def _why_plain(self, item: pytest.Item) -> str | None:

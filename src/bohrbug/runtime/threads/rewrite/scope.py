@@ -77,6 +77,8 @@ class Scope:
             included = not text.startswith("-")
             name = text[1:] if text[:1] in ("+", "-") else text
             if name:
+                if not all(part.isidentifier() for part in name.split(".")):
+                    raise ValueError(f"scope: {change!r} names no module")
                 self._rules[name] = included
                 self._exceptions = frozenset(
                     known for known in self._exceptions if known[0] != name
