@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -154,19 +155,23 @@ def test_the_sentence_heads_the_report_and_the_schedule_is_an_example() -> None:
     assert "It fails when task 0.1" in failure_text(failure, width=1000)
 
 
+def written(failure: Failure, folder: Path) -> Path:
+    """A reproduction file of `failure`, of a test whose target could be found again."""
+    target = {"kind": "function", "name": "bank:test"}
+    return Reproduction(target, "t", ExploreOptions(), [], failure).write(folder)
+
+
 @pytest.mark.parametrize("make", [lost_update, lock_cycle, lost_notify])
 def test_reproductions_keep_the_cause(make: object, tmp_path: Path) -> None:
     failure = make()  # type: ignore[operator]
     failure.cause = cause_of_lost_update(lost_update(), complete=True, alike=(("0.1", "0.2"),))
-    path = Reproduction({"kind": "script"}, "t", ExploreOptions(), [], failure).write(tmp_path)
+    path = written(failure, tmp_path)
     assert read_reproduction(path).failure.cause == failure.cause
 
 
 def test_a_reproduction_without_a_cause_is_read(tmp_path: Path) -> None:
     failure = lost_update()
-    path = Reproduction({"kind": "script"}, "t", ExploreOptions(), [], failure).write(tmp_path)
-    import json
-
+    path = written(failure, tmp_path)
     data = json.loads(path.read_text())
     del data["cause"]
     path.write_text(json.dumps(data))
