@@ -492,7 +492,7 @@ def touching_shared(events: list[tuple[Any, ...]]) -> set[int]:
 @given(st.lists(_event, max_size=50))
 def test_finds_what_a_naive_detector_finds(events: list[tuple[Any, ...]]) -> None:
     world = World(tasks=1)
-    world.detector._add_tasks(TASKS)
+    world.detector.add_tasks(TASKS)
     locks = [Lock() for _ in range(LOCKS)]
     racing, pairs, shared = naive(events)
     first_races: dict[tuple[str, int], int] = {}

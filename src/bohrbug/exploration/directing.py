@@ -11,7 +11,7 @@ from bohrbug.exploration.prediction import OrderingPredictor, Prediction, Predic
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Runtime
-from bohrbug.runtime.threads.runtime import MakeDetector, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import MakeWatcher, ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
 DIRECTED = "prediction"
@@ -86,8 +86,8 @@ class Directing:
         if not self._sees_races or not predictor.budget or self._has_ended():
             return
 
-        def execute(plan: Plan, detector: MakeDetector) -> Trace:
-            return runtime.execute(plan, learn=False, watch=True, detector=detector).trace
+        def execute(plan: Plan, watcher: MakeWatcher) -> Trace:
+            return runtime.execute(plan, learn=False, watcher=watcher).trace
 
         known = list(self._findings.races.values())
         predictor.observe_accesses(Plan(), execute, known)

@@ -176,7 +176,7 @@ def with_both_stacks(runtime: ThreadsRuntime, trace: Trace, races: list[Race]) -
         return witnesses[-1]
 
     plan = Plan(tuple(trace.choices))
-    runtime.execute(plan, learn=False, watch=True, detector=watch)
+    runtime.execute(plan, learn=False, watcher=watch)
     return [witnesses[-1].completed(race) for race in races] if witnesses else races
 
 

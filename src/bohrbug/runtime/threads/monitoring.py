@@ -61,8 +61,12 @@ class AccessDetector(Protocol):
         """A task writes a variable."""
 
 
-class RaceDetector(Detector, AccessDetector, Protocol):
-    """What watches for data races: told of both, and asked at the end."""
+class Watcher(Detector, AccessDetector, Protocol):
+    """What watches one execution: told of both."""
+
+
+class RaceDetector(Watcher, Protocol):
+    """What watches for data races, and is asked at the end."""
 
     racy_places: PlaceSet
     shared_places: PlaceSet

@@ -24,7 +24,7 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
-from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog
+from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import c_code, files, hooks
@@ -47,6 +47,8 @@ MOST_YOUNG_OBJECTS = 20_000
 _END_HOOKS = (futures.let_workers_end,)
 
 MakeDetector = Callable[[Execution], RaceDetector]
+
+MakeWatcher = Callable[[Execution], Watcher]
 
 _entered = itertools.count(1)
 
@@ -146,7 +148,7 @@ class ThreadsRuntime:
         learn: bool = True,
         watch: bool = False,
         discover: bool = False,
-        detector: MakeDetector | None = None,
+        watcher: MakeWatcher | None = None,
     ) -> Executed:
         """Execute a plan.
 
@@ -156,8 +158,8 @@ class ThreadsRuntime:
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
             discover: look for functions that run, if ``learn`` is true.
-            detector: makes what watches the accesses of this execution, in place of the
-                detector of data races; only together with ``watch``.
+            watcher: makes what watches this execution, in place of the detector of data races,
+                and whether or not ``watch`` is true; only if ``learn`` is false.
         """
         if learn:
             self._instrumentation.has_grown = False
@@ -170,7 +172,7 @@ class ThreadsRuntime:
                 watch = watch or watches
                 if discover or discovers:
                     return self._discover(plan)
-        return self._run(plan, self.settings, learn, watch, detector)
+        return self._run(plan, self.settings, learn, watch, watcher)
 
     def _discover(self, plan: Plan) -> Executed:
         """Execute a plan, and find the functions that it runs."""
@@ -186,7 +188,7 @@ class ThreadsRuntime:
         settings: Settings,
         learn: bool,
         watch: bool = False,
-        make_detector: MakeDetector | None = None,
+        make_watcher: MakeWatcher | None = None,
     ) -> Executed:
         # Arguments with their names would take longer to hand over.
         execution = Execution(
@@ -204,13 +206,17 @@ class ThreadsRuntime:
         namespaces = len(self._namespaces)
         self.execution = execution
         self.made += 1
-        detector = variables = None
+        watcher: Watcher | None = None
+        detector: RaceDetector | None = None
+        variables = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
+            if make_watcher is not None:
+                watcher = make_watcher(execution)
             # The code that tells where a build with the GIL could switch tells all the rest, too.
-            if watch or (learn and (settings.gil or settings.watch_breakers)):
-                detector = (make_detector or self._make_detector)(execution)
-            self._make_accesses_visible(execution, variables, detector)
+            elif watch or (learn and (settings.gil or settings.watch_breakers)):
+                watcher = detector = self._make_detector(execution)
+            self._make_accesses_visible(execution, variables, watcher)
         trace = self._carry_out(execution)
         new_points = 0
         if detector is not None:
@@ -236,19 +242,19 @@ class ThreadsRuntime:
         )
 
     def _make_accesses_visible(
-        self, execution: Execution, variables: Variables, detector: RaceDetector | None
+        self, execution: Execution, variables: Variables, watcher: Watcher | None
     ) -> None:
         """See to it that what is rewritten tells its accesses to an execution."""
         points = self._points
         settings = execution.settings
         sink: WatchingSink | PointSink
-        if detector is not None:
-            execution.detector = detector
-            sink = WatchingSink(detector, variables, execution, execution.access, points.places)
+        if watcher is not None:
+            execution.detector = watcher
+            sink = WatchingSink(watcher, variables, execution, execution.access, points.places)
         else:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
-        all_tell = detector is not None or settings.gil or settings.watch_breakers
+        all_tell = watcher is not None or settings.gil or settings.watch_breakers
         self._instrumentation.let_tell(None if all_tell else points.are_in)
         execution.sink = sink
         execution.nudge = self._nudge
