@@ -24,16 +24,16 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
+from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
-from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable, VariableState
+from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import c_code, files, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.sampling import WATCHED_AT_FIRST, Sampling
 from bohrbug.runtime.threads.settings import Level, Settings
-from bohrbug.runtime.threads.task import CarrierPool
 
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
@@ -91,18 +91,13 @@ class ThreadsRuntime:
         self.function = function
         self.settings = settings
         self.level = level
-        self._explainer = explainer
         self._make_detector = detector
-        self._invariant = invariant
         self._instrumentation = Instrumentation(scope, breakers=settings.gil)
         self._points = AccessPoints(self._instrumentation)
         self._sampling = Sampling()
         self._types = Types(_is_synchronisation)
-        # Objects whose names were used as a whole, see data/naming.py.
-        self._namespaces: set[object] = set()
-        self._names = OlderObjects()
+        self._lasting = Lasting(explainer, invariant, _END_HOOKS, thread_state.swap_running_loop)
         self._thread_names = thread_functions.ThreadNames()
-        self._pool = CarrierPool()
         self.execution: Execution | None = None
         # The sink that makes a task of this execution yield; made when one spins.
         self._spin_sink: SpinSink | None = None
@@ -135,7 +130,7 @@ class ThreadsRuntime:
             native.forget_shared()
         self._thread_names.close()
         thread_functions.instrument_callable = _as_it_is
-        self._pool.close()
+        self._lasting.pool.close()
         if self._collected:
             gc.enable()
         installation.restore()
@@ -190,20 +185,8 @@ class ThreadsRuntime:
         watch: bool = False,
         make_watcher: MakeWatcher | None = None,
     ) -> Executed:
-        # Arguments with their names would take longer to hand over.
-        execution = Execution(
-            plan,
-            settings,
-            self._pool,
-            self._explainer,
-            None,
-            self._invariant,
-            self._names,
-            _END_HOOKS,
-            thread_state.swap_running_loop,
-            self._namespaces,
-        )
-        namespaces = len(self._namespaces)
+        execution = Execution(plan, settings, self._lasting)
+        namespaces = len(self._lasting.namespaces)
         self.execution = execution
         self.made += 1
         watcher: Watcher | None = None
@@ -227,7 +210,7 @@ class ThreadsRuntime:
                     detector.racy_places if is_racy else detector.shared_places
                 )
         # Operations conflict now that did not before.
-        new_points += len(self._namespaces) - namespaces
+        new_points += len(self._lasting.namespaces) - namespaces
         if variables is not None:
             variables.clear()
         execution.let_go()
@@ -326,7 +309,7 @@ class ThreadsRuntime:
         Parameters:
             origin: names this process; part of these ids.
         """
-        self._names.origin = origin
+        self._lasting.names.origin = origin
 
     # -- points as data ------------------------------------------------------------
 
