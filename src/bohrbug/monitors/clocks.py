@@ -8,7 +8,7 @@ only learning from another task takes time in proportion to it.
 
 from __future__ import annotations
 
-from typing import Any
+from bohrbug.runtime.threads.monitoring import ClockHolder
 
 TAG_BITS = 56
 """Addresses are shorter; with the index of one of 128 tasks in front they are a C ``long long``."""
@@ -60,7 +60,7 @@ class Clocks:
         )
         self._last_epoch = self.epochs[parent_index] = self._last_epoch + 1
 
-    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
+    def synchronise(self, task_index: int, clock_holder: ClockHolder, is_write: bool) -> None:
         """A task does an operation on a synchronisation resource.
 
         It comes after all earlier writing operations on the resource; a writing
@@ -70,8 +70,7 @@ class Clocks:
 
         Parameters:
             task_index: who does it.
-            clock_holder: the resource, an object with an attribute ``clock`` that is
-                ``None`` at first and otherwise belongs to the clocks.
+            clock_holder: the resource; its clock belongs to this object.
             is_write: whether the operation changes the state of the resource.
         """
         epochs = self.epochs

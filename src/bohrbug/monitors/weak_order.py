@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from bohrbug.model.history import events_of
 from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId, Site, TaskId
@@ -23,6 +22,7 @@ from bohrbug.monitors.clocks import Clocks
 from bohrbug.monitors.lock_order import LOCKS
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
+from bohrbug.runtime.threads.monitoring import ClockHolder
 
 MOST_ACCESSES = 40
 """Different accesses to one variable that are remembered."""
@@ -89,7 +89,7 @@ class WeakDetector(Clocks):
         self._seen: set[tuple[object, ...]] = set()
         self._pairs: dict[frozenset[int], tuple[Shadow, SeenAccess, SeenAccess]] = {}
 
-    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
+    def synchronise(self, task_index: int, clock_holder: ClockHolder, is_write: bool) -> None:
         """See :class:`~bohrbug.monitors.clocks.Clocks`; operations on locks order nothing."""
         if getattr(clock_holder, "type", "") not in LOCKS:
             super().synchronise(task_index, clock_holder, is_write)
