@@ -94,27 +94,16 @@ class Explorer:
         keeper = surroundings.keeper
         # What can't be saved can't be kept.
         self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
+        self.is_interrupted = False
         self.findings = Findings(
             options, self.result, self.runtime, self._strategy_name, lambda: self.is_interrupted
         )
-        self.directing = Directing(
-            options, self.runtime, self.findings, self._execute, lambda: self.has_ended
-        )
+        self.directing = Directing(self)
         self.caveats = Caveats()
         self._proposed = 0
         self._restarts = 0
         self.lessons: list[Plan] = []
-        self._priming = Priming(
-            options,
-            self.result,
-            self.runtime,
-            self.findings,
-            self.lessons,
-            self._execute,
-            lambda: self.has_ended,
-            lambda: self.is_interrupted,
-        )
-        self.is_interrupted = False
+        self._priming = Priming(self)
         self._started = 0.0
         self._shown = 0.0
         self.longest_passed = 0
@@ -235,14 +224,7 @@ class Explorer:
             return False
         runtime = self.runtime
         if isinstance(runtime, ThreadsRuntime) and not self.has_ended:
-            trying = TryingAgain(
-                runtime,
-                self.findings,
-                self._count_execution,
-                self._execute,
-                lambda: self.has_ended,
-            )
-            trying.all(self._surroundings.remembered)
+            TryingAgain(self, runtime).all(self._surroundings.remembered)
         return True
 
     def _search(self) -> bool:
@@ -286,13 +268,13 @@ class Explorer:
                 return True
             made += 1
             self._proposed += 1
-            executed = self._execute(plan)
+            executed = self.execute(plan)
             if executed is None:
                 return True
             trace, new_points = executed
             is_strange = trace.divergence and not plan.foresaw(trace.divergence.step)
             if is_strange and not trace.outcome.is_failure:
-                again = self._execute(plan)
+                again = self.execute(plan)
                 if again is None:
                     return True
                 trace, more = again
@@ -348,21 +330,21 @@ class Explorer:
         seconds = self.options.seconds
         return seconds is not None and _now() - self._started >= seconds
 
-    def _execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
-        """Execute a plan and take note of everything; ``None`` if the user interrupted."""
+    def execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
+        """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
         executed = self.runtime.execute(plan, watch=watch)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self.is_interrupted:
             self.is_interrupted = True
             return None
         if self.runtime.has_learned:
             self.lessons.append(plan)
-        self.result.executions += 1
-        self._made_to_search += 1
+        self.count_execution()
         new_points = self._look_at(executed)
         self.tell_progress(0)
         return executed.trace, new_points
 
-    def _count_execution(self) -> None:
+    def count_execution(self) -> None:
+        """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
         self.result.executions += 1
         self._made_to_search += 1
 
