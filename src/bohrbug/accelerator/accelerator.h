@@ -142,6 +142,8 @@ int access_point(PyObject *execution, PyObject *place, PyObject *kind, PyObject 
 
 PyObject *use_execution(PyObject *module, PyObject *arguments);
 PyObject *use_policies(PyObject *module, PyObject *arguments);
+PyObject *use_filtering(PyObject *module, PyObject *arguments);
+PyObject *use_partial_order(PyObject *module, PyObject *decider);
 
 /* -- locks.c -------------------------------------------------------------------- */
 
