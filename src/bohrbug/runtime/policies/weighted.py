@@ -61,18 +61,15 @@ class WeightedRandomDecider(Drawing):
 
     def _drawn(self, options: list[TaskView]) -> TaskView:
         selected = [self._is_selected(task) for task in options]
-        if not any(task.id == self._intended for task in options):
+        if self._intended not in [task.id for task in options]:
             # None is drawn yet, or it is blocked: the others must go on.
-            weights = [
-                self._weight(task, is_selected)
-                for task, is_selected in zip(options, selected, strict=True)
-            ]
-            drawn = self._one_of(options, weights)
+            drawn = self._one_of(options, self._weights(options, selected))
             self._intended = None if drawn is None else drawn.id
+        intended = self._intended
         able = [
             task
             for task, is_selected in zip(options, selected, strict=True)
-            if not is_selected or task.id == self._intended
+            if not is_selected or task.id == intended
         ]
         return able[int(self._random.random() * len(able))]
 
@@ -92,10 +89,20 @@ class WeightedRandomDecider(Drawing):
             return False
         return self._selected is None or point_of(operation) in self._selected
 
-    def _weight(self, task: TaskView, is_selected: bool) -> int:
-        # An execution may have more events than the one that was counted.
-        least = 1 if is_selected else 0
-        return max(self._left.get(task.id, 0) + self._promised.get(task.id, 0), least)
+    def _weights(self, tasks: list[TaskView], selected: list[bool]) -> list[int]:
+        """The events that tasks have left, and those that they will spawn.
+
+        Parameters:
+            tasks: the tasks.
+            selected: whether the next event of each is a selected one; then at least that one is
+                left, for an execution may have more events than the one that was counted.
+        """
+        left, promised = self._left, self._promised
+        weights = [left.get(task.id, 0) + promised.get(task.id, 0) for task in tasks]
+        return [
+            weight if weight > is_selected else int(is_selected)
+            for weight, is_selected in zip(weights, selected, strict=True)
+        ]
 
     def _hand_on(self, new: list[TaskView], options: list[TaskView]) -> None:
         """If it was drawn for what it would spawn, the spawned task takes its part of that."""
@@ -104,8 +111,9 @@ class WeightedRandomDecider(Drawing):
             if intended is None or child.id.rpartition(".")[0] != intended.id:
                 continue
             both = [intended, child]
-            weights = [self._weight(task, self._is_selected(task)) for task in both]
-            drawn = self._one_of(both, weights)
+            drawn = self._one_of(
+                both, self._weights(both, [self._is_selected(task) for task in both])
+            )
             if drawn is not None:
                 self._intended = drawn.id
 
