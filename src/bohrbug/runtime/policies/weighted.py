@@ -6,6 +6,7 @@ from bisect import bisect
 from itertools import accumulate
 from random import Random
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import WeightedRandom
 from bohrbug.model.site import point_of
@@ -24,6 +25,16 @@ class WeightedRandomDecider(Drawing):
     for the one that will spawn it.  What is not selected runs in a random order, and
     a selected event waits until its task is the one that was drawn.
     """
+
+    __slots__ = (
+        "_existing",
+        "_intended",
+        "_left",
+        "_points",
+        "_promised",
+        "_selected",
+        "_unborn",
+    )
 
     def __init__(self, policy: WeightedRandom) -> None:
         self._random = Random(policy.seed)
@@ -124,3 +135,7 @@ class WeightedRandomDecider(Drawing):
             while "." in ancestor and ancestor not in self._existing:
                 ancestor = ancestor.rpartition(".")[0]
             self._promised[ancestor] = self._promised.get(ancestor, 0) + events
+
+
+if native is not None:
+    native.use_weighted(WeightedRandomDecider)
