@@ -13,7 +13,7 @@ from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
 from tests.property.test_search_properties import explore
-from tests.simulated import Instruction, Program, brute_force, count_schedules, execute
+from tests.simulated import Instruction, Program, brute_force, execute, is_small
 from tests.thoroughness import examples
 
 MOST_SCHEDULES = 400
@@ -107,7 +107,7 @@ ALL = frozenset({"timeouts", "choices", "failures", "yields"})
 @moderate
 def test_each_happens_before_graph_is_executed_once(random: Random, features: set[str]) -> None:
     made = program(random, frozenset(features))
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     strategy = OptimalReduction()
     outcomes, traces = explore(made, strategy)
     everything, all_traces = explore(made, DepthFirst())
@@ -123,7 +123,7 @@ def test_each_happens_before_graph_is_executed_once(random: Random, features: se
 @moderate
 def test_no_graph_is_lost_when_executions_fail(random: Random) -> None:
     made = program(random, ALL - {"yields"})
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     outcomes, traces = explore(made, OptimalReduction())
     everything, all_traces = explore(made, DepthFirst())
     assert outcomes == everything
@@ -136,7 +136,7 @@ def test_no_graph_is_lost_when_executions_fail(random: Random) -> None:
 @moderate
 def test_no_outcome_is_lost_when_tasks_yield(random: Random) -> None:
     made = program(random, ALL)
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     strategy = OptimalReduction()
     outcomes, _ = explore(made, strategy)
     assert outcomes == set(brute_force(made))
@@ -223,7 +223,7 @@ def test_no_outcome_of_these_is_lost(made: Program) -> None:
 @moderate
 def test_nothing_within_the_bound_is_lost(random: Random, bound: int | None) -> None:
     made = program(random, ALL)
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     outcomes, traces = explore(made, BoundedReduction(bound))
     assert outcomes == {
         final
@@ -238,7 +238,7 @@ def test_nothing_within_the_bound_is_lost(random: Random, bound: int | None) -> 
 @moderate
 def test_what_is_dropped_to_save_memory_is_said(random: Random, room: int) -> None:
     made = program(random, ALL)
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     strategy = OptimalReduction(waiting_limit=room)
     outcomes = set()
     while (plan := strategy.next_plan()) is not None:
@@ -254,7 +254,7 @@ def test_what_is_dropped_to_save_memory_is_said(random: Random, room: int) -> No
 def test_long_sequences_may_be_shortened(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bohrbug.search.dpor_path.LONG", 0)
     made = program(Random(seed), frozenset({"timeouts"}))
-    if count_schedules(made) > 2_000:
+    if not is_small(made, 2_000):
         made = program(Random(seed + 100), frozenset())
     outcomes, _ = explore(made, OptimalReduction())
     assert outcomes == set(brute_force(made))
