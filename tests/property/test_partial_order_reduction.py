@@ -250,6 +250,15 @@ def test_what_is_dropped_to_save_memory_is_said(random: Random, room: int) -> No
     assert strategy.complete or "dropped to save memory" in strategy.covered()
 
 
+@pytest.mark.parametrize("seed", [13, 71])
+def test_what_is_executed_although_it_sleeps_is_counted(seed: int) -> None:
+    strategy = OptimalReduction()
+    _, traces = explore(program(Random(seed), frozenset({"yields"})), strategy)
+    repeated = len(traces) - len({canonical_hash(trace) for trace in traces})
+    assert 0 < strategy.redundant <= repeated
+    assert f"{strategy.redundant} of them repeated another" in strategy.covered()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_long_sequences_may_be_shortened(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bohrbug.search.dpor_path.LONG", 0)

@@ -229,8 +229,11 @@ def test_a_full_list_loses_no_claim_about_delays(program: Program, room: int) ->
 def test_a_full_cache_or_a_full_list_loses_no_claim(program: Program, room: int) -> None:
     assume(is_small(program, MOST_SCHEDULES))
     everything = brute_force(program)
-    outcomes, _ = explore(program, PreemptionBounding(None, cache_limit=room))
+    full = PreemptionBounding(None, cache_limit=room)
+    outcomes, traces = explore(program, full)
     assert outcomes == set(everything)
+    # It may be passed by the edges of one execution.
+    assert len(full._visited) <= room + max(map(edges_of, traces))
 
     strategy = PreemptionBounding(None, waiting_limit=room)
     outcomes, _ = proposed_by(strategy, program)
@@ -238,6 +241,11 @@ def test_a_full_cache_or_a_full_list_loses_no_claim(program: Program, room: int)
     assert bound is not None
     assert {final for final, cost in everything.items() if cost <= bound} <= outcomes
     assert strategy.complete <= (outcomes == set(everything))
+
+
+def edges_of(trace: Trace) -> int:
+    """How many edges an execution can add to a cache."""
+    return sum(len(trace.options(step)) for step in range(len(trace)))
 
 
 def _adjacent_swaps(trace: Trace) -> list[tuple[int, bool]]:
