@@ -19,7 +19,7 @@ from tests.thoroughness import examples
 MOST_SCHEDULES = 400
 
 moderate = settings(
-    max_examples=examples(20),
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
