@@ -23,7 +23,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import Access, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.naming import Names
-from bohrbug.report.sources import source_line
+from bohrbug.report.sources import is_standard_file, source_line
 from bohrbug.report.stack import telling_frame
 from bohrbug.report.stories import Story, TaskSteps, stories
 from bohrbug.report.wording import fault_words
@@ -248,11 +248,25 @@ def _fold_place(trace: Trace, names: Names, first: int, last: int) -> str:
 
 
 def _words(operations: Sequence[str]) -> list[str]:
-    """Operations at one line, those that repeat counted."""
-    counts = Counter(operations)
-    shown = [f"{words} x{number}" if number > 1 else words for words, number in counts.items()]
+    """Operations at one line, those that repeat counted, those on one resource told together."""
+    shown: list[str] = []
+    verbs: list[str] = []
+    object_of_last = ""
+    for words, number in Counter(operations).items():
+        verb, _, resource = words.partition(" ")
+        if number == 1 and resource and resource == object_of_last:
+            verbs.append(verb)
+            shown[-1] = f"{', '.join(verbs[:-1])} and {verb} {resource}"
+            continue
+        shown.append(f"{words} x{number}" if number > 1 else words)
+        verbs, object_of_last = [verb], resource if number == 1 else ""
     more = len(shown) - _MOST_OPERATIONS
     return shown if more < 2 else [*shown[:_MOST_OPERATIONS], f"{more} more operations"]
+
+
+def _is_plumbing(line: Line) -> bool:
+    """Whether a line is in the standard library and nothing of what matters happens there."""
+    return not line.conflicting and line.site is not None and is_standard_file(line.site.filename)
 
 
 class _Writer:
@@ -355,6 +369,10 @@ class _Writer:
             return True
         site = line.site
         is_there = site is None or (last.site is not None and last.site[:2] == site[:2])
+        if not is_there and _is_plumbing(last) and _is_plumbing(line):
+            # One row for a stretch in the standard library; which of its lines, says little.
+            last.source = ""
+            is_there = True
         if not is_there or kind is BEGIN:
             return False
         last.operations += line.operations

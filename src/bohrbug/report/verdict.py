@@ -154,6 +154,9 @@ def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None
     if result.races:
         paper.paragraph(paper.text(races_in_words(result.races, verbose=verbose)), 2, 4)
     for caveat in verdict.caveats:
+        if not failed and caveat == verdict.reason:
+            # It stands above.
+            continue
         paper.paragraph(paper.text("caveat: ", WARNED) + paper.text(caveat), 2, 4)
     for notice in result.notices:
         paper.paragraph(paper.text(f"note: {notice}", QUIET), 2, 4)
