@@ -252,7 +252,7 @@ class BohrbugPlugin:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The section at the end."""
-        untold = terminalreporter.config.option.tbstyle in ("no", "line")
+        untold = terminalreporter.config.option.tbstyle == "no"
         self._summary.write(terminalreporter, with_failures=untold)
 
 
