@@ -1,4 +1,4 @@
-"""Reports of tests with executors: what their workers do in the standard library takes little room."""
+"""Reports of tests with executors: what workers do in the standard library takes little room."""
 
 from __future__ import annotations
 
