@@ -290,18 +290,14 @@ def debug_native(reproduction: Reproduction) -> None:
     enter_folder_of(reproduction.target)
     failure = reproduction.failure
     test = command_from(reproduction.target)
-    if test.watch or test.sample:
-        usage_error(
-            "--gdb can't be used with a schedule that has watchpoints: gdb takes the signals by "
-            "which the processor tells of them for its own"
-        )
+    watches = bool(test.watch or test.sample)
     runtime = test.runtime(reproduction.options)
     runtime.want_points(reproduction.points)
     end = f"The execution is ended here: {failure_headline(failure.outcome)}"
 
     def start(environment: Mapping[str, str]) -> None:
         stops = preemptions_in_words(failure.trace)
-        run_gdb(runtime.command, environment, runtime.shim, stops, end)
+        run_gdb(runtime.command, environment, runtime.shim, stops, end, watches)
 
     try:
         gdb_path()
