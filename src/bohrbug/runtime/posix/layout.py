@@ -436,6 +436,7 @@ class Header(ctypes.Structure):
         ("starter", c_int32),
         ("cpus", c_uint64 * CPU_WORDS),
         ("epoch", c_uint64),
+        ("made", c_uint64),
         ("shim", c_char * 512),
         ("path", c_char * 128),
         ("started", c_uint32),

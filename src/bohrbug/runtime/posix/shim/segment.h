@@ -254,6 +254,7 @@ struct header {
     int32_t starter;           /* process id of whoever starts the executions */
     uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
     uint64_t epoch;            /* nanoseconds of the real-time clock at the beginning */
+    uint64_t made;             /* ... when the segment was made, before any execution, in reality */
     char shim[512];            /* what to preload into new programs, with colons in between */
     char path[128];            /* of the segment itself */
     /* What happened. */
