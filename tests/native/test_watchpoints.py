@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import re
 import shutil
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable

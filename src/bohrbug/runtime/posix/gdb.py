@@ -90,6 +90,7 @@ def gdb_script(
         watches: debug registers tell of accesses to memory, by a signal that gdb takes for its own.
     """
     step, site = _ARGUMENTS[platform.machine()]
+    far = f"$bohrbug_left < 0 || $bohrbug_left > {_LONGEST_INSTRUCTION}"
     lines = [
         "set confirm off",
         "set breakpoint pending on",
@@ -106,12 +107,11 @@ def gdb_script(
         "unset environment LINES",
         "unset environment COLUMNS",
         *(f"set environment {name} {value}" for name, value in environment.items()),
-        # The frame that goes on from where the program called, or stands at the instruction that ends there.
+        # The frame that goes on from where the program called, or stands just before.
         "define bohrbug-program-frame",
         "  set $bohrbug_frames = 0",
         "  set $bohrbug_left = $bohrbug_site - (long)$pc",
-        f"  while ($bohrbug_left < 0 || $bohrbug_left > {_LONGEST_INSTRUCTION}) "
-        f"&& $bohrbug_frames < {_FRAMES}",
+        f"  while $bohrbug_frames < {_FRAMES} && ({far})",
         "    up-silently",
         "    set $bohrbug_frames = $bohrbug_frames + 1",
         "    set $bohrbug_left = $bohrbug_site - (long)$pc",
