@@ -266,6 +266,11 @@ def explore_native(
     if result.executions > 1:
         # The first one is started anew with kernel threads always.
         result.notices.append(runtime.engine_note)
+    newer = [Path(file).name for file in runtime.newer_sources]
+    if newer:
+        result.notices.append(
+            f"changed after the program was built, so its lines may not fit: {', '.join(newer)}"
+        )
     tell(result, printed_text(runtime.printed_by_failure), showing, store)
 
 

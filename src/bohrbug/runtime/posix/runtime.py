@@ -201,6 +201,11 @@ class NativeRuntime:
         why = "" if not self.settings.fibers else fibers.forbidden_by
         return ways_in_words(self._choice, fibers.in_use, why)
 
+    @property
+    def newer_sources(self) -> list[str]:
+        """Files of the source that were changed since the program was built."""
+        return self._symbols.newer_sources()
+
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
         self._interrupted = True
