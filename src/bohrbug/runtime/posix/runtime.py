@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.outcome import Outcome
+from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build, watchpoints
@@ -127,6 +127,8 @@ class NativeRuntime:
         # What each segment was last prepared with, beside a plan.
         self._prepared: dict[int, tuple[object, ...]] = {}
         self._nobody_comes = False
+        # Signals, as bits, of which child processes may die.
+        self._right_deaths = 0
         # Data choices of the first execution that had any: from it on the same, whoever goes on.
         self._choices = 0
         self.has_learned = False
@@ -198,6 +200,11 @@ class NativeRuntime:
         # Whoever asked for it knows.
         why = "" if not self.settings.fibers else fibers.forbidden_by
         return ways_in_words(self._choice, fibers.in_use, why)
+
+    @property
+    def newer_sources(self) -> list[str]:
+        """Files of the source that were changed since the program was built."""
+        return self._symbols.newer_sources()
 
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
@@ -335,6 +342,8 @@ class NativeRuntime:
                 f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
             )
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
+        if trace.outcome.kind is OutcomeKind.PASSED:
+            self._right_deaths |= segment.header.deaths
         if trace.outcome.is_failure:
             self.printed_by_failure = self.printed
         if self._on_printed is not None:
@@ -467,6 +476,7 @@ class NativeRuntime:
             faults_left=settings.most_faults,
             expected_choices=self._choices,
             nobody_comes=self._nobody_comes,
+            right_deaths=self._right_deaths,
             kernel_matters=self._known.kernel,
             polls_matter=self._known.polls,
             cpus=self._cpus,
@@ -474,7 +484,7 @@ class NativeRuntime:
 
     def _rules(self) -> tuple[object, ...]:
         """What executions depend on beside their plans."""
-        learnt = (self._choices, self._nobody_comes, self._known)
+        learnt = (self._choices, self._nobody_comes, self._right_deaths, self._known)
         return (self.settings, self.fibers.in_use, *learnt)
 
     def _prepare_accesses(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:

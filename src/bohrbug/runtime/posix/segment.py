@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import os
 import struct
+import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -203,6 +204,8 @@ class Segment:
         self.accesses = AccessesRecord.from_buffer(memory, self._at["accesses"])
         self._address = ctypes.addressof(self.header)
         self._reader: ref[Reader] | None = None
+        # What is older than that was not made by an execution.
+        self._made = time.time_ns()
         # The header before an execution.
         self._begun = b""
         # What is cleared after one: address, how many records there are at most, and their size.
@@ -281,6 +284,7 @@ class Segment:
         header.most_pool = self._sizes.pool
         header.most_stacks = self._sizes.stacks
         header.path = self.path.encode()
+        header.made = self._made
         return bytes(header)
 
     def _clear(self) -> None:
