@@ -25,11 +25,11 @@ from bohrbug.runtime.posix.accesses import (
     seen_in,
     witnessed_in,
 )
-from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS, Ahead, Made
+from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS, Ahead, Made, Prepared, made_of
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.commands import command_of
 from bohrbug.runtime.posix.elf import is_of_rust
-from bohrbug.runtime.posix.engines import Choice, Done, Engine, reason_of, ways_in_words
+from bohrbug.runtime.posix.engines import Choice, Done, Engine, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
@@ -45,6 +45,7 @@ from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import SMALL, Segment, SegmentFile
+from bohrbug.runtime.posix.serving import Server
 from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed, Foresight
@@ -279,7 +280,7 @@ class NativeRuntime:
         engine = self._choice.current if not with_stacks else Engine.ANEW
         if like is not None:
             engine = like.engine
-        made = self._taken(plan) if engine is Engine.SNAPSHOT and like is None else None
+        made = self._taken(plan, engine) if not with_stacks and like is None else None
         while made is None:
             fibers = self.fibers.in_use
             if like is not None or with_stacks:
@@ -365,33 +366,62 @@ class NativeRuntime:
     ) -> Made | None:
         """Execute a plan, and perhaps those behind it; ``None`` if that engine could not do it."""
         assert self._segment is not None
-        plans, segments = [plan], [self._segment]
-        names = [self._prepare(self._segment, plan, with_stacks, fibers)]
+        self._collect_ahead()
+        prepared = [self._prepared_for(plan, self._segment, with_stacks, fibers)]
         self._prepare_accesses(self._segment, wanted)
-        if engine is Engine.SNAPSHOT and not with_stacks and fibers == self.fibers.in_use:
-            for more, small in self._places_behind(plan):
-                names.append(self._prepare(small, more, False, fibers))
-                plans.append(more)
-                segments.append(small)
-        ends = self._end_by(engine, segments)
-        made = [
-            Made(*each, *end)
-            for each, end in zip(zip(plans, names, segments, strict=True), ends, strict=False)
-        ]
+        foresee = self._foresee
+        if not with_stacks and fibers == self.fibers.in_use and self._may_go_ahead(engine):
+            assert foresee is not None
+            for more, small in self._ahead.places(plan, foresee):
+                prepared.append(self._prepared_for(more, small, False, fibers))
+        made = made_of(prepared, self._end_by(engine, [each.segment for each in prepared]))
         self._ahead.keep(made[1:])
         return made[0] if made else None
 
-    def _places_behind(self, plan: Plan) -> Sequence[tuple[Plan, Segment]]:
-        """What can be executed at once behind a plan, and where."""
+    def _prepared_for(
+        self, plan: Plan, segment: Segment, with_stacks: bool, fibers: bool
+    ) -> Prepared:
+        return Prepared(plan, self._prepare(segment, plan, with_stacks, fibers), segment)
+
+    def _may_go_ahead(self, engine: Engine) -> bool:
+        """Whether an engine can make more executions than the one that is asked for."""
         # Each execution may show scheduling points for the next, or may need more room.
         is_possible = not self._has_hooks and self.settings.max_steps <= SMALL.steps
         if self._foresee is None or not is_possible:
-            return ()
-        return self._ahead.places(plan, self._foresee)
+            return False
+        safe_forks = engine is Engine.FORK_SERVER and not self._choice.leaves_something
+        return engine is Engine.SNAPSHOT or safe_forks
 
-    def _taken(self, plan: Plan) -> Made | None:
+    def _order_ahead(self, plan: Plan, engine: Engine) -> None:
+        """Let the waiting program go on while what it has made is looked at."""
+        launcher, fibers = self._launcher, self.fibers.in_use
+        assert launcher is not None
+        if not self._may_go_ahead(engine) or not launcher.serves(engine):
+            return
+        assert self._foresee is not None
+        places = self._ahead.places_beyond(plan, self._rules(), self._foresee)
+        if places:
+            self._ahead.under_way = [self._prepared_for(*each, False, fibers) for each in places]
+            launcher.order([each[1] for each in places], is_awaited=False)
+
+    def _collect_ahead(self) -> None:
+        """Wait until nothing is under way that nobody has asked for."""
+        prepared, self._ahead.under_way = self._ahead.under_way, ()
+        if prepared:
+            launcher = self._launcher
+            assert launcher is not None
+            server, ends = launcher.server, launcher.collect()
+            assert server is not None
+            self._note_ends(server, prepared[0].segment, len(ends))
+            self._ahead.keep(made_of(prepared, ends))
+
+    def _taken(self, plan: Plan, engine: Engine) -> Made | None:
         """What the execution of a plan showed, if it was made together with those before it."""
-        made = self._ahead.take(plan, self._rules())
+        rules = self._rules()
+        if self._ahead.awaits(plan, rules):
+            self._collect_ahead()
+        self._order_ahead(plan, engine)
+        made = self._ahead.take(plan, rules)
         if made is None or self.fibers.learn(made.segment, made.ended.hung):
             return made
         return None
@@ -410,17 +440,24 @@ class NativeRuntime:
                 self._choice.settle(segment)
             return [(ended, launcher.printed)]
         stacks = self._choice.stacks
-        if not launcher.serves(engine) and not launcher.serve(segment, engine, stacks):
-            self._choice.drop(engine, "the program can't wait before its main function")
-            return []
+        is_safe = engine is Engine.FORK_SERVER and self._may_go_ahead(engine)
+        if not launcher.serves(engine, is_safe):
+            if not launcher.serve(segment, engine, stacks, is_safe):
+                self._choice.leave(engine, None, is_safe)
+                return []
         server = launcher.server
         assert server is not None
         served = launcher.run_served(segments)
-        if not served:
-            self._choice.drop(engine, reason_of(segment))
-        elif launcher.server is None:
-            self._choice.lost(server.executions)
+        self._note_ends(server, segment, len(served))
         return served
+
+    def _note_ends(self, server: Server, segment: Segment, executions: int) -> None:
+        """Take note of how a waiting program has carried out an order."""
+        assert self._launcher is not None
+        if not executions:
+            self._choice.leave(server.engine, segment, server.is_safe)
+        elif self._launcher.server is None and server.engine is Engine.SNAPSHOT:
+            self._choice.lost(server.executions)
 
     def _check_engine(self) -> None:
         """See now and then that a process that is restored does again what the first one did."""
@@ -430,6 +467,7 @@ class NativeRuntime:
         if reference is None:
             self._choice.drop(Engine.SNAPSHOT, "no execution is known that could be repeated")
             return
+        self._collect_ahead()
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
