@@ -2,12 +2,13 @@
 
 A program that waits, and whose executions leave nothing behind, makes several at one order, with
 nobody to talk to in between.  So where it is known what will be asked for, soon or later, that is
-made, and kept; and while this process looks at what was made, that program goes on with what is next.
+made, and kept; and while this process looks at what was made, that program goes on with what is
+next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bohrbug.model.operation import TaskId
@@ -72,8 +73,7 @@ class Ahead:
         self._rules: object = None
         # How many are made grows as long as the rules are the same.
         self._most = 1
-        self.under_way: Sequence[Prepared] = ()
-        """What was ordered without anybody waiting for it."""
+        self._under_way: Mapping[Plan, Prepared] = {}
 
     def awaits(self, plan: Plan, rules: object) -> bool:
         """Whether what is under way has to end before the execution of a plan can be taken.
@@ -82,9 +82,16 @@ class Ahead:
             plan: the plan.
             rules: what else an execution depends on.
         """
-        if not self.under_way:
-            return False
-        return rules != self._rules or any(each.plan == plan for each in self.under_way)
+        return bool(self._under_way) and (rules != self._rules or plan in self._under_way)
+
+    def begin(self, prepared: Sequence[Prepared]) -> None:
+        """These are under way from now on: ordered, without anybody waiting for them."""
+        self._under_way = {each.plan: each for each in prepared}
+
+    def end(self) -> Sequence[Prepared]:
+        """What was under way, and is no more."""
+        prepared, self._under_way = self._under_way, {}
+        return list(prepared.values())
 
     def take(self, plan: Plan, rules: object) -> Made | None:
         """The execution of a plan, if it was made; its segment may be used by the next order.
@@ -111,8 +118,9 @@ class Ahead:
             foresee: gives the plans that will be asked for, at most so many.
         """
         many = SMALL_SEGMENTS // 2
-        is_steady = self._most > many and rules == self._rules and plan in self._made
-        if self.under_way or not is_steady or len(self._free) < many:
+        if self._under_way or self._most <= many or len(self._free) < many:
+            return ()
+        if rules != self._rules or plan not in self._made:
             return ()
         wanted = self._wanted(plan, foresee(len(self._made) + many))
         return list(zip(wanted, self._free[:many], strict=False))

@@ -401,12 +401,12 @@ class NativeRuntime:
         assert self._foresee is not None
         places = self._ahead.places_beyond(plan, self._rules(), self._foresee)
         if places:
-            self._ahead.under_way = [self._prepared_for(*each, False, fibers) for each in places]
+            self._ahead.begin([self._prepared_for(*each, False, fibers) for each in places])
             launcher.order([each[1] for each in places], is_awaited=False)
 
     def _collect_ahead(self) -> None:
         """Wait until nothing is under way that nobody has asked for."""
-        prepared, self._ahead.under_way = self._ahead.under_way, ()
+        prepared = self._ahead.end()
         if prepared:
             launcher = self._launcher
             assert launcher is not None
@@ -441,10 +441,10 @@ class NativeRuntime:
             return [(ended, launcher.printed)]
         stacks = self._choice.stacks
         is_safe = engine is Engine.FORK_SERVER and self._may_go_ahead(engine)
-        if not launcher.serves(engine, is_safe):
-            if not launcher.serve(segment, engine, stacks, is_safe):
-                self._choice.leave(engine, None, is_safe)
-                return []
+        waits = launcher.serves(engine, is_safe)
+        if not waits and not launcher.serve(segment, engine, stacks, is_safe):
+            self._choice.leave(engine, None, is_safe)
+            return []
         server = launcher.server
         assert server is not None
         served = launcher.run_served(segments)
