@@ -15,7 +15,6 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import (
-    MOST_OF_A_PLACE,
     HooksFolder,
     PointKey,
     Points,
@@ -23,6 +22,7 @@ from bohrbug.runtime.posix.accesses import (
     SeenRace,
     Witnessed,
     seen_in,
+    unseen_in,
     witnessed_in,
 )
 from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS, Ahead, Made, Prepared, made_of
@@ -93,7 +93,7 @@ class NativeRuntime:
         program = str(Path(self.command[0]).resolve())
         self._watchpoints = watchpoints.watchpoints(settings.watch, program)
         if settings.watch or settings.sample:
-            self._preload += f":{_hooks_to_preload(settings)}"
+            self._preload += f":{watchpoints.hooks_to_preload(settings.level)}"
         self.points = Points(settings.level)
         if settings.sample:
             watchpoints.check_registers(len(settings.watch), settings.sample)
@@ -301,13 +301,7 @@ class NativeRuntime:
                 + self.printed.stderr.decode("utf-8", "replace").strip()
             )
         assert self._hooks is not None
-        other = self._hooks.other_runtime(segment)
-        if other is not None:
-            raise UnsupportedError(
-                f"the program has loaded the runtime of the thread sanitizer itself ({other}), "
-                "which Bohrbug has to stand in for: it has a path built into it, or an "
-                "environment of its own, or our library was not built (install gcc)"
-            )
+        self._hooks.check(segment)
         if segment.accesses.watch_error:
             raise watchpoints.refused(segment.accesses.watch_error)
         ended_by_itself = ended.code >= 0 and not ended.hung and not ended.interrupted
@@ -323,18 +317,8 @@ class NativeRuntime:
         self._has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
         self._note_futexes(trace, reading)
-        if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
-            trace.uncontrolled.note(
-                "processes that can't be controlled, such as programs that are linked statically"
-            )
-        if trace.seen.gave_up:
-            trace.uncontrolled.note("accesses to memory, more than there is room to remember")
-        if segment.accesses.tired_watchpoints:
-            trace.uncontrolled.note("accesses to watched memory, after 20,000 of them")
-        if trace.seen.tired:
-            trace.uncontrolled.note(
-                f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
-            )
+        for what in unseen_in(segment, trace.seen):
+            trace.uncontrolled.note(what)
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
         if trace.outcome.is_failure:
             self.printed_by_failure = self.printed
@@ -367,27 +351,21 @@ class NativeRuntime:
         """Execute a plan, and perhaps those behind it; ``None`` if that engine could not do it."""
         assert self._segment is not None
         self._collect_ahead()
-        prepared = [self._prepared_for(plan, self._segment, with_stacks, fibers)]
+        prepared = [self._prepare(self._segment, plan, with_stacks, fibers)]
         self._prepare_accesses(self._segment, wanted)
         foresee = self._foresee
         if not with_stacks and fibers == self.fibers.in_use and self._may_go_ahead(engine):
             assert foresee is not None
             for more, small in self._ahead.places(plan, foresee):
-                prepared.append(self._prepared_for(more, small, False, fibers))
+                prepared.append(self._prepare(small, more, False, fibers))
         made = made_of(prepared, self._end_by(engine, [each.segment for each in prepared]))
         self._ahead.keep(made[1:])
         return made[0] if made else None
 
-    def _prepared_for(
-        self, plan: Plan, segment: Segment, with_stacks: bool, fibers: bool
-    ) -> Prepared:
-        return Prepared(plan, self._prepare(segment, plan, with_stacks, fibers), segment)
-
     def _may_go_ahead(self, engine: Engine) -> bool:
         """Whether an engine can make more executions than the one that is asked for."""
-        # Each execution may show scheduling points for the next, or may need more room.
-        is_possible = not self._has_hooks and self.settings.max_steps <= SMALL.steps
-        if self._foresee is None or not is_possible:
+        if self._foresee is None or self._has_hooks or self.settings.max_steps > SMALL.steps:
+            # Each execution may show scheduling points for the next, or may need more room.
             return False
         safe_forks = engine is Engine.FORK_SERVER and not self._choice.leaves_something
         return engine is Engine.SNAPSHOT or safe_forks
@@ -401,8 +379,9 @@ class NativeRuntime:
         assert self._foresee is not None
         places = self._ahead.places_beyond(plan, self._rules(), self._foresee)
         if places:
-            self._ahead.begin([self._prepared_for(*each, False, fibers) for each in places])
-            launcher.order([each[1] for each in places], is_awaited=False)
+            prepared = [self._prepare(small, more, False, fibers) for more, small in places]
+            self._ahead.begin(prepared)
+            launcher.order([each.segment for each in prepared], is_awaited=False)
 
     def _collect_ahead(self) -> None:
         """Wait until nothing is under way that nobody has asked for."""
@@ -484,13 +463,13 @@ class NativeRuntime:
 
     def _prepare(
         self, segment: Segment, plan: Plan, with_stacks: bool, fibers: bool = False
-    ) -> tuple[TaskId, ...]:
+    ) -> Prepared:
         settings = self.settings
         prepared = (len(plan.prefix) if with_stacks else None, fibers, self._rules())
         if prepared == self._prepared.get(segment.start):
-            return segment.prepare_again(plan)
+            return Prepared(plan, segment.prepare_again(plan), segment)
         self._prepared[segment.start] = prepared
-        return segment.prepare(
+        names = segment.prepare(
             plan,
             settings.max_steps,
             late_timeouts=settings.late_timeouts,
@@ -509,6 +488,7 @@ class NativeRuntime:
             polls_matter=self._known.polls,
             cpus=self._cpus,
         )
+        return Prepared(plan, names, segment)
 
     def _rules(self) -> tuple[object, ...]:
         """What executions depend on beside their plans."""
@@ -622,17 +602,3 @@ class NativeRuntime:
 
     def name_older_objects(self, origin: str) -> None:
         """No object is older than an execution."""
-
-
-def _hooks_to_preload(settings: NativeSettings) -> Path:
-    """The library of hooks, for a program that need not be compiled for it."""
-    if settings.level == "sync":
-        raise UnsupportedError(
-            "--watch and --sample-accesses are of no use with --level sync, which sees no accesses"
-        )
-    hooks = build.hooks()
-    if hooks is None:
-        raise UnsupportedError(
-            "--watch and --sample-accesses need the library of hooks, which could not be compiled"
-        )
-    return hooks
