@@ -92,4 +92,3 @@ def test_the_server_may_die_while_it_executes_ahead(native_build: Build) -> None
             assert runtime.execute(plan).trace.outcome.kind is OutcomeKind.PASSED
             asked.append(plan)
         assert runtime.engine is Engine.FORK_SERVER, runtime.engine_note
-        assert not makes_safe_forks(runtime)

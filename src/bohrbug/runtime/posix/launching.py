@@ -332,8 +332,7 @@ class Launcher:
         if server.engine is Engine.SNAPSHOT:
             self._share_processor(is_awaited)
         self._ordered = segments
-        if not server.order([segment.start for segment in segments]):
-            self.end_server()
+        server.order([segment.start for segment in segments])
 
     def collect(self) -> list[tuple[Ended, Printed]]:
         """Wait for what was ordered.
@@ -345,8 +344,7 @@ class Launcher:
         """
         segments, server = self._ordered, self.server
         self._ordered = ()
-        if server is None:
-            return []
+        assert server is not None
         # Mostly it is there at once: the two share a processor, or there was something to do.
         pid, status = server.answer()
         stop = None if pid else self._until_ended(server.poller, segments)
@@ -374,18 +372,19 @@ class Launcher:
     def _forked(
         self, server: Server, segments: Sequence[Segment], pid: int, last: Ended
     ) -> list[tuple[Ended, Printed]]:
-        """What forks have done, of which the last one has answered, if any."""
-        over = [each for each in segments if each.header.over] if server.is_safe else segments[:1]
-        made = [self._over(each) for each in over[: len(over) - bool(pid)]]
+        """What forks have done; for the last one the server has answered, if it is still there."""
+        before = [each for each in segments if each.header.over == layout.PRINTED_KEPT]
+        made = [self._over(each) for each in before]
+        is_made = False
         if pid:
-            kill_all(pid, over[-1])
-            given_up = over[-1].header.given_up
+            segment = segments[len(before)]
+            kill_all(pid, segment)
             # What had to be stopped is executed again when its turn comes.
-            if not given_up and not (made and (last.hung or last.interrupted)):
-                made.append((last, self.printed))
-            if given_up and not made:
-                self.end_server()
-        else:
+            is_stopped = bool(made) and (last.hung or last.interrupted)
+            is_made = not segment.header.given_up and not is_stopped
+        if is_made:
+            made.append((last, self.printed))
+        elif not made or not pid:
             self.end_server()
         server.executions += len(made)
         return made

@@ -76,18 +76,15 @@ class Server:
         self.is_ready = bool(self.poller.poll(PATIENCE * 1000) and self.answer()[0])
         """Whether it can be used."""
 
-    def order(self, starts: Sequence[int]) -> bool:
-        """Let it execute what segments say; whether it is still there.
+    def order(self, starts: Sequence[int]) -> None:
+        """Let it execute what segments say; if it has gone, :attr:`poller` tells.
 
         Parameters:
             starts: where they begin in their file; at most 64, and one if its forks may leave
                 something behind.
         """
-        try:
+        with contextlib.suppress(OSError):
             self._socket.send(_ORDER.pack(len(starts), *starts, *[0] * (64 - len(starts))))
-        except OSError:
-            return False
-        return True
 
     def answer(self) -> tuple[int, int]:
         """The process that has ended, or 0 if there is none, and its status as of ``waitpid``."""
