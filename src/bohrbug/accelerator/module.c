@@ -4,6 +4,8 @@
 static PyMethodDef functions[] = {
     {"use_execution", use_execution, METH_VARARGS, "Take over the hot methods of executions."},
     {"use_policies", use_policies, METH_VARARGS, "Know the executors of policies."},
+    {"use_filtering", use_filtering, METH_VARARGS, "Ask in C what is a decision."},
+    {"use_partial_order", use_partial_order, METH_O, "Take over the hot methods of POS."},
     {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
     {"exchange_method", exchange_method, METH_VARARGS, "Exchange a method of a closed type."},
     {"use_tasks", use_tasks, METH_VARARGS, "Take over the making and the end of tasks."},
@@ -35,12 +37,14 @@ static PyMethodDef functions[] = {
     {"neighbours", neighbours, METH_VARARGS, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},
     {"checksum_of", (PyCFunction)(void (*)(void))checksum_of, METH_FASTCALL, "See sampling.c."},
+    {"columns_of", columns_of, METH_VARARGS, "See the function in Python."},
     {"use_events", use_events, METH_O, "Know the class of events."},
     {"use_reversals", use_reversals, METH_O, "Know the class of reversals."},
     {"is_weak_initial", is_weak_initial, METH_VARARGS, "See the function in Python."},
     {"first_initial", first_initial, METH_VARARGS, "See the function in Python."},
     {"still_asleep", still_asleep, METH_VARARGS, "See the function in Python."},
     {"independent_events", independent_events, METH_VARARGS, "See the function in Python."},
+    {"sleepers_along", sleepers_along, METH_VARARGS, "See the function in Python."},
     {"take_plain_steps", take_plain_steps, METH_VARARGS, "Find the races of plain steps."},
     {0},
 };
