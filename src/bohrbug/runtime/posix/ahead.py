@@ -20,6 +20,9 @@ from bohrbug.runtime.posix.segment import SMALL, Segment
 SMALL_SEGMENTS = 31
 """For executions that are made ahead: about half of these are made at one order, at most."""
 
+LONG = 0.25
+"""Seconds that an order should not take: whatever comes between has to wait for its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -71,7 +74,7 @@ class Ahead:
         self._free = list(segments)
         self._made: dict[Plan, Made] = {}
         self._rules: object = None
-        # How many are made grows as long as the rules are the same.
+        # How many are made grows as long as the rules are the same, and none takes long.
         self._most = 1
         self._under_way: Mapping[Plan, Prepared] = {}
 
@@ -154,8 +157,15 @@ class Ahead:
         self._most *= 2
         return list(zip(self._wanted(plan, foresee(most + 1)), self._free[:most], strict=False))
 
-    def keep(self, made: Iterable[Made]) -> None:
-        """Keep what was made by the rules that :meth:`take` was told last."""
+    def keep(self, made: Iterable[Made], seconds: float) -> None:
+        """Keep what was made by the rules that :meth:`take` was told last.
+
+        Parameters:
+            made: the executions.
+            seconds: for which their order was waited for.
+        """
+        if seconds > LONG:
+            self._most = max(self._most // 4, 1)
         for each in made:
             # A larger segment may have room for it.
             if each.segment.header.ending != layout.TOO_BIG:

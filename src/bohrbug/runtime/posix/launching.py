@@ -9,6 +9,7 @@ import select
 import signal
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -184,6 +185,8 @@ class Launcher:
         self.server: Server | None = None
         # What the server was told to execute, and nobody has asked yet what came of it.
         self._ordered: Sequence[Segment] = ()
+        self.waited = 0.0
+        """Seconds for which the last order was waited for."""
         self._cpus = os.sched_getaffinity(0)
         self._shares_processor = False
 
@@ -345,12 +348,14 @@ class Launcher:
         segments, server = self._ordered, self.server
         self._ordered = ()
         assert server is not None
+        began = time.perf_counter()
         # Mostly it is there at once: the two share a processor, or there was something to do.
         pid, status = server.answer()
         stop = None if pid else self._until_ended(server.poller, segments)
         if stop is not None:
             self._kill_served(server, _unfinished(segments) or segments[-1])
             server.poller.poll()
+        self.waited = time.perf_counter() - began
         if not pid:
             pid, status = server.answer()
         if server.engine is Engine.FORK_SERVER:

@@ -350,6 +350,7 @@ class NativeRuntime:
     ) -> Made | None:
         """Execute a plan, and perhaps those behind it; ``None`` if that engine could not do it."""
         assert self._segment is not None
+        assert self._launcher is not None
         self._collect_ahead()
         prepared = [self._prepare(self._segment, plan, with_stacks, fibers)]
         self._prepare_accesses(self._segment, wanted)
@@ -359,7 +360,8 @@ class NativeRuntime:
             for more, small in self._ahead.places(plan, foresee):
                 prepared.append(self._prepare(small, more, False, fibers))
         made = made_of(prepared, self._end_by(engine, [each.segment for each in prepared]))
-        self._ahead.keep(made[1:])
+        if len(prepared) > 1:
+            self._ahead.keep(made[1:], self._launcher.waited)
         return made[0] if made else None
 
     def _may_go_ahead(self, engine: Engine) -> bool:
@@ -392,7 +394,7 @@ class NativeRuntime:
             server, ends = launcher.server, launcher.collect()
             assert server is not None
             self._note_ends(server, prepared[0].segment, len(ends))
-            self._ahead.keep(made_of(prepared, ends))
+            self._ahead.keep(made_of(prepared, ends), launcher.waited)
 
     def _taken(self, plan: Plan, engine: Engine) -> Made | None:
         """What the execution of a plan showed, if it was made together with those before it."""
