@@ -58,6 +58,16 @@ def test_what_leaves_something_behind_is_not_executed_ahead(tmp_path: Path) -> N
         assert not makes_safe_forks(runtime)
 
 
+def test_a_call_that_can_not_be_looked_at_is_no_failure(native_build: Build) -> None:
+    plans = [Plan((), UniformRandom(seed)) for seed in range(6)]
+    with runtime_for(native_build("blocks_signals.c"), engine="fork-server") as runtime:
+        runtime.foresee(lambda most: plans[:most])
+        for plan in plans:
+            assert runtime.execute(plan).trace.outcome.kind is OutcomeKind.PASSED
+        assert runtime.engine is Engine.FORK_SERVER, runtime.engine_note
+        assert not makes_safe_forks(runtime)
+
+
 @pytest.mark.parametrize("engine", [Engine.FORK_SERVER, Engine.SNAPSHOT])
 def test_a_hang_ahead_is_one_when_its_turn_comes(native_build: Build, engine: Engine) -> None:
     program = native_build("hangs_seldom.c")

@@ -386,7 +386,8 @@ class Launcher:
             kill_all(pid, segment)
             # What had to be stopped is executed again when its turn comes.
             is_stopped = bool(made) and (last.hung or last.interrupted)
-            is_made = not segment.header.given_up and not is_stopped
+            is_none = server.is_safe and _is_none(segment, -last.code)
+            is_made = not is_none and not is_stopped
         if is_made:
             made.append((last, self.printed))
         elif not made or not pid:
@@ -403,10 +404,7 @@ class Launcher:
     def _death_of(self, server: Server, segment: Segment, stop: str | None) -> Ended | None:
         """How the process ended that was to be restored, if it is the program that ended it."""
         status = server.wait()
-        if segment.header.given_up or not os.WIFSIGNALED(status):
-            return None
-        if os.WTERMSIG(status) == signal.SIGSYS and segment.header.ending == layout.UNFINISHED:
-            # A system call that nobody could look at.
+        if not os.WIFSIGNALED(status) or _is_none(segment, os.WTERMSIG(status)):
             return None
         return self._ended(status, stop)
 
@@ -442,6 +440,18 @@ class Launcher:
             if standstill.is_too_long:
                 nudge(segment)
         return None
+
+
+def _is_none(segment: Segment, number: int) -> bool:
+    """Whether an execution is none, of a process that may not make all system calls.
+
+    Parameters:
+        segment: of the execution.
+        number: of the signal that the process died of; not positive if it did not.
+    """
+    # A system call that was refused, or one that nobody could look at.
+    is_refused = number == signal.SIGSYS and segment.header.ending == layout.UNFINISHED
+    return bool(segment.header.given_up) or is_refused
 
 
 def _unfinished(segments: Sequence[Segment]) -> Segment | None:
