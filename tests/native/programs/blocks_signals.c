@@ -19,6 +19,7 @@ int main(void) {
     pthread_create(&thread, NULL, with_lock, NULL);
     with_lock(NULL);
     pthread_join(thread, NULL);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    /* Not by a function whose wrapper leaves some of them out. */
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8);
     return syscall(SYS_umask, 022) < 0;
 }
