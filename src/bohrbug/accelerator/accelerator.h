@@ -144,6 +144,7 @@ PyObject *use_execution(PyObject *module, PyObject *arguments);
 PyObject *use_policies(PyObject *module, PyObject *arguments);
 PyObject *use_filtering(PyObject *module, PyObject *arguments);
 PyObject *use_partial_order(PyObject *module, PyObject *decider);
+PyObject *use_weighted(PyObject *module, PyObject *decider);
 
 /* -- locks.c -------------------------------------------------------------------- */
 

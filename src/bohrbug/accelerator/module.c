@@ -6,6 +6,7 @@ static PyMethodDef functions[] = {
     {"use_policies", use_policies, METH_VARARGS, "Know the executors of policies."},
     {"use_filtering", use_filtering, METH_VARARGS, "Ask in C what is a decision."},
     {"use_partial_order", use_partial_order, METH_O, "Take over the hot methods of POS."},
+    {"use_weighted", use_weighted, METH_O, "Take over the hot methods of SURW."},
     {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
     {"exchange_method", exchange_method, METH_VARARGS, "Exchange a method of a closed type."},
     {"use_tasks", use_tasks, METH_VARARGS, "Take over the making and the end of tasks."},

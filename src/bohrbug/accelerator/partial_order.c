@@ -4,16 +4,31 @@
  * See bohrbug/runtime/policies/filtering.py and partial_order.py.  Common is: the tasks are those of
  * an execution of this process.
  */
-#include "scheduling.h"
+#include "deciders.h"
 
 enum { KIND, RESOURCE };
 
 static PyObject *points_of_operations; /* site.point_of */
 
-static bool
-is_task(PyObject *object)
+int
+is_among_points(PyObject *operation, PyObject *points)
 {
-    return task_type != NULL && Py_IS_TYPE(object, task_type);
+    PyObject *point = PyObject_CallOneArg(points_of_operations, operation);
+    int found = point == NULL ? -1 : PySet_Contains(points, point);
+    Py_XDECREF(point);
+    return found;
+}
+
+double
+draw(PyObject *random)
+{
+    static PyObject *text_random;
+    if (text_random == NULL && (text_random = PyUnicode_InternFromString("random")) == NULL)
+        return -1.0;
+    PyObject *drawn = PyObject_CallMethodNoArgs(random, text_random);
+    double value = drawn == NULL ? -1.0 : PyFloat_AsDouble(drawn);
+    Py_XDECREF(drawn);
+    return value;
 }
 
 /* -- what is a decision -------------------------------------------------------------- */
@@ -28,9 +43,7 @@ is_no_decision(PyObject *task, PyObject *points, PyObject *named)
     if (operation == Py_None ||
         slot_get(PyTuple_GET_ITEM(operation, KIND), kind_slots[KIND_IS_YIELD]) != Py_False)
         return 0;
-    PyObject *point = PyObject_CallOneArg(points_of_operations, operation);
-    int found = point == NULL ? -1 : PySet_Contains(points, point);
-    Py_XDECREF(point);
+    int found = is_among_points(operation, points);
     if (found == 0 && named != NULL)
         found = PySequence_Contains(named, PyTuple_GET_ITEM(operation, RESOURCE));
     return found < 0 ? -1 : !found;
@@ -101,16 +114,60 @@ static Slot decider_slots[] = {
     [PRIORITY] = {"_priorities", 0}, [PENDING_EVENTS] = {"_pending", 0},
     [WAITING_TASKS] = {"_waiting", 0}, [RANDOM] = {"_random", 0}, {0},
 };
-static PyObject *text_priority, *text_random;
 static Twin decider_twins[];
 enum { HIGHEST, EXECUTED };
+
+/* Draw the priority of a task anew. */
+static int
+draw_priority(PyObject *self, PyObject *id, double *drawn)
+{
+    *drawn = draw(slot_get(self, decider_slots[RANDOM]));
+    PyObject *priority = *drawn < 0.0 ? NULL : PyFloat_FromDouble(*drawn);
+    int result = priority == NULL
+                     ? -1
+                     : PyDict_SetItem(slot_get(self, decider_slots[PRIORITY]), id, priority);
+    Py_XDECREF(priority);
+    return result;
+}
+
+/* Note that a task waits with its event. */
+static int
+note_pending(PyObject *self, PyObject *id, PyObject *operation)
+{
+    PyObject *waiting = slot_get(self, decider_slots[WAITING_TASKS]);
+    PyObject *resource = PyTuple_GET_ITEM(operation, RESOURCE);
+    PyObject *tasks = Py_XNewRef(PyDict_GetItemWithError(waiting, resource));
+    if (tasks == NULL && !PyErr_Occurred() && (tasks = PyDict_New()) != NULL &&
+        PyDict_SetItem(waiting, resource, tasks) < 0)
+        Py_CLEAR(tasks);
+    int result = tasks == NULL ? -1 : PyDict_SetItem(tasks, id, Py_None);
+    Py_XDECREF(tasks);
+    if (result == 0)
+        result = PyDict_SetItem(slot_get(self, decider_slots[PENDING_EVENTS]), id, operation);
+    return result;
+}
+
+/* PartialOrderDecider._priority(task); -1: exception */
+static double
+priority_of(PyObject *self, PyObject *task)
+{
+    PyObject *id = TASK(task, ID), *operation = TASK(task, PENDING);
+    PyObject *known = PyDict_GetItemWithError(slot_get(self, decider_slots[PRIORITY]), id);
+    if (known != NULL)
+        return PyFloat_AsDouble(known);
+    double drawn;
+    if (PyErr_Occurred() || draw_priority(self, id, &drawn) < 0 ||
+        (operation != Py_None && note_pending(self, id, operation) < 0))
+        return -1.0;
+    return drawn;
+}
 
 /* PartialOrderDecider._highest(options) */
 static PyObject *
 highest(PyObject *self, PyObject *options)
 {
     Py_ssize_t count = PyList_CheckExact(options) ? PyList_GET_SIZE(options) : 0;
-    PyObject *priorities = slot_get(self, decider_slots[PRIORITY]), *best = NULL;
+    PyObject *best = NULL;
     double most = 0.0;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *task = PyList_GET_ITEM(options, i);
@@ -118,12 +175,8 @@ highest(PyObject *self, PyObject *options)
             best = NULL;
             break;
         }
-        PyObject *priority = Py_XNewRef(PyDict_GetItemWithError(priorities, TASK(task, ID)));
-        if (priority == NULL && !PyErr_Occurred())
-            priority = PyObject_CallMethodOneArg(self, text_priority, task);
-        double value = priority == NULL ? -1.0 : PyFloat_AsDouble(priority);
-        Py_XDECREF(priority);
-        if (value == -1.0 && PyErr_Occurred())
+        double value = priority_of(self, task);
+        if (value < 0.0)
             return NULL;
         if (best == NULL || value > most) {
             best = task;
@@ -170,11 +223,8 @@ draw_if_conflicting(PyObject *self, PyObject *id, bool is_write)
     if (!is_write &&
         slot_get(PyTuple_GET_ITEM(event, KIND), kind_slots[KIND_IS_WRITE]) != Py_True)
         return 0;
-    PyObject *drawn = PyObject_CallMethodNoArgs(slot_get(self, decider_slots[RANDOM]), text_random);
-    int result =
-        drawn == NULL ? -1 : PyDict_SetItem(slot_get(self, decider_slots[PRIORITY]), id, drawn);
-    Py_XDECREF(drawn);
-    return result;
+    double drawn;
+    return draw_priority(self, id, &drawn);
 }
 
 /* PartialOrderDecider._executed(task) */
@@ -216,10 +266,7 @@ static Twin decider_twins[] = {
 PyObject *
 use_partial_order(PyObject *Py_UNUSED(module), PyObject *decider)
 {
-    text_priority = PyUnicode_InternFromString("_priority");
-    text_random = PyUnicode_InternFromString("random");
-    if (text_priority == NULL || text_random == NULL ||
-        find_slots(decider, decider_slots) < 0 || take_over(decider, decider_twins) < 0)
+    if (find_slots(decider, decider_slots) < 0 || take_over(decider, decider_twins) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -73,7 +73,7 @@ class ReadsFromDecider(PartialOrderDecider):
             options = [*enabled, *timed]
             allowed = options
             if self._open:
-                allowed = [task for task in options if not self._is_held_back(task)] or options
+                allowed = self._allowed(options) or options
             chosen = self._highest(allowed)
             if len(allowed) < len(options) and (yielded or chosen not in enabled):
                 self._patience -= 1
@@ -108,17 +108,22 @@ class ReadsFromDecider(PartialOrderDecider):
         else:
             self._open.pop(reader.resource, None)
 
-    def _is_held_back(self, task: TaskView) -> bool:
-        """Whether what a task is about to do would break a constraint."""
-        operation = task.pending
-        if operation is None:
-            return False
-        constraints = self._open.get(operation.resource)
-        if not constraints:
-            return False
+    def _allowed(self, options: list[TaskView]) -> list[TaskView]:
+        """The tasks that are not held back."""
+        constrained = self._open
+        return [
+            task
+            for task in options
+            if task.pending is None
+            or task.pending.resource not in constrained
+            or not self._is_held_back(task, task.pending)
+        ]
+
+    def _is_held_back(self, task: TaskView, operation: Operation) -> bool:
+        """Whether an operation on a constrained resource would break a constraint."""
         last = self._last.get(operation.resource)
         event: ResourceEvent | None = None
-        for constraint in constraints:
+        for constraint in self._open[operation.resource]:
             source, reader = constraint.source, constraint.reader
             # Most are of other tasks, and to name an event takes long.
             if task.id == reader.task and operation.kind.name == reader.kind:
