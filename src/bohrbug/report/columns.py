@@ -25,8 +25,8 @@ NARROWEST_COLUMN = 24
 _INDENT = 2
 _GAP = 2
 _WIDEST_PLACE = 26
-_MOST_WRAPPED = 0.25
-"""Share of the rows that may be wrapped in columns; beyond it one column reads better."""
+_MOST_IN_PIECES = 0.25
+"""Share of the rows that columns may show in pieces; beyond it one column reads better."""
 
 
 def draw_schedule(paper: Paper, schedule: Schedule, names: Names) -> None:
@@ -116,15 +116,15 @@ class _Layout:
                 widths[task] += missing[task]
                 room -= missing[task]
         shown = [row for row in self.schedule.rows if isinstance(row, Line | Waits | Timeout)]
-        wrapped = sum(self._is_wrapped(row, widths[row.task] - 1) for row in shown)
-        if wrapped > len(shown) * _MOST_WRAPPED:
+        in_pieces = sum(self._is_in_pieces(row, widths[row.task] - 1) for row in shown)
+        if in_pieces > len(shown) * _MOST_IN_PIECES:
             return {}
         return {task: widths[task] for task in tasks}
 
-    def _is_wrapped(self, row: Line | Waits | Timeout, width: int) -> bool:
-        """Whether a row of so many cells has its source, or what is said of it, in pieces."""
-        words = len(self._words(row)[0]) + (_INDENT if row.source else 0)
-        return max(len(row.source), words) > width
+    def _is_in_pieces(self, row: Line | Waits | Timeout, width: int) -> bool:
+        """Whether so many cells break a source line, or what is said of it into more than two."""
+        indent = _INDENT if row.source else 0
+        return len(row.source) > width or len(self._words(row)[0]) > 2 * (width - indent)
 
     def _widest_source(self, task: TaskId | None = None) -> int:
         """Cells of the longest source line of a task, or of all."""
