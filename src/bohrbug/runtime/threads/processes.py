@@ -87,16 +87,21 @@ def _wait(self: Any, timeout: float | None) -> Any:
     return self.returncode
 
 
+def _glance(look: Callable[[], Any], is_answer: Callable[[Any], bool]) -> Any:
+    """Look whether a child has ended; if not, give it real time and look once more."""
+    found = look()
+    if is_answer(found):
+        _glances.rewarded()
+        return found
+    _glances.in_vain()
+    return look()
+
+
 @patches.method(_Popen, "poll")
 def _poll(self: Any) -> Any:
-    code = _popen_poll(self)
-    if controlled() is not None:
-        if code is None:
-            _glances.in_vain()
-            code = _popen_poll(self)
-        else:
-            _glances.rewarded()
-    return code
+    if controlled() is None:
+        return _popen_poll(self)
+    return _glance(lambda: _popen_poll(self), lambda code: code is not None)
 
 
 # -- multiprocessing ---------------------------------------------------------------------
@@ -147,8 +152,10 @@ def _wrap_waiting(name: str, options_at: int, wait_id: Callable[[Any], Any]) -> 
         """Wait for a child as a task."""
         execution = controlled()
         options = args[options_at] if 0 <= options_at < len(args) else 0
-        if execution is None or options & os.WNOHANG:
+        if execution is None:
             return real(*args)
+        if options & os.WNOHANG:
+            return _glance(lambda: real(*args), lambda found: found[0] != 0)
         kind, number = wait_id(args)
 
         def ended() -> bool:
