@@ -87,7 +87,8 @@ def stuck_outcome(
     if outside:
         return Outcome(
             OutcomeKind.HANG,
-            "waits for something outside our control: " + "; ".join(outside)
+            "waits for something outside our control: "
+            + "; ".join(outside)
             + " (a larger --hang-seconds lets it take longer)",
             blocked=tuple(blocked),
         )

@@ -28,7 +28,7 @@ from bohrbug.runtime.threads.io.pipes import with_pipe_file
 from bohrbug.runtime.threads.outside import Glances
 from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing, TaskKilled
+from bohrbug.runtime.threads.task import Firing
 
 patches = IOPatches()
 
@@ -121,23 +121,6 @@ def _wrap_starting(module: Any) -> None:
             # It is given pipes of which this process keeps both ends.
             execution.outside.shares_files = True
         start(self, process)
-
-
-@patches.when_imported("concurrent.futures.process")
-def _wrap_managing(module: Any) -> None:
-    cls = module._ExecutorManagerThread
-    manage = cls.run
-
-    @patches.method(cls, "run")
-    def run(self: Any) -> None:
-        try:
-            manage(self)
-        except TaskKilled:
-            # Nobody is left to send the workers home, and the interpreter waits for them at its
-            # exit.
-            for worker in list(self.processes.values()):
-                worker.terminate()
-            raise
 
 
 # -- os ----------------------------------------------------------------------------------
