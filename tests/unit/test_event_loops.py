@@ -11,7 +11,6 @@ import pytest
 
 import bohrbug
 
-
 Call = Callable[[asyncio.AbstractEventLoop, asyncio.Event], object]
 
 

@@ -19,6 +19,7 @@ from bohrbug.runtime.threads import (
     futures,
     hashing,
     imports,
+    keyboard,
     log_records,
     queues,
     stand_ins,
@@ -75,6 +76,7 @@ _ALL: tuple[Patches, ...] = (
     hashing.patches,
     imports.patches,
     log_records.patches,
+    keyboard.patches,
 )
 if os.name == "posix":
     from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits

@@ -21,10 +21,11 @@ from typing import Any
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
-from bohrbug.runtime.threads.deferred_signals import defer_signal
+from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import IOPatches
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
+from bohrbug.runtime.threads.keyboard import interrupts
 from bohrbug.runtime.threads.outside import Glances
 from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
@@ -309,8 +310,11 @@ if hasattr(signal, "pthread_kill"):
         """Stands for ``signal.pthread_kill``: all tasks share one thread of the system."""
         execution = controlled()
         if execution is not None and any(task.ident == thread_id for task in execution.alive):
+            if interrupts(signalnum):
+                return
             thread_id = execution.root.ident
         _real_pthread_kill(thread_id, signalnum)
+        handle_now()
 
 
 def _noting_alarm(name: str) -> None:
