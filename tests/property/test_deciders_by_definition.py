@@ -91,7 +91,17 @@ def test_partial_order_sampling(code: list[list[Operation]], seed: int) -> None:
 class PlainlyHeldBack(ReadsFromDecider):
     """Asks of every constraint whether its reader comes too early or its source is overwritten."""
 
-    def _is_held_back(self, task: TaskView) -> bool:
+    def _note(self, task: str, operation: Operation | None) -> None:
+        if operation is not None:
+            event = self._counter.executed(task, operation)
+            self._done.add(event)
+            if operation.is_write:
+                self._last[operation.resource] = event
+
+    def _allowed(self, options: list[TaskView]) -> list[TaskView]:
+        return [task for task in options if not self._breaks_a_constraint(task)]
+
+    def _breaks_a_constraint(self, task: TaskView) -> bool:
         operation = task.pending
         if operation is None:
             return False

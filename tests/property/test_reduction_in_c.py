@@ -77,6 +77,19 @@ def test_events_are_compared_alike(
     assert footprint.still_asleep(asleep, event) == pure_footprint.still_asleep(asleep, event)
 
 
+@given(st.lists(events, max_size=8), st.lists(events, max_size=4).map(tuple), st.data())
+@moderate
+def test_who_sleeps_along_an_execution_is_the_same(
+    steps: list[Event], asleep: tuple[Event, ...], data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(steps)))
+    end = data.draw(st.integers(start, len(steps)))
+    columns = ([e.task for e in steps], [e.choice for e in steps], [e.footprint for e in steps])
+    assert reversals.sleepers_along(*columns, asleep, start, end) == pure_reversals.sleepers_along(
+        *columns, asleep, start, end
+    )
+
+
 def fields(reversal: Reversal) -> tuple[object, ...]:
     independent = pure_reversals.independent_events(
         reversal.recorded.tasks,

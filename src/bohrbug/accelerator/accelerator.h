@@ -142,6 +142,9 @@ int access_point(PyObject *execution, PyObject *place, PyObject *kind, PyObject 
 
 PyObject *use_execution(PyObject *module, PyObject *arguments);
 PyObject *use_policies(PyObject *module, PyObject *arguments);
+PyObject *use_filtering(PyObject *module, PyObject *arguments);
+PyObject *use_partial_order(PyObject *module, PyObject *decider);
+PyObject *use_weighted(PyObject *module, PyObject *decider);
 
 /* -- locks.c -------------------------------------------------------------------- */
 
@@ -256,6 +259,10 @@ PyObject *chained_states(PyObject *module, PyObject *arguments);
 
 PyObject *checksum_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
+/* -- columns.c ------------------------------------------------------------------ */
+
+PyObject *columns_of(PyObject *module, PyObject *arguments);
+
 /* -- events.c, races.c ------------------------------------------------------------ */
 
 PyObject *use_events(PyObject *module, PyObject *type);
@@ -264,6 +271,7 @@ PyObject *is_weak_initial(PyObject *module, PyObject *arguments);
 PyObject *first_initial(PyObject *module, PyObject *arguments);
 PyObject *still_asleep(PyObject *module, PyObject *arguments);
 PyObject *independent_events(PyObject *module, PyObject *arguments);
+PyObject *sleepers_along(PyObject *module, PyObject *arguments);
 PyObject *take_plain_steps(PyObject *module, PyObject *arguments);
 
 #endif

@@ -171,13 +171,10 @@ first_initial(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* still_asleep(asleep, event): see bohrbug/search/footprint.py */
-PyObject *
-still_asleep(PyObject *Py_UNUSED(module), PyObject *arguments)
+/* Who of the sleeping, a tuple, is not woken by an event; see still_asleep in Python. */
+static PyObject *
+not_woken(PyObject *asleep, PyObject *event)
 {
-    PyObject *asleep, *event;
-    if (!PyArg_ParseTuple(arguments, "O!O", &PyTuple_Type, &asleep, &event))
-        return NULL;
     Masks own, others;
     if (!is_event(event))
         return PyErr_Format(PyExc_TypeError, "%R is no event", event);
@@ -198,6 +195,69 @@ still_asleep(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *result = kept == NULL ? NULL : PyList_AsTuple(kept);
     Py_XDECREF(kept);
     return result;
+}
+
+/* still_asleep(asleep, event): see bohrbug/search/footprint.py */
+PyObject *
+still_asleep(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *asleep, *event;
+    if (!PyArg_ParseTuple(arguments, "O!O", &PyTuple_Type, &asleep, &event))
+        return NULL;
+    return not_woken(asleep, event);
+}
+
+/* Whether one of some events makes this choice; -1: exception */
+static int
+is_chosen_by(PyObject *events, PyObject *choice)
+{
+    int found = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(events) && found == 0; i++) {
+        PyObject *event = PyTuple_GET_ITEM(events, i);
+        if (!is_event(event)) {
+            PyErr_Format(PyExc_TypeError, "%R is no event", event);
+            return -1;
+        }
+        found = PyObject_RichCompareBool(PyTuple_GET_ITEM(event, 1), choice, Py_EQ);
+    }
+    return found;
+}
+
+/* sleepers_along(tasks, choices, footprints, sleeping, start, end): see
+ * bohrbug/search/reversals.py */
+PyObject *
+sleepers_along(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *tasks, *choices, *footprints, *sleeping;
+    Py_ssize_t step, end;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!nn", &PyList_Type, &tasks, &PyList_Type, &choices,
+                          &PyList_Type, &footprints, &PyTuple_Type, &sleeping, &step, &end))
+        return NULL;
+    if (step < 0 || end > PyList_GET_SIZE(tasks) || end > PyList_GET_SIZE(choices) ||
+        end > PyList_GET_SIZE(footprints)) {
+        PyErr_SetString(PyExc_IndexError, "there are not so many steps");
+        return NULL;
+    }
+    int in_vain = 0;
+    PyObject *along = PyList_New(0);
+    Py_INCREF(sleeping);
+    while (along != NULL && PyTuple_GET_SIZE(sleeping) > 0 && step < end) {
+        PyObject *choice = PyList_GET_ITEM(choices, step);
+        if (in_vain == 0)
+            in_vain = is_chosen_by(sleeping, choice);
+        PyObject *event = in_vain < 0 ? NULL
+                                      : new_event(PyList_GET_ITEM(tasks, step), choice,
+                                                  PyList_GET_ITEM(footprints, step));
+        PyObject *rest = event == NULL ? NULL : not_woken(sleeping, event);
+        Py_XDECREF(event);
+        if (rest == NULL || PyList_Append(along, rest) < 0)
+            Py_CLEAR(along);
+        if (rest != NULL)
+            Py_SETREF(sleeping, rest);
+        step++;
+    }
+    Py_DECREF(sleeping);
+    return along == NULL ? NULL : Py_BuildValue("NO", along, in_vain ? Py_True : Py_False);
 }
 
 /* independent_events(tasks, choices, footprints, clocks, step): see reversals.py */

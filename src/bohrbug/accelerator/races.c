@@ -10,10 +10,11 @@ typedef struct {
     PyObject *trace, *names, *operations, *choices, *enabled, *timed; /* the trace */
     PyObject *recorded, *tasks, *footprints, *touched, *clocks, *known;
     PyObject *last, *previous, *undo, *zero;
-    PyObject *numbers, *entries, *single;
-    PyObject *never_block, *everything, *untouched;
+    PyObject *numbers, *entries, *single, *types;
+    PyObject *never_block, *everything, *untouched, *opens;
     PyObject *footprint_of, *reverse, *found;
     Py_ssize_t start, end, limit;
+    int is_plain; /* the trace has nothing beside its operations that was_open looks at */
 } Taking;
 
 /* One step, while it is taken in. */
@@ -86,6 +87,40 @@ note_reversal(const Taking *taking, const Plain *plain, Py_ssize_t earlier)
     return result < 0 ? FAILED : DONE;
 }
 
+/* Whether an operation would have been possible just before a step on its resource, to which its
+ * task came only later: what was_open in bohrbug/search/enabledness.py tells from kinds of
+ * operations alone. */
+static Progress
+was_open(const Taking *taking, const Plain *plain, Py_ssize_t step, bool *open)
+{
+    int never = PySet_Contains(taking->never_block, plain->kind);
+    *open = true;
+    if (never != 0)
+        return never < 0 ? FAILED : DONE;
+    PyObject *entry = taking->is_plain ? entry_before(taking, step, plain->resource) : NULL;
+    PyObject *type = entry == NULL ? NULL
+                                   : PyDict_GetItemWithError(taking->types, plain->resource);
+    if (type == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    Py_ssize_t writer = writer_of(entry);
+    if (writer < 0)
+        return writer == -2 ? FAILED : RARE;
+    PyObject *key = PyTuple_Pack(2, plain->kind, type);
+    PyObject *leaves = key == NULL ? NULL : PyDict_GetItemWithError(taking->opens, key);
+    Py_XDECREF(key);
+    if (leaves == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    PyObject *operation = PyList_GET_ITEM(taking->operations, writer);
+    int same = PyObject_RichCompareBool(PyTuple_GET_ITEM(operation, 1), plain->resource, Py_EQ);
+    if (same <= 0)
+        return same < 0 ? FAILED : RARE;
+    PyObject *left = PyDict_GetItemWithError(leaves, PyTuple_GET_ITEM(operation, 0));
+    if (left == NULL)
+        return PyErr_Occurred() ? FAILED : RARE;
+    *open = left == Py_True;
+    return DONE;
+}
+
 /* RaceFinder._reverse, where it is certain what was possible. */
 static Progress
 reverse_certainly(const Taking *taking, const Plain *plain, Py_ssize_t other)
@@ -112,12 +147,19 @@ reverse_certainly(const Taking *taking, const Plain *plain, Py_ssize_t other)
             return FAILED;
         if (reached > writer || of == plain->task)
             break;
-        int possible = writer >= standing ? could_run(taking, plain->name, writer)
-                                          : PySet_Contains(taking->never_block, plain->kind);
-        if (possible != 0)
-            return possible < 0 ? FAILED : note_reversal(taking, plain, writer);
-        if (writer < standing)
-            return RARE;
+        bool possible;
+        Progress progress = DONE;
+        if (writer < standing) {
+            progress = was_open(taking, plain, writer, &possible);
+        } else {
+            int could = could_run(taking, plain->name, writer);
+            possible = could > 0;
+            progress = could < 0 ? FAILED : DONE;
+        }
+        if (progress != DONE)
+            return progress;
+        if (possible)
+            return note_reversal(taking, plain, writer);
         entry = entry_before(taking, writer, plain->resource);
         if (entry == NULL)
             return PyErr_Occurred() ? FAILED : RARE;
@@ -363,21 +405,22 @@ has_steps(const Taking *taking)
 }
 
 /* take_plain_steps(trace, columns of the trace, recorded, columns of the recorded, lists, look-ups,
- * constants, footprint_of, reverse, (start, end, limit), found): the first step that is no plain
- * one, or end. */
+ * constants, footprint_of, reverse, (start, end, limit), is_plain, found): the first step that is no
+ * plain one, or end. */
 PyObject *
 take_plain_steps(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     Taking t;
     if (!PyArg_ParseTuple(
-            arguments, "O(O!O!O!O!O!)O(O!O!O!O!O!)(O!O!O!O!)(O!O!O!)(OOO!)OO(nnn)O!", &t.trace,
+            arguments, "O(O!O!O!O!O!)O(O!O!O!O!O!)(O!O!O!O!)(O!O!O!O!)(OOO!O!)OO(nnn)pO!", &t.trace,
             &PyList_Type, &t.names, &PyList_Type, &t.operations, &PyList_Type, &t.choices,
             &PyList_Type, &t.enabled, &PyList_Type, &t.timed, &t.recorded, &PyList_Type, &t.tasks,
             &PyList_Type, &t.footprints, &PyList_Type, &t.touched, &PyList_Type, &t.clocks,
             &PyList_Type, &t.known, &PyList_Type, &t.last, &PyList_Type, &t.previous, &PyList_Type,
             &t.undo, &PyList_Type, &t.zero, &PyDict_Type, &t.numbers, &PyDict_Type, &t.entries,
-            &PyDict_Type, &t.single, &t.never_block, &t.everything, &PyTuple_Type, &t.untouched, &t.footprint_of,
-            &t.reverse, &t.start, &t.end, &t.limit, &PyList_Type, &t.found) ||
+            &PyDict_Type, &t.single, &PyDict_Type, &t.types, &t.never_block, &t.everything,
+            &PyTuple_Type, &t.untouched, &PyDict_Type, &t.opens, &t.footprint_of, &t.reverse,
+            &t.start, &t.end, &t.limit, &t.is_plain, &PyList_Type, &t.found) ||
         has_steps(&t) < 0)
         return NULL;
     Py_ssize_t step = t.start;

@@ -8,6 +8,7 @@ runtime stays small.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import Point, ResourceId, Site, TaskId
@@ -132,8 +133,7 @@ class WeightedRandom:
     points: frozenset[Point] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceEvent:
+class ResourceEvent(NamedTuple):
     """One operation on a resource, told apart from all others without step numbers.
 
     It counts what a task does to one resource, as constraints are about what a resource goes
@@ -155,8 +155,7 @@ class ResourceEvent:
     occurrence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """That one event reads what another wrote, or that it does not.
 
     For a lock: that it gets the lock from a certain release.

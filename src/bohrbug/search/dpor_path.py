@@ -19,7 +19,7 @@ from bohrbug.search.footprint import (
 )
 from bohrbug.search.path import Path
 from bohrbug.search.races_of_trace import RaceFinder
-from bohrbug.search.reversals import Reversal
+from bohrbug.search.reversals import Reversal, sleepers_along
 from bohrbug.search.wakeup_tree import Branch
 
 WAITING_LIMIT = 5_000_000
@@ -184,9 +184,10 @@ class ReductionPath(Path[Node]):
                     self._node(place).branches += those
         self._on_the_way = []
         short = len(trace) < LONG
+        base = self._base
         for reversal in reversals:
             step = reversal.step
-            if step < self._base:
+            if step < base:
                 self._tell(reversal)
                 continue
             node = self._node(step)
@@ -206,18 +207,14 @@ class ReductionPath(Path[Node]):
             sleeping = ()
             nodes.append(None)
             asleep.append(())
-        recorded = self._races.recorded
-        in_vain = False
-        step = start
-        while sleeping and step < end:
-            event = recorded.event(step)
-            if not in_vain:
-                in_vain = any(event.choice == other.choice for other in sleeping)
-            sleeping = still_asleep(sleeping, event)
-            step += 1
-            asleep.append(sleeping)
-        self._redundant += in_vain
-        asleep += [()] * (end - step)
+        if sleeping:
+            recorded = self._races.recorded
+            along, in_vain = sleepers_along(
+                recorded.tasks, recorded.choices, recorded.footprints, sleeping, start, end
+            )
+            self._redundant += in_vain
+            asleep += along
+        asleep += [()] * (end + 1 - len(asleep))
         nodes += [None] * (end + 1 - len(nodes))
 
     def _node(self, index: int) -> Node:

@@ -44,7 +44,7 @@ NEVER_BLOCK = frozenset(
 )
 """Kinds of operations that a task can always do when it stands before them."""
 
-_OPENS: dict[tuple[Kind, str], dict[Kind, bool]] = {
+OPENS: dict[tuple[Kind, str], dict[Kind, bool]] = {
     (ACQUIRE, "Lock"): {ACQUIRE: False, TRY_ACQUIRE: False, RELEASE: True},
     (ACQUIRE, "RLock"): {ACQUIRE: False, TRY_ACQUIRE: False, RELEASE: True},
     (WAIT, "Event"): {SET: True, CLEAR: False},
@@ -95,7 +95,7 @@ def was_open(
         if done is None or mine is not None:
             waits = mine is None or mine.waits
             return not waits or (gate.can_put if kind is PUT else gate.can_take)
-    opens = _OPENS.get((kind, type_of(trace, resource)))
+    opens = OPENS.get((kind, type_of(trace, resource)))
     if opens is None:
         return None
     while True:

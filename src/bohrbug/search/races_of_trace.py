@@ -37,7 +37,7 @@ from collections.abc import Iterable
 from bohrbug.accelerator import native
 from bohrbug.model.operation import BEGIN, ResourceId, TaskId
 from bohrbug.model.trace import Trace
-from bohrbug.search.enabledness import NEVER_BLOCK, was_open
+from bohrbug.search.enabledness import NEVER_BLOCK, OPENS, was_open
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
 from bohrbug.search.order_of_trace import (
     beginning_of_step,
@@ -173,11 +173,12 @@ class RaceFinder:
                     self.recorded.known,
                 ),
                 (self._last, self._previous, self._undo, self._zero),
-                (self._numbers, self._entries, self._footprints.single),
-                (NEVER_BLOCK, EVERYTHING, _UNTOUCHED),
+                (self._numbers, self._entries, self._footprints.single, self._types),
+                (NEVER_BLOCK, EVERYTHING, _UNTOUCHED, OPENS),
                 self._footprints.of,
                 self._reverse,
                 (start, end, self._limit),
+                not (trace.gates or self._early or self._several),
                 found,
             )
             return stopped

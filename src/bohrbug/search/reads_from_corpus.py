@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from random import Random
 from typing import Any
@@ -260,7 +260,7 @@ class Corpus:
             del constraints[random.randrange(len(constraints))]
         elif constraints and dice < 0.3:
             old = constraints.pop(random.randrange(len(constraints)))
-            constraints = _joined(constraints, replace(old, holds=not old.holds))
+            constraints = _joined(constraints, old._replace(holds=not old.holds))
         elif entry.pairs:
             new = self._draws.new(entry.readers, self.knowledge.sources, random)
             constraints = _joined(constraints, new)

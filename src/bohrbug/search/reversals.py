@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bohrbug.accelerator import native, twin
 from bohrbug.model.plan import Choice
-from bohrbug.search.footprint import Event, Footprint
+from bohrbug.search.footprint import Asleep, Event, Footprint, still_asleep
 
 Clock = list[int]
 """For each task the index behind its last step that happened before; 0 for none."""
@@ -43,6 +43,43 @@ def independent_events(
         )
         if clock[task] <= step
     ]
+
+
+@twin
+def sleepers_along(
+    tasks: list[int],
+    choices: list[Choice],
+    footprints: list[Footprint],
+    sleeping: Asleep,
+    start: int,
+    end: int,
+    /,
+) -> tuple[list[Asleep], bool]:
+    """Who still sleeps behind each step of an execution, as long as somebody does.
+
+    Parameters:
+        tasks: the number of the task of each step.
+        choices: of each step.
+        footprints: of each step.
+        sleeping: who sleeps before the first step.
+        start: the first step.
+        end: the one behind the last.
+
+    Returns:
+        Who sleeps behind each step, up to the first behind which nobody does; and whether one of
+        them was executed all the same, so that the execution repeats another.
+    """
+    along: list[Asleep] = []
+    in_vain = False
+    step = start
+    while sleeping and step < end:
+        event = Event(tasks[step], choices[step], footprints[step])
+        if not in_vain:
+            in_vain = any(event.choice == other.choice for other in sleeping)
+        sleeping = still_asleep(sleeping, event)
+        step += 1
+        along.append(sleeping)
+    return along, in_vain
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import Operation, Point, ResourceId, TaskId
 from bohrbug.runtime.policies.decider import Drawing, Tasks, TaskView
 from bohrbug.runtime.policies.filtering import runs_at_once
@@ -20,6 +21,8 @@ class PartialOrderDecider(Drawing):
         seed: determines the priorities.
         points: see :class:`~bohrbug.model.plan.PartialOrder`.
     """
+
+    __slots__ = ("_pending", "_points", "_priorities", "_waiting")
 
     def __init__(self, seed: int, points: frozenset[Point] | None) -> None:
         self._random = Random(seed)
@@ -68,3 +71,7 @@ class PartialOrderDecider(Drawing):
         for other in self._waiting.get(executed.resource, ()):
             if is_write or pending[other].kind.is_write:
                 self._priorities[other] = self._random.random()
+
+
+if native is not None:
+    native.use_partial_order(PartialOrderDecider)

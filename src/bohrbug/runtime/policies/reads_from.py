@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from bohrbug.model.operation import Operation, ResourceId
+from bohrbug.model.operation import Operation, ResourceId, TaskId
 from bohrbug.model.plan import Constraint, ReadsFrom, ResourceEvent
 from bohrbug.model.reads_from import EventCounter
 from bohrbug.runtime.policies.decider import Tasks, TaskView
@@ -13,6 +13,9 @@ from bohrbug.runtime.policies.partial_order import PartialOrderDecider
 
 PATIENCE = 20
 """Yields and early timeouts, while something is held back, after which nothing is any more."""
+
+_UNNAMED = ResourceEvent("", "", "", None, 0)
+"""Stands for all events that no constraint names."""
 
 
 class ReadsFromDecider(PartialOrderDecider):
@@ -30,13 +33,31 @@ class ReadsFromDecider(PartialOrderDecider):
     An operation that a constraint names is always a decision.
     """
 
+    __slots__ = (
+        "_constraints",
+        "_counter",
+        "_done",
+        "_last",
+        "_named",
+        "_open",
+        "_patience",
+        "_readers",
+    )
+
     def __init__(self, policy: ReadsFrom) -> None:
         super().__init__(policy.seed, policy.points)
         self._counter = EventCounter()
         # By resource: what the plan says, and the part of it whose readers were not executed.
         self._constraints: dict[ResourceId, list[Constraint]] = {}
+        self._readers: set[ResourceEvent] = set()
+        # The events that constraints name: to look at an event more closely takes long.
+        self._named: set[tuple[TaskId, str, ResourceId]] = set()
         for constraint in policy.constraints:
             self._constraints.setdefault(constraint.reader.resource, []).append(constraint)
+            self._readers.add(constraint.reader)
+            for event in (constraint.reader, constraint.source):
+                if event is not None:
+                    self._named.add((event.task, event.kind, event.resource))
         self._open = {resource: [*each] for resource, each in self._constraints.items()}
         self._last: dict[ResourceId, ResourceEvent | None] = {}
         self._done: set[ResourceEvent] = set()
@@ -52,7 +73,7 @@ class ReadsFromDecider(PartialOrderDecider):
             options = [*enabled, *timed]
             allowed = options
             if self._open:
-                allowed = [task for task in options if not self._is_held_back(task)] or options
+                allowed = self._allowed(options) or options
             chosen = self._highest(allowed)
             if len(allowed) < len(options) and (yielded or chosen not in enabled):
                 self._patience -= 1
@@ -63,35 +84,49 @@ class ReadsFromDecider(PartialOrderDecider):
         self._note(chosen.id, chosen.pending)
         return chosen
 
-    def _note(self, task: str, operation: Operation | None) -> None:
+    def _note(self, task: TaskId, operation: Operation | None) -> None:
         if operation is None:
             return
-        resource = operation.resource
-        if resource in self._constraints:
+        kind, resource, _ = operation
+        if resource not in self._constraints:
+            return
+        event = _UNNAMED
+        if (task, kind.name, resource) in self._named:
             event = self._counter.executed(task, operation)
             self._done.add(event)
-            if operation.is_write:
-                self._last[resource] = event
-            constraints = self._open.get(resource, ())
-            if any(event == constraint.reader for constraint in constraints):
-                self._open[resource] = [each for each in constraints if each.reader != event]
-                if not self._open[resource]:
-                    del self._open[resource]
+            if event in self._readers:
+                self._close(event)
+        if kind.is_write:
+            self._last[resource] = event
 
-    def _is_held_back(self, task: TaskView) -> bool:
-        """Whether what a task is about to do would break a constraint."""
-        operation = task.pending
-        if operation is None:
-            return False
-        constraints = self._open.get(operation.resource)
-        if not constraints:
-            return False
+    def _close(self, reader: ResourceEvent) -> None:
+        """The reader of a constraint was executed."""
+        constraints = self._open.get(reader.resource, ())
+        still_open = [each for each in constraints if each.reader != reader]
+        if still_open:
+            self._open[reader.resource] = still_open
+        else:
+            self._open.pop(reader.resource, None)
+
+    def _allowed(self, options: list[TaskView]) -> list[TaskView]:
+        """The tasks that are not held back."""
+        constrained = self._open
+        return [
+            task
+            for task in options
+            if task.pending is None
+            or task.pending.resource not in constrained
+            or not self._is_held_back(task, task.pending)
+        ]
+
+    def _is_held_back(self, task: TaskView, operation: Operation) -> bool:
+        """Whether an operation on a constrained resource would break a constraint."""
         last = self._last.get(operation.resource)
         event: ResourceEvent | None = None
-        for constraint in constraints:
+        for constraint in self._open[operation.resource]:
             source, reader = constraint.source, constraint.reader
             # Most are of other tasks, and to name an event takes long.
-            if task.id == reader.task:
+            if task.id == reader.task and operation.kind.name == reader.kind:
                 if event is None:
                     event = self._counter.pending(task.id, operation)
                 if event == reader:

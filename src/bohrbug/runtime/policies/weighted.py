@@ -6,6 +6,7 @@ from bisect import bisect
 from itertools import accumulate
 from random import Random
 
+from bohrbug.accelerator import native
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import WeightedRandom
 from bohrbug.model.site import point_of
@@ -24,6 +25,16 @@ class WeightedRandomDecider(Drawing):
     for the one that will spawn it.  What is not selected runs in a random order, and
     a selected event waits until its task is the one that was drawn.
     """
+
+    __slots__ = (
+        "_existing",
+        "_intended",
+        "_left",
+        "_points",
+        "_promised",
+        "_selected",
+        "_unborn",
+    )
 
     def __init__(self, policy: WeightedRandom) -> None:
         self._random = Random(policy.seed)
@@ -61,18 +72,15 @@ class WeightedRandomDecider(Drawing):
 
     def _drawn(self, options: list[TaskView]) -> TaskView:
         selected = [self._is_selected(task) for task in options]
-        if not any(task.id == self._intended for task in options):
+        if self._intended not in [task.id for task in options]:
             # None is drawn yet, or it is blocked: the others must go on.
-            weights = [
-                self._weight(task, is_selected)
-                for task, is_selected in zip(options, selected, strict=True)
-            ]
-            drawn = self._one_of(options, weights)
+            drawn = self._one_of(options, self._weights(options, selected))
             self._intended = None if drawn is None else drawn.id
+        intended = self._intended
         able = [
             task
             for task, is_selected in zip(options, selected, strict=True)
-            if not is_selected or task.id == self._intended
+            if not is_selected or task.id == intended
         ]
         return able[int(self._random.random() * len(able))]
 
@@ -92,10 +100,20 @@ class WeightedRandomDecider(Drawing):
             return False
         return self._selected is None or point_of(operation) in self._selected
 
-    def _weight(self, task: TaskView, is_selected: bool) -> int:
-        # An execution may have more events than the one that was counted.
-        least = 1 if is_selected else 0
-        return max(self._left.get(task.id, 0) + self._promised.get(task.id, 0), least)
+    def _weights(self, tasks: list[TaskView], selected: list[bool]) -> list[int]:
+        """The events that tasks have left, and those that they will spawn.
+
+        Parameters:
+            tasks: the tasks.
+            selected: whether the next event of each is a selected one; then at least that one is
+                left, for an execution may have more events than the one that was counted.
+        """
+        left, promised = self._left, self._promised
+        weights = [left.get(task.id, 0) + promised.get(task.id, 0) for task in tasks]
+        return [
+            weight if weight > is_selected else int(is_selected)
+            for weight, is_selected in zip(weights, selected, strict=True)
+        ]
 
     def _hand_on(self, new: list[TaskView], options: list[TaskView]) -> None:
         """If it was drawn for what it would spawn, the spawned task takes its part of that."""
@@ -104,8 +122,9 @@ class WeightedRandomDecider(Drawing):
             if intended is None or child.id.rpartition(".")[0] != intended.id:
                 continue
             both = [intended, child]
-            weights = [self._weight(task, self._is_selected(task)) for task in both]
-            drawn = self._one_of(both, weights)
+            drawn = self._one_of(
+                both, self._weights(both, [self._is_selected(task) for task in both])
+            )
             if drawn is not None:
                 self._intended = drawn.id
 
@@ -116,3 +135,7 @@ class WeightedRandomDecider(Drawing):
             while "." in ancestor and ancestor not in self._existing:
                 ancestor = ancestor.rpartition(".")[0]
             self._promised[ancestor] = self._promised.get(ancestor, 0) + events
+
+
+if native is not None:
+    native.use_weighted(WeightedRandomDecider)

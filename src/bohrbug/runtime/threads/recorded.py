@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.accelerator import twin
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.outcome import PASSED, TaskInfo, Uncontrolled
 from bohrbug.model.plan import Plan
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.task import Task
 
 _COLUMNS = ("choices", "tasks", "operations", "enabled", "timed", "yielded")
+
+
+@twin
+def columns_of(rows: list[tuple[Any, ...]], width: int, /) -> tuple[list[Any], ...]:
+    """The columns of rows that have ``width`` values each."""
+    if not rows:
+        return tuple([] for _ in range(width))
+    return tuple(map(list, zip(*rows, strict=True)))
 
 
 @plain
@@ -70,9 +79,14 @@ class RecordedTrace(Trace):
         # Called only for slots that are not set yet.
         if name in _COLUMNS:
             self._was_looked_at = True
-            columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(_COLUMNS)
-            for column, values in zip(_COLUMNS, columns, strict=True):
-                setattr(self, column, list(values))
+            (
+                self.choices,
+                self.tasks,
+                self.operations,
+                self.enabled,
+                self.timed,
+                self.yielded,
+            ) = columns_of(self._rows, len(_COLUMNS))
         elif name == "task_infos":
             self.task_infos = {
                 task.id: TaskInfo(
