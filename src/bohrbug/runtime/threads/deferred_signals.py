@@ -59,7 +59,7 @@ def after_signals(
 
 
 def handle_now() -> None:
-    """A call of ours has sent a signal: in the main thread it is handled before the call returns."""
+    """A call of ours has sent a signal: the main thread handles it before the call returns."""
     execution = controlled()
     if execution is not None and execution.current is execution.root:
         _handle(execution)

@@ -52,7 +52,7 @@ def interrupts(number: int) -> bool:
 
 
 _real_raise_signal = signal.raise_signal
-_real_interrupt_main = _thread.interrupt_main
+_real_interrupt_main: Any = _thread.interrupt_main
 
 
 @patches.function(signal, "raise_signal")
