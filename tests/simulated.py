@@ -2,14 +2,16 @@
 
 A program is a list of instructions per task.  Its state is one immutable
 value, so that the same rules serve the executor of plans and a brute-force
-search over all states, which the strategies are judged by.
+search over all states, which the strategies are judged by.  Searches come to
+the same states again and again: what follows from one is worked out once.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from bohrbug.model.operation import (
@@ -113,6 +115,11 @@ class Program:
     semaphores: tuple[tuple[str, int], ...] = ()
     spawned: frozenset[TaskId] = frozenset()
 
+    @cached_property
+    def machine(self) -> Machine:
+        """Its rules."""
+        return Machine(self)
+
 
 def tasks(*code: list[Instruction]) -> Program:
     """The program with these tasks, the root first."""
@@ -149,7 +156,38 @@ class State:
     notified: frozenset[int] = frozenset()
     flags: frozenset[str] = frozenset()
     failed: bool = False
+    known: Known = field(default_factory=lambda: Known(), init=False, compare=False, repr=False)
 
+    def __hash__(self) -> int:
+        if self.known.hash is None:
+            names = (self.counters, self.registers, self.variables, self.owners, self.semaphores)
+            self.known.hash = hash((*names, self.waiting, self.notified, self.flags, self.failed))
+        return self.known.hash
+
+
+@dataclass(slots=True)
+class Known:
+    """What was worked out of a state.
+
+    Parameters:
+        hash: its own.
+        options: by the task that made the last step.
+        steps: what follows, by the task and whether its timeout fired.
+        choices: what follows a data choice, by the task and the value.
+        pending: the operations of tasks.
+    """
+
+    hash: int | None = None
+    options: dict[int | None, Options] = field(default_factory=dict)
+    steps: dict[tuple[int, bool], tuple[State, list[tuple[str, bool]]]] = field(
+        default_factory=dict
+    )
+    choices: dict[tuple[int, int], State] = field(default_factory=dict)
+    pending: dict[int, Operation] = field(default_factory=dict)
+
+
+Options = tuple[tuple[int, ...], tuple[int, ...], bool]
+"""Tasks that are enabled, tasks whose timeout can fire, whether the last step was a yield."""
 
 Final = tuple[str, frozenset[tuple[str, int]], tuple[int, ...]]
 """``done``, ``failed`` or ``deadlock``, the variables, the registers."""
@@ -163,14 +201,25 @@ class Machine:
         self.ids = [task for task, _ in program.tasks]
         self.code = [code for _, code in program.tasks]
         self.number = {task: number for number, task in enumerate(self.ids)}
+        self.resources = _resources(self)
+        self._start = State(
+            tuple(-1 if task in program.spawned else 0 for task in self.ids),
+            (0,) * len(self.ids),
+            semaphores=frozenset(program.semaphores),
+        )
+        self._ids_of: dict[tuple[int, ...], tuple[TaskId, ...]] = {}
+        # Equal states are one object, so that what is known of it is not worked out again.
+        self._states = {self._start: self._start}
 
     def start(self) -> State:
         """The state before the first step."""
-        return State(
-            tuple(-1 if task in self.program.spawned else 0 for task in self.ids),
-            (0,) * len(self.ids),
-            semaphores=frozenset(self.program.semaphores),
-        )
+        return self._start
+
+    def ids_of(self, tasks: tuple[int, ...]) -> tuple[TaskId, ...]:
+        """The ids of tasks."""
+        if tasks not in self._ids_of:
+            self._ids_of[tasks] = tuple(self.ids[task] for task in tasks)
+        return self._ids_of[tasks]
 
     def instruction(self, state: State, task: int) -> Instruction | None:
         """What a task is about to do; ``None`` if it ended or does not exist."""
@@ -179,6 +228,11 @@ class Machine:
 
     def pending(self, state: State, task: int) -> Operation:
         """The operation of the task's next instruction."""
+        if task not in state.known.pending:
+            state.known.pending[task] = self._pending(state, task)
+        return state.known.pending[task]
+
+    def _pending(self, state: State, task: int) -> Operation:
         instruction = self.instruction(state, task)
         assert instruction is not None
         resource = {"begin": self.ids[task], "end": self.ids[task]}.get(
@@ -214,10 +268,13 @@ class Machine:
             return instruction.value
         return 0
 
-    def options(
-        self, state: State, previous: int | None
-    ) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    def options(self, state: State, previous: int | None) -> Options:
         """``(enabled, timed, yielded)``; a task that yields lets the others go first."""
+        if previous not in state.known.options:
+            state.known.options[previous] = self._options(state, previous)
+        return state.known.options[previous]
+
+    def _options(self, state: State, previous: int | None) -> Options:
         enabled = tuple(t for t in range(len(self.ids)) if self.can_run(state, t))
         timed = tuple(
             task
@@ -237,6 +294,12 @@ class Machine:
 
     def step(self, state: State, task: int, fired: bool) -> tuple[State, list[tuple[str, bool]]]:
         """The state after a task's next instruction, and its effects on other resources."""
+        if (task, fired) not in state.known.steps:
+            after, effects = self._step(state, task, fired)
+            state.known.steps[task, fired] = self._states.setdefault(after, after), effects
+        return state.known.steps[task, fired]
+
+    def _step(self, state: State, task: int, fired: bool) -> tuple[State, list[tuple[str, bool]]]:
         instruction = self.instruction(state, task)
         assert instruction is not None
         what = instruction.what
@@ -300,6 +363,12 @@ class Machine:
 
     def choose(self, state: State, task: int, value: int) -> State:
         """The state after a data choice."""
+        if (task, value) not in state.known.choices:
+            after = self._choose(state, task, value)
+            state.known.choices[task, value] = self._states.setdefault(after, after)
+        return state.known.choices[task, value]
+
+    def _choose(self, state: State, task: int, value: int) -> State:
         counters = list(state.counters)
         counters[task] += 1
         registers = (*state.registers[:task], value, *state.registers[task + 1 :])
@@ -318,10 +387,10 @@ class Machine:
 
 def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Trace, Final]:
     """Execute a plan."""
-    machine = Machine(program)
+    machine = program.machine
     ids = machine.ids
     state = machine.start()
-    trace = Trace(plan, resources=_resources(machine))
+    trace = Trace(plan, resources=dict(machine.resources))
     decider = decider_of(plan.policy, machine, trace)
     previous: int | None = None
     prefix: deque[Choice] = deque(plan.prefix)
@@ -332,7 +401,7 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
         if not arity and not enabled and not timed:
             break
         choice: Choice | None = prefix.popleft() if prefix else None
-        options = range(arity) if arity else [ids[task] for task in enabled + timed]
+        options = range(arity) if arity else machine.ids_of(enabled + timed)
         if choice is not None and choice not in options:
             trace.divergence = Divergence(step, str(choice), ", ".join(map(str, options)))
             prefix.clear()
@@ -364,8 +433,8 @@ def execute(program: Program, plan: Plan, step_limit: int = 10_000) -> tuple[Tra
                 trace.effects.append((step, ids[task], resource, is_write))
         trace.tasks.append(ids[task])
         trace.operations.append(operation)
-        trace.enabled.append(tuple(ids[t] for t in enabled))
-        trace.timed.append(tuple(ids[t] for t in timed))
+        trace.enabled.append(machine.ids_of(enabled))
+        trace.timed.append(machine.ids_of(timed))
         trace.yielded.append(yielded)
         previous = task
     final = machine.final(state)
@@ -421,7 +490,7 @@ def successors(machine: Machine, node: _Node) -> Iterator[tuple[_Node, int]]:
 
 def brute_force(program: Program) -> dict[Final, int]:
     """Every final outcome over all interleavings, with the fewest preemptions that reach it."""
-    machine = Machine(program)
+    machine = program.machine
     start: _Node = (machine.start(), None)
     best = {start: 0}
     work: deque[_Node] = deque([start])
@@ -444,17 +513,38 @@ def brute_force(program: Program) -> dict[Final, int]:
     return outcomes
 
 
-def count_schedules(program: Program) -> int:
-    """How many interleavings there are."""
-    machine = Machine(program)
+def count_schedules(program: Program, most: int | None = None) -> int:
+    """How many interleavings there are.
+
+    Parameters:
+        program: the program.
+        most: count no further than to one more than this.
+    """
+    machine = program.machine
     known: dict[_Node, int] = {}
+    total = 0
 
-    def count(node: _Node) -> int:
-        if node not in known:
-            known[node] = sum(count(after) for after, _ in successors(machine, node)) or 1
-        return known[node]
+    def count(node: _Node) -> None:
+        nonlocal total
+        before = total
+        if node in known:
+            total += known[node]
+            return
+        for after, _ in successors(machine, node):
+            count(after)
+            if most is not None and total > most:
+                return
+        if total == before:
+            total += 1
+        known[node] = total - before
 
-    return count((machine.start(), None))
+    count((machine.start(), None))
+    return total if most is None else min(total, most + 1)
+
+
+def is_small(program: Program, most: int) -> bool:
+    """Whether there are no more interleavings than that."""
+    return count_schedules(program, most) <= most
 
 
 def delays_of_schedules(program: Program) -> dict[tuple[Choice, ...], tuple[int, Final]]:
@@ -463,7 +553,7 @@ def delays_of_schedules(program: Program) -> dict[tuple[Choice, ...], tuple[int,
     Written from the definition: the deterministic scheduler goes on with the task, or with the
     next one in turn, and each task that it is made to skip is a delay.
     """
-    machine = Machine(program)
+    machine = program.machine
     ids = machine.ids
     schedules: dict[tuple[Choice, ...], tuple[int, Final]] = {}
 

@@ -15,6 +15,7 @@ from bohrbug.exploration.options import ExploreOptions, Keywords
 from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
 from bohrbug.exploration.result import Failure, Result
+from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.runtime.threads.control import controlled
 
 _Parameters = ParamSpec("_Parameters")
@@ -63,7 +64,9 @@ def explore(
             calling it executes nothing, as it is a coroutine function or a generator function.
     """
     check_test(function, "explore()")
-    explorer = Explorer(function, name or _name_of(function), _options(options), progress)
+    test = name or _name_of(function)
+    surroundings = Surroundings(progress)
+    explorer = Explorer.of_function(function, test, _options(options), surroundings)
     result = explorer.explore()
     if write:
         for failure in result.reproducible:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,10 @@ class Ended:
         return self.out.splitlines()
 
 
+_FOUND: dict[tuple[str, str, str], tuple[str, str, Path]] = {}
+"""Names and texts of reproductions that were found in a folder, by program and test."""
+
+
 class Folder:
     """A folder of a user, and the commands that they type in it."""
 
@@ -40,6 +46,34 @@ class Folder:
     def write(self, name: str, text: str) -> Path:
         path = self.path / name
         path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return path
+
+    def write_failing(self, name: str, text: str, test: str) -> Path:
+        """A program, and what ``bohrbug run`` keeps of its failure.
+
+        The same program is explored once only: of the folder the file says no more than where the
+        program is.
+
+        Parameters:
+            name: of the program.
+            text: of the program.
+            test: as ``bohrbug run`` takes it.
+
+        Returns:
+            The reproduction.
+        """
+        self.write(name, text)
+        found = _FOUND.get((name, text, test))
+        if found is None:
+            done = self.bohrbug("run", test)
+            assert done.code == 1, done.out + done.err
+            path = self.reproduction()
+            _FOUND[name, text, test] = (path.name, path.read_text(encoding="utf-8"), self.path)
+            return path
+        file, content, place = found
+        path = self.path / ".bohrbug" / file
+        path.parent.mkdir()
+        path.write_text(content.replace(str(place), str(self.path)), encoding="utf-8")
         return path
 
     def command(self, *arguments: str) -> list[str]:
@@ -69,6 +103,15 @@ class Folder:
     def pytest(self, *arguments: str, stdin: str = "", **variables: str) -> Ended:
         return self.run(self.pytest_command(*arguments), stdin, **variables)
 
+    def each(self, commands: Sequence[Sequence[str]]) -> list[Ended]:
+        """Several commands, each in a process forked from one that has loaded all it needs."""
+        if not hasattr(os, "fork"):
+            return [self.bohrbug(*arguments) for arguments in commands]
+        lines = "".join(json.dumps(list(arguments)) + "\n" for arguments in commands)
+        done = self.run([sys.executable, "-c", _EACH], stdin=lines)
+        assert done.code == 0, done.err
+        return [Ended(*json.loads(line)) for line in done.lines]
+
     def reproductions(self) -> list[Path]:
         return sorted((self.path / ".bohrbug").glob("*.json"))
 
@@ -80,6 +123,26 @@ class Folder:
         content = json.loads(self.reproduction().read_text(encoding="utf-8"))
         assert isinstance(content, dict)
         return content
+
+
+_EACH = """
+import json, os, sys, tempfile
+import bohrbug.cli
+bohrbug.cli.main  # loads all that explores
+for line in sys.stdin.read().splitlines():
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if not child:
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            sys.argv = ["bohrbug", *json.loads(line)]
+            sys.exit(bohrbug.cli.run())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        texts = [os.pread(file.fileno(), 1 << 20, 0).decode() for file in (out, err)]
+        print(json.dumps([code, *texts]), flush=True)
+"""
+"""Does what the command line says for each line of its standard input."""
 
 
 def _plugin_is_installed() -> bool:

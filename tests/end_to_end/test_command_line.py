@@ -123,20 +123,18 @@ def test_json_output_is_the_only_output(folder: Folder) -> None:
 
 
 def test_explain_executes_nothing(folder: Folder) -> None:
-    script = folder.write("counter.py", SCRIPT)
-    folder.bohrbug("run", "counter.py")
-    script.write_text("raise RuntimeError('executed')\n", encoding="utf-8")
-    done = folder.bohrbug("explain", str(folder.reproduction()))
+    path = folder.write_failing("counter.py", SCRIPT, "counter.py")
+    folder.write("counter.py", "raise RuntimeError('executed')\n")
+    done = folder.bohrbug("explain", str(path))
     assert done.code == 0, done.err
     assert "Schedule" in done.out
     assert "AssertionError" in done.out
 
 
 def test_a_replay_of_a_program_that_was_mended_passes(folder: Folder) -> None:
-    folder.write("counter.py", SCRIPT)
-    folder.bohrbug("run", "counter.py")
+    path = folder.write_failing("counter.py", SCRIPT, "counter.py")
     folder.write("counter.py", SCRIPT.replace("== 2", "in (1, 2)"))
-    done = folder.bohrbug("replay", str(folder.reproduction()))
+    done = folder.bohrbug("replay", str(path))
     assert done.code == 0, done.out
     assert "the program was edited, and this schedule passes now" in done.out
 
@@ -154,9 +152,7 @@ def test_a_replay_that_differs_says_where(folder: Folder) -> None:
 
 
 def test_pdb_stops_at_the_preemption_and_at_the_failure(folder: Folder) -> None:
-    folder.write("counter.py", SCRIPT)
-    folder.bohrbug("run", "counter.py")
-    path = str(folder.reproduction())
+    path = str(folder.write_failing("counter.py", SCRIPT, "counter.py"))
     done = folder.bohrbug("replay", path, "--pdb", stdin="p value\nc\np counter.value\nc\n")
     assert "is preempted here" in done.out
     assert "-> self.value = value + 1" in done.out
@@ -168,39 +164,58 @@ def test_pdb_stops_at_the_preemption_and_at_the_failure(folder: Folder) -> None:
 
 
 def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
-    folder.write("counter.py", SCRIPT)
-    folder.bohrbug("run", "counter.py")
+    path = folder.write_failing("counter.py", SCRIPT, "counter.py")
     commands = "p self.value\nimport threading\nwith threading.Lock(): pass\n\ns\nn\nn\nc\nc\n"
-    done = folder.bohrbug(
-        "replay", str(folder.reproduction()), "--pdb", "--times", "3", stdin=commands + "c\n" * 20
-    )
+    done = folder.bohrbug("replay", str(path), "--pdb", "--times", "3", stdin=commands + "c\n" * 20)
     assert "reproduced in 3 of 3 replays" in done.out, done.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["run", "missing.py"], "missing.py is neither a script that exists"),
-        (["run", "missing.py", "--seed=3"], "--seed: behind the program, and so given to it"),
-        (["run", "missing:function"], "can't import missing"),
-        (["run", "json:missing"], "module 'json' has no function 'missing'"),
-        (["run", "json:__name__"], "is no function"),
-        (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
-        (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor, dfs"),
-        (
-            ["run", "json:loads"],
-            "calls the function without arguments (missing a required argument",
-        ),
-        (["run", "asyncio:sleep"], "takes no coroutine function"),
-        (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
-        (["run", "--scope", "+", "json:loads"], "names no module"),
-        (["run", "--no-such", "json:loads"], "No such option"),
-        (["replay", "missing.json"], "missing.json: No such file"),
-        (["explain", "missing.json"], "missing.json: No such file"),
-    ],
-)
-def test_a_command_that_makes_no_sense(folder: Folder, arguments: list[str], message: str) -> None:
-    done = folder.bohrbug(*arguments)
+NO_SENSE = [
+    (["run", "missing.py"], "missing.py is neither a script that exists"),
+    (["run", "missing.py", "--seed=3"], "--seed: behind the program, and so given to it"),
+    (["run", "missing:function"], "can't import missing"),
+    (["run", "json:missing"], "module 'json' has no function 'missing'"),
+    (["run", "json:__name__"], "is no function"),
+    (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
+    (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor, dfs"),
+    (
+        ["run", "json:loads"],
+        "calls the function without arguments (missing a required argument",
+    ),
+    (["run", "asyncio:sleep"], "takes no coroutine function"),
+    (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
+    (["run", "--scope", "+", "json:loads"], "names no module"),
+    (["run", "--no-such", "json:loads"], "No such option"),
+    (["replay", "missing.json"], "missing.json: No such file"),
+    (["explain", "missing.json"], "missing.json: No such file"),
+]
+
+NO_REPRODUCTIONS = {
+    "not-json.json": ("{", "is not JSON"),
+    "list.json": ("[]", "is no reproduction file of Bohrbug"),
+    "new.json": ('{"format": "bohrbug-reproduction", "version": 99}', "has version 99"),
+    "damaged.json": ('{"format": "bohrbug-reproduction", "version": 1}', "is damaged"),
+}
+
+
+@pytest.fixture(scope="module")
+def refusals(
+    tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
+) -> dict[tuple[str, ...], Ended]:
+    """How commands end that should be refused; loading the program for each takes too long."""
+    folder = Folder(tmp_path_factory.mktemp("refusals"), environment)
+    for name, (content, _) in NO_REPRODUCTIONS.items():
+        folder.write(name, content)
+    commands = [arguments for arguments, _ in NO_SENSE]
+    commands += [["replay", name] for name in NO_REPRODUCTIONS]
+    return {tuple(each): ended for each, ended in zip(commands, folder.each(commands), strict=True)}
+
+
+@pytest.mark.parametrize(("arguments", "message"), NO_SENSE)
+def test_a_command_that_makes_no_sense(
+    refusals: dict[tuple[str, ...], Ended], arguments: list[str], message: str
+) -> None:
+    done = refusals[tuple(arguments)]
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
@@ -220,20 +235,11 @@ def test_a_reproduction_is_no_script(folder: Folder) -> None:
     assert "file.json is no script; use: bohrbug replay file.json" in done.err
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "is not JSON"),
-        ("[]", "is no reproduction file of Bohrbug"),
-        ('{"format": "bohrbug-reproduction", "version": 99}', "has version 99"),
-        ('{"format": "bohrbug-reproduction", "version": 1}', "is damaged"),
-    ],
-)
-def test_a_file_that_is_no_reproduction(folder: Folder, content: str, message: str) -> None:
-    path = folder.write("file.json", content)
-    done = folder.bohrbug("replay", str(path))
+@pytest.mark.parametrize("name", NO_REPRODUCTIONS)
+def test_a_file_that_is_no_reproduction(refusals: dict[tuple[str, ...], Ended], name: str) -> None:
+    done = refusals["replay", name]
     assert done.code == 2
-    assert message in done.err
+    assert NO_REPRODUCTIONS[name][1] in done.err
 
 
 def test_settings_in_pyproject(folder: Folder) -> None:

@@ -107,8 +107,7 @@ STILL_FAILING = {
 @pytest.mark.parametrize("name", STILL_FAILING)
 def test_a_failure_survives(folder: Folder, name: str) -> None:
     edit, told = STILL_FAILING[name]
-    folder.write("counter.py", LOST_UPDATE)
-    folder.bohrbug("run", "counter:test_add")
+    folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     folder.write("counter.py", edit(LOST_UPDATE))
 
     done = folder.bohrbug("replay", str(folder.reproduction()), "--times", "5")
@@ -122,9 +121,7 @@ def test_a_failure_survives(folder: Folder, name: str) -> None:
 
 
 def test_an_updated_file_is_that_of_the_edited_program(folder: Folder) -> None:
-    folder.write("counter.py", LOST_UPDATE)
-    folder.bohrbug("run", "counter:test_add")
-    path = folder.reproduction()
+    path = folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     before = path.read_text(encoding="utf-8")
     unchanged = folder.bohrbug("replay", str(path), "--update")
     assert f"{path} is as it was" in unchanged.out
@@ -145,9 +142,7 @@ def test_an_updated_file_is_that_of_the_edited_program(folder: Folder) -> None:
 
 
 def test_a_lock_that_mends_it(folder: Folder) -> None:
-    folder.write("counter.py", LOST_UPDATE)
-    folder.bohrbug("run", "counter:test_add")
-    path = folder.reproduction()
+    path = folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     before = path.read_text(encoding="utf-8")
     folder.write("counter.py", LOCK_ADDED(LOST_UPDATE))
     done = folder.bohrbug("replay", str(path), "--update")
@@ -163,8 +158,7 @@ def test_a_lock_that_mends_it(folder: Folder) -> None:
 
 
 def test_another_failure(folder: Folder) -> None:
-    folder.write("counter.py", LOST_UPDATE)
-    folder.bohrbug("run", "counter:test_add")
+    folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     folder.write("counter.py", LOST_UPDATE.replace("counter = Counter()", "counter = Kounter()"))
     done = folder.bohrbug("replay", str(folder.reproduction()))
     assert done.code == 3, done.out
@@ -172,8 +166,7 @@ def test_another_failure(folder: Folder) -> None:
 
 
 def test_a_task_that_is_gone(folder: Folder) -> None:
-    folder.write("locks.py", DEADLOCK)
-    folder.bohrbug("run", "locks:test_both_orders")
+    folder.write_failing("locks.py", DEADLOCK, "locks:test_both_orders")
     folder.write("locks.py", DEADLOCK.replace(", threading.Thread(target=other)", ""))
     done = folder.bohrbug("replay", str(folder.reproduction()))
     assert done.code == 0, done.out
@@ -181,8 +174,7 @@ def test_a_task_that_is_gone(folder: Folder) -> None:
 
 
 def test_a_deadlock_whose_lines_were_split_and_moved(folder: Folder) -> None:
-    folder.write("locks.py", DEADLOCK)
-    folder.bohrbug("run", "locks:test_both_orders")
+    folder.write_failing("locks.py", DEADLOCK, "locks:test_both_orders")
     edit = replacing(
         ("first, second = threading", "first, second, third = threading.Lock(), threading"),
         (
@@ -197,8 +189,7 @@ def test_a_deadlock_whose_lines_were_split_and_moved(folder: Folder) -> None:
 
 
 def test_pdb_stops_in_the_edited_program(folder: Folder) -> None:
-    folder.write("counter.py", LOST_UPDATE)
-    folder.bohrbug("run", "counter:test_add")
+    folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     folder.write("counter.py", "import os\n" + LOST_UPDATE)
     done = folder.bohrbug("replay", str(folder.reproduction()), "--pdb", stdin="p value\nc\nc\n")
     assert done.out.count("is preempted here") == 1
@@ -208,8 +199,7 @@ def test_pdb_stops_in_the_edited_program(folder: Folder) -> None:
 
 
 def test_explain_shows_the_program_as_recorded(folder: Folder) -> None:
-    folder.write("counter.py", LOST_UPDATE)
-    folder.bohrbug("run", "counter:test_add")
+    folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     folder.write("counter.py", "import os\n" + LOST_UPDATE.replace("value + 1", "1 + value"))
     done = folder.bohrbug("explain", str(folder.reproduction()))
     assert done.code == 0
@@ -221,9 +211,7 @@ def test_explain_shows_the_program_as_recorded(folder: Folder) -> None:
 
 def test_a_file_without_the_text_of_the_program(folder: Folder) -> None:
     """One that an older version wrote is replayed as it always was."""
-    folder.write("counter.py", LOST_UPDATE)
-    folder.bohrbug("run", "counter:test_add")
-    path = folder.reproduction()
+    path = folder.write_failing("counter.py", LOST_UPDATE, "counter:test_add")
     content = folder.content()
     del content["texts"], content["accesses"]
     path.write_text(json.dumps(content), encoding="utf-8")

@@ -49,6 +49,7 @@ from pathlib import Path
 from program import test
 from bohrbug.exploration import store as stores
 from bohrbug.exploration.explorer import Explorer
+from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.parallel import chief
 from bohrbug.exploration.parallel.crew import Crew
@@ -90,7 +91,8 @@ def explore(folder, given, number):
             count_down(Crew, "_hear", number)
         else:
             count_down(ThreadsRuntime, "execute", number)
-    result = Explorer(test, "test", options, keeper=store).explore()
+    surroundings = Surroundings(keeper=store)
+    result = Explorer.of_function(test, "test", options, surroundings).explore()
     tell("result", {
         "executions": result.executions,
         "failures": sorted(str(f.outcome.signature()) for f in result.failures),

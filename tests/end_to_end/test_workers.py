@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bohrbug.api import explore
-from bohrbug.exploration.explorer import ALONE
+from bohrbug.exploration.explorer import BEFORE_WORKERS
 from bohrbug.exploration.result import Result, VerdictKind
 from tests.end_to_end.conftest import Folder
 from tests.programs.together import together
@@ -134,7 +134,7 @@ def orders_locks_rarely() -> None:
 
 def test_the_same_deadlocks_are_predicted() -> None:
     options = {"strategy": "random", "seed": 1, "keep_going": True}
-    assert not run(orders_locks_rarely, 1, executions=ALONE, **options).unconfirmed
+    assert not run(orders_locks_rarely, 1, executions=BEFORE_WORKERS, **options).unconfirmed
     for workers in (1, 2):
         result = run(orders_locks_rarely, workers, executions=600, **options)
         assert len(result.unconfirmed) == 1

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bohrbug.exploration.native import Command
+from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
@@ -40,6 +42,9 @@ BROKEN = {
 }
 """For each program the outcome of its failure; with ``-DFIXED`` it has none."""
 
+STEPS = {"spins.c": 2_000}
+"""The limit for those that reach it; all of their steps are looked at."""
+
 CORRECT = (
     "pthreads.c",
     "c11.c",
@@ -57,7 +62,7 @@ CORRECT = (
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_program_fails(native_build: Build, name: str) -> None:
-    result = explored(native_build(name))
+    result = explored(native_build(name), max_steps=STEPS.get(name, 20_000))
     assert [failure.outcome.kind for failure in result.failures] == [BROKEN[name]], result.verdict
     failure = result.failures[0]
     assert failure.confirmed >= 1
@@ -94,13 +99,25 @@ def test_what_one_task_alone_can_see_is_no_scheduling_point(native_build: Build)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_address_sanitizer_works(native_build: Build, compiler: str) -> None:
+def test_address_sanitizer_works(
+    native_build: Build, compiler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flags = ("-fsanitize=address", f"--compiler={compiler}")
-    result = explored(native_build("use_after_free.c", *flags), strategy="random", executions=200)
+    program = native_build("use_after_free.c", *flags)
+    with monkeypatch.context() as patched:
+        # That of clang starts another program for names, which takes seconds each time.
+        patched.setenv("ASAN_OPTIONS", "symbolize=0")
+        result = explored(program, strategy="random", executions=200, minimise=False)
     (failure,) = result.failures
     assert failure.outcome.kind is OutcomeKind.EXCEPTION
     assert "exit code 1 instead of 0" in failure.outcome.message
     assert "AddressSanitizer: " in failure.outcome.message
+    with Command((str(program),), exit_code=0).runtime(ExploreOptions()) as runtime:
+        with_names = runtime.execute(failure.plan, learn=False).trace
+    assert with_names.divergence is None
+    assert with_names.outcome.kind is OutcomeKind.EXCEPTION
+    assert "AddressSanitizer: " in with_names.outcome.message
+    assert "in worker" in with_names.outcome.message
     fixed = explored(native_build("use_after_free.c", "-DFIXED", *flags), executions=20)
     assert not fixed.failures, fixed.failures[0].outcome
     # Not those of a loop that waits for the thread that looks for leaks.

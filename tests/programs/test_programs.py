@@ -33,7 +33,7 @@ def _name(program: Program) -> str:
 
 
 # Executions of a livelock are long until the exploration has learnt how long others are.
-_BROKEN_BUDGET = {"executions": 300, "max_steps": 20_000}
+_BROKEN_BUDGET = {"executions": 300, "max_steps": 5_000}
 _CORRECT_BUDGET = {"executions": 60, "max_steps": 20_000}
 
 

@@ -9,13 +9,13 @@ from bohrbug.search.estimates import TreeProbes
 from bohrbug.search.random_walk import RandomWalk
 from bohrbug.search.registry import Options, strategy_named
 from tests.property.test_search_properties import MOST_SCHEDULES, moderate, programs
-from tests.simulated import Final, Program, brute_force, count_schedules, execute
+from tests.simulated import Final, Program, brute_force, count_schedules, execute, is_small
 
 
 @moderate
 @given(program=programs)
 def test_complete_means_that_every_outcome_was_seen(program: Program) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     strategy = strategy_named("auto", Options(executions=5_000, seed=1))
     outcomes: set[Final] = set()
     executed = 0
@@ -33,7 +33,7 @@ def test_complete_means_that_every_outcome_was_seen(program: Program) -> None:
 @moderate
 @given(program=programs)
 def test_a_proof_takes_not_much_longer_than_reduction_alone(program: Program) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     lengths = []
     for name in ("dpor", "auto"):
         strategy = strategy_named(name, Options(executions=5_000))
@@ -50,7 +50,7 @@ def test_a_proof_takes_not_much_longer_than_reduction_alone(program: Program) ->
 @moderate
 @given(program=programs)
 def test_random_walks_do_not_overestimate_what_has_one_schedule(program: Program) -> None:
-    total = count_schedules(program)
+    total = count_schedules(program, MOST_SCHEDULES)
     assume(total <= MOST_SCHEDULES)
     walk = RandomWalk(2)
     probes = TreeProbes()

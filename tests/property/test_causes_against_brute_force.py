@@ -17,7 +17,7 @@ from bohrbug.model.history import history_of
 from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
-from tests.simulated import Final, Instruction, Program, count_schedules, execute
+from tests.simulated import Final, Instruction, Program, execute, is_small
 from tests.thoroughness import examples
 
 MOST_SCHEDULES = 250
@@ -151,7 +151,7 @@ def check_cause(program: Program, number: int, alike: bool = False) -> None:
 @given(programs, st.integers(0, 10_000))
 @moderate
 def test_what_is_claimed_of_all_schedules_is_so(program: Program, number: int) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     check_cause(program, number)
 
 
@@ -168,14 +168,14 @@ def test_so_it_is_with_tasks_that_can_be_exchanged(
         ),
         semaphores=(("s", 0),),
     )
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     check_cause(program, number, alike=True)
 
 
 @given(programs, st.integers(0, 10_000))
 @moderate
 def test_a_sample_makes_no_claim_that_its_figures_deny(program: Program, number: int) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     cause, _ = cause_and_traces(program, number, 25)
     if cause is None:
         return
@@ -198,7 +198,7 @@ def test_a_sample_makes_no_claim_that_its_figures_deny(program: Program, number:
 def test_another_order_of_independent_operations_is_the_same_execution(
     program: Program, number: int
 ) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     traces = list(Test(program, ("done", frozenset(), ())).all())
     trace = traces[number % len(traces)]
     for longest_first in (False, True):
@@ -214,7 +214,7 @@ def test_another_order_of_independent_operations_is_the_same_execution(
 def test_minimisation_and_normal_form_keep_the_failure_and_never_cost_more(
     program: Program, number: int
 ) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     traces = [execute(program, plan) for plan in plans(program)]
     test = Test(program, traces[number % len(traces)][1])
     found = test.execute(Plan(tuple(traces[number % len(traces)][0].choices)))
@@ -229,7 +229,7 @@ def test_minimisation_and_normal_form_keep_the_failure_and_never_cost_more(
 def test_orderings_of_an_execution_can_be_imposed_on_others(
     program: Program, number: int, seed: int
 ) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     from bohrbug.exploration.minimisation.candidates import Candidates
 
     traces = list(Test(program, ("done", frozenset(), ())).all())

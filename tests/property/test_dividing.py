@@ -25,7 +25,7 @@ from bohrbug.search.registry import STRATEGIES, Options, strategy_named
 from bohrbug.search.uniform import UniformSampling
 from tests.property.test_partial_order_reduction import ALL, program, randoms
 from tests.property.test_search_properties import programs
-from tests.simulated import Instruction, Program, count_schedules, execute
+from tests.simulated import Instruction, Program, execute, is_small
 from tests.thoroughness import examples
 
 Make = Callable[[], Divisible]
@@ -124,8 +124,7 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
 @several
 @given(programs, st.integers(0, 2**32))
 def test_depth_first_search_divided_is_the_same_search(program: Program, seed: int) -> None:
-    total = count_schedules(program)
-    if total > 400:
+    if not is_small(program, 400):
         return
     whole, expected = alone(DepthFirst, program)
     parts, found = divided(DepthFirst, program, seed)
@@ -139,7 +138,7 @@ def test_depth_first_search_divided_is_the_same_search(program: Program, seed: i
 def test_bounding_without_a_cache_divided_is_the_same_search(
     program: Program, seed: int, bound: int | None
 ) -> None:
-    if count_schedules(program) > 400:
+    if not is_small(program, 400):
         return
 
     def make() -> PreemptionBounding:
@@ -158,7 +157,7 @@ def test_bounding_without_a_cache_divided_is_the_same_search(
 def test_bounding_with_a_cache_divided_finds_the_same(
     program: Program, seed: int, bound: int | None
 ) -> None:
-    if count_schedules(program) > 400:
+    if not is_small(program, 400):
         return
 
     def make() -> PreemptionBounding:
@@ -176,7 +175,7 @@ def test_bounding_with_a_cache_divided_finds_the_same(
 @several
 @given(programs, st.integers(0, 2**32), st.sampled_from([0, 1, 2, None]))
 def test_a_shared_cache_loses_nothing(program: Program, seed: int, bound: int | None) -> None:
-    if count_schedules(program) > 400:
+    if not is_small(program, 400):
         return
     shared = PreemptionBounding(bound)
     shared.begin_sharing()
@@ -199,7 +198,7 @@ def test_a_reduction_divided_executes_each_graph_once(
     random: Random, features: set[str], seed: int
 ) -> None:
     made = program(random, frozenset(features))
-    if count_schedules(made) > 400:
+    if not is_small(made, 400):
         return
     _, expected = alone(OptimalReduction, made)
     parts, found = divided(OptimalReduction, made, seed)
@@ -216,7 +215,7 @@ def test_a_bounded_reduction_divided_is_the_same_search(
     random: Random, features: set[str], seed: int, data: st.DataObject
 ) -> None:
     made = program(random, frozenset(features))
-    if count_schedules(made) > 400:
+    if not is_small(made, 400):
         return
     bound = data.draw(st.sampled_from([0, 1, 2, None]))
     whole, expected = alone(lambda: BoundedReduction(bound), made)
@@ -249,7 +248,7 @@ def test_randomised_strategies_divided_execute_the_same_plans(
 def test_bounding_of_delays_divided_is_the_same_search(
     program: Program, seed: int, bound: int | None
 ) -> None:
-    if count_schedules(program) > 400:
+    if not is_small(program, 400):
         return
 
     def make() -> DelayBounding:
@@ -314,7 +313,7 @@ def test_every_strategy_goes_on_from_its_state_as_if_nothing_had_been(name: str)
 @given(randoms, st.integers(0, 2**32))
 def test_a_reduction_divided_loses_no_graph_when_executions_fail(random: Random, seed: int) -> None:
     made = program(random, ALL - {"yields"})
-    if count_schedules(made) > 400:
+    if not is_small(made, 400):
         return
     _, expected = alone(DepthFirst, made)
     parts, found = divided(OptimalReduction, made, seed)
@@ -345,7 +344,7 @@ def test_what_was_handed_out_can_come_back_untouched() -> None:
 @several
 @given(programs, st.integers(0, 2**32))
 def test_auto_divided_comes_to_the_same_end(program: Program, seed: int) -> None:
-    if count_schedules(program) > 100:
+    if not is_small(program, 100):
         return
     _, expected = alone(OptimalReduction, program)
     parts, found = divided(lambda: named("auto", 3_000), program, seed)
@@ -404,7 +403,7 @@ def test_the_empty_plan_is_what_pct_learns_from_first() -> None:
 @several
 @given(programs, st.integers(0, 2**32))
 def test_uniform_sampling_divided_executes_each_schedule_once(program: Program, seed: int) -> None:
-    if count_schedules(program) > 400:
+    if not is_small(program, 400):
         return
 
     def make() -> UniformSampling:

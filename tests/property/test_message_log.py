@@ -16,8 +16,6 @@ from bohrbug.runtime.channels.codec import (
     json_block,
 )
 from bohrbug.runtime.channels.events import (
-    RECEIVES,
-    SENDS,
     ChannelId,
     Event,
     Kind,
@@ -28,6 +26,8 @@ from bohrbug.runtime.channels.events import (
 )
 from bohrbug.runtime.channels.reading import CodedLog, decode
 
+SENDS = (Kind.SEND, Kind.TRY_SEND, Kind.TIMED_SEND)
+RECEIVES = (Kind.RECV, Kind.TRY_RECV, Kind.TIMED_RECV)
 TASKS = st.sampled_from(["0", "0.1", "0.2", "0.2.1", "0.10", "1"])
 CHANNELS = st.builds(ChannelId, TASKS, st.integers(0, 300))
 FLAVOURS = st.sampled_from(["queue.Queue", "socket", "a flavour with ünïcode"])

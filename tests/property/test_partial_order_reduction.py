@@ -13,13 +13,13 @@ from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
 from tests.property.test_search_properties import explore
-from tests.simulated import Instruction, Program, brute_force, count_schedules, execute
+from tests.simulated import Instruction, Program, brute_force, execute, is_small
 from tests.thoroughness import examples
 
 MOST_SCHEDULES = 400
 
 moderate = settings(
-    max_examples=examples(20),
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
@@ -107,7 +107,7 @@ ALL = frozenset({"timeouts", "choices", "failures", "yields"})
 @moderate
 def test_each_happens_before_graph_is_executed_once(random: Random, features: set[str]) -> None:
     made = program(random, frozenset(features))
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     strategy = OptimalReduction()
     outcomes, traces = explore(made, strategy)
     everything, all_traces = explore(made, DepthFirst())
@@ -123,7 +123,7 @@ def test_each_happens_before_graph_is_executed_once(random: Random, features: se
 @moderate
 def test_no_graph_is_lost_when_executions_fail(random: Random) -> None:
     made = program(random, ALL - {"yields"})
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     outcomes, traces = explore(made, OptimalReduction())
     everything, all_traces = explore(made, DepthFirst())
     assert outcomes == everything
@@ -136,7 +136,7 @@ def test_no_graph_is_lost_when_executions_fail(random: Random) -> None:
 @moderate
 def test_no_outcome_is_lost_when_tasks_yield(random: Random) -> None:
     made = program(random, ALL)
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     strategy = OptimalReduction()
     outcomes, _ = explore(made, strategy)
     assert outcomes == set(brute_force(made))
@@ -223,7 +223,7 @@ def test_no_outcome_of_these_is_lost(made: Program) -> None:
 @moderate
 def test_nothing_within_the_bound_is_lost(random: Random, bound: int | None) -> None:
     made = program(random, ALL)
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     outcomes, traces = explore(made, BoundedReduction(bound))
     assert outcomes == {
         final
@@ -238,7 +238,7 @@ def test_nothing_within_the_bound_is_lost(random: Random, bound: int | None) -> 
 @moderate
 def test_what_is_dropped_to_save_memory_is_said(random: Random, room: int) -> None:
     made = program(random, ALL)
-    assume(count_schedules(made) <= MOST_SCHEDULES)
+    assume(is_small(made, MOST_SCHEDULES))
     strategy = OptimalReduction(waiting_limit=room)
     outcomes = set()
     while (plan := strategy.next_plan()) is not None:
@@ -250,11 +250,20 @@ def test_what_is_dropped_to_save_memory_is_said(random: Random, room: int) -> No
     assert strategy.complete or "dropped to save memory" in strategy.covered()
 
 
+@pytest.mark.parametrize("seed", [13, 71])
+def test_what_is_executed_although_it_sleeps_is_counted(seed: int) -> None:
+    strategy = OptimalReduction()
+    _, traces = explore(program(Random(seed), frozenset({"yields"})), strategy)
+    repeated = len(traces) - len({canonical_hash(trace) for trace in traces})
+    assert 0 < strategy.redundant <= repeated
+    assert f"{strategy.redundant} of them repeated another" in strategy.covered()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_long_sequences_may_be_shortened(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bohrbug.search.dpor_path.LONG", 0)
     made = program(Random(seed), frozenset({"timeouts"}))
-    if count_schedules(made) > 2_000:
+    if not is_small(made, 2_000):
         made = program(Random(seed + 100), frozenset())
     outcomes, _ = explore(made, OptimalReduction())
     assert outcomes == set(brute_force(made))

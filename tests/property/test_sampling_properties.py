@@ -27,7 +27,16 @@ from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.uniform import UniformSampling
 from tests.property.test_search_properties import explore, programs
-from tests.simulated import Final, Machine, Program, State, brute_force, count_schedules, execute
+from tests.simulated import (
+    Final,
+    Machine,
+    Program,
+    State,
+    brute_force,
+    count_schedules,
+    execute,
+    is_small,
+)
 from tests.thoroughness import examples
 
 MOST_SCHEDULES = 150
@@ -43,7 +52,7 @@ seeds = st.integers(0, 2**32 - 1)
 @given(programs, seeds)
 @few
 def test_uniform_sampling_executes_every_schedule_once(program: Program, seed: int) -> None:
-    schedules = count_schedules(program)
+    schedules = count_schedules(program, MOST_SCHEDULES)
     assume(schedules <= MOST_SCHEDULES)
     strategy = UniformSampling(seed)
     outcomes, traces = explore(program, strategy)
@@ -57,7 +66,7 @@ def test_uniform_sampling_executes_every_schedule_once(program: Program, seed: i
 def test_little_room_makes_uniform_sampling_repeat_itself_and_claim_nothing_wrong(
     program: Program, seed: int, room: int
 ) -> None:
-    schedules = count_schedules(program)
+    schedules = count_schedules(program, MOST_SCHEDULES)
     assume(schedules <= MOST_SCHEDULES)
     strategy = UniformSampling(seed, executions=200, room=room)
     seen = set()
@@ -73,7 +82,7 @@ def test_little_room_makes_uniform_sampling_repeat_itself_and_claim_nothing_wron
 def test_the_estimated_number_of_schedules_is_exact_once_all_leaves_are_equal(
     program: Program, seed: int
 ) -> None:
-    schedules = count_schedules(program)
+    schedules = count_schedules(program, MOST_SCHEDULES)
     assume(1 < schedules <= MOST_SCHEDULES)
     strategy = UniformSampling(seed)
     _, traces = explore(program, strategy)
@@ -186,7 +195,7 @@ def filtered_outcomes(
 @given(programs)
 @few
 def test_what_never_conflicts_need_not_be_a_decision(program: Program) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     conflicts = Conflicts()
     known = None
     while known != conflicts.points:

@@ -23,6 +23,7 @@ from tests.simulated import (
     count_schedules,
     delays_of_schedules,
     execute,
+    is_small,
 )
 from tests.thoroughness import examples
 
@@ -121,7 +122,7 @@ def proposed_by(strategy: Strategy, program: Program) -> tuple[set[Final], list[
 @given(programs)
 @moderate
 def test_depth_first_executes_every_schedule_once(program: Program) -> None:
-    schedules = count_schedules(program)
+    schedules = count_schedules(program, MOST_SCHEDULES)
     assume(schedules <= MOST_SCHEDULES)
     strategy = DepthFirst()
     outcomes, traces = explore(program, strategy)
@@ -135,7 +136,7 @@ def test_depth_first_executes_every_schedule_once(program: Program) -> None:
 def test_preemption_bounding_without_a_bound_executes_every_schedule_once(
     program: Program,
 ) -> None:
-    schedules = count_schedules(program)
+    schedules = count_schedules(program, MOST_SCHEDULES)
     assume(schedules <= MOST_SCHEDULES)
     strategy = PreemptionBounding(None, caching=False)
     outcomes, traces = explore(program, strategy)
@@ -149,7 +150,7 @@ def test_preemption_bounding_without_a_bound_executes_every_schedule_once(
 @given(programs, st.sampled_from([0, 1, 2, 3, None]))
 @moderate
 def test_caching_loses_no_outcome_of_any_bound(program: Program, bound: int | None) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     expected = {
         final
         for final, preemptions in brute_force(program).items()
@@ -173,7 +174,7 @@ def test_caching_loses_no_outcome_of_any_bound(program: Program, bound: int | No
 def test_delay_bounding_executes_every_schedule_of_a_bound_once(
     program: Program, bound: int | None
 ) -> None:
-    assume(count_schedules(program) <= FEW_SCHEDULES)
+    assume(is_small(program, FEW_SCHEDULES))
     schedules = delays_of_schedules(program)
     strategy = DelayBounding(bound, caching=False)
     _, traces = explore(program, strategy)
@@ -195,7 +196,7 @@ def test_delay_bounding_executes_every_schedule_of_a_bound_once(
 def test_caching_loses_no_outcome_of_any_number_of_delays(
     program: Program, bound: int | None
 ) -> None:
-    assume(count_schedules(program) <= FEW_SCHEDULES)
+    assume(is_small(program, FEW_SCHEDULES))
     schedules = delays_of_schedules(program)
     plain, plain_traces = explore(program, DelayBounding(bound, caching=False))
     cached, cached_traces = explore(program, DelayBounding(bound))
@@ -213,7 +214,7 @@ def test_caching_loses_no_outcome_of_any_number_of_delays(
 @given(programs, st.integers(0, 20))
 @settings(moderate, max_examples=examples(20))
 def test_a_full_list_loses_no_claim_about_delays(program: Program, room: int) -> None:
-    assume(count_schedules(program) <= FEW_SCHEDULES)
+    assume(is_small(program, FEW_SCHEDULES))
     strategy = DelayBounding(None, waiting_limit=room)
     outcomes, _ = proposed_by(strategy, program)
     bound = strategy.completed_bound
@@ -226,10 +227,13 @@ def test_a_full_list_loses_no_claim_about_delays(program: Program, room: int) ->
 @given(programs, st.integers(0, 20))
 @moderate
 def test_a_full_cache_or_a_full_list_loses_no_claim(program: Program, room: int) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     everything = brute_force(program)
-    outcomes, _ = explore(program, PreemptionBounding(None, cache_limit=room))
+    full = PreemptionBounding(None, cache_limit=room)
+    outcomes, traces = explore(program, full)
     assert outcomes == set(everything)
+    # It may be passed by the edges of one execution.
+    assert len(full._visited) <= room + max(map(edges_of, traces))
 
     strategy = PreemptionBounding(None, waiting_limit=room)
     outcomes, _ = proposed_by(strategy, program)
@@ -237,6 +241,11 @@ def test_a_full_cache_or_a_full_list_loses_no_claim(program: Program, room: int)
     assert bound is not None
     assert {final for final, cost in everything.items() if cost <= bound} <= outcomes
     assert strategy.complete <= (outcomes == set(everything))
+
+
+def edges_of(trace: Trace) -> int:
+    """How many edges an execution can add to a cache."""
+    return sum(len(trace.options(step)) for step in range(len(trace)))
 
 
 def _adjacent_swaps(trace: Trace) -> list[tuple[int, bool]]:
@@ -313,7 +322,7 @@ def test_clocks_are_the_transitive_closure_of_conflicts(program: Program, seed: 
     max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
 )
 def test_equal_graphs_have_equal_outcomes(program: Program) -> None:
-    assume(count_schedules(program) <= MOST_SCHEDULES)
+    assume(is_small(program, MOST_SCHEDULES))
     strategy = DepthFirst()
     outcome_of: dict[int, Final] = {}
     states: dict[int, tuple[str, ...]] = {}

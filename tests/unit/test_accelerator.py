@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import random
+import runpy
 import subprocess
 import sys
+import weakref
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -18,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from bohrbug import accelerator
 from bohrbug.accelerator import native
 from bohrbug.accelerator.plain import plain
 from bohrbug.exploration.seeding import seed_alike
@@ -137,19 +141,43 @@ def holders_of(wanted: object) -> dict[str, list[Any]]:
     }
 
 
+@pytest.fixture(params=["in C", "in Python"])
+def survey(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Looks at all objects; both ways."""
+    if request.param == "in C":
+        return heap.survey
+    monkeypatch.setattr(accelerator, "native", None)
+    return runpy.run_path(heap.__file__)["survey"]
+
+
 @pytest.mark.parametrize("is_original", [True, False])
-def test_a_survey_finds_objects_and_whoever_holds_them(is_original: bool) -> None:
+def test_a_survey_finds_objects_and_whoever_holds_them(survey: Any, is_original: bool) -> None:
     wanted = _by_default(0) if is_original else _Made()
     other = Holder(1)
     expected = holders_of(wanted)
     originals = [wanted] if is_original else []
     passed_over = {set, FrameType}
-    objects, holders = heap.survey(originals, {_Made}, {Holder}, passed_over, {tuple, staticmethod})
+    objects, holders = survey(originals, {_Made}, {Holder}, passed_over, {tuple, staticmethod})
     assert same(objects, [other] if is_original else [wanted, other])
     found = {id(each) for each in holders}
     for kind, members in expected.items():
         assert [id(each) in found for each in members] == [kind != "not"] * len(members), kind
     assert id(originals) not in found
+
+
+def test_a_survey_keeps_nothing(survey: Any) -> None:
+    wanted = _Made()
+    holders = holders_of(wanted)
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        objects, found = survey([], {_Made}, {Holder}, {FrameType}, {tuple, staticmethod})
+        gone = weakref.ref(wanted)
+        del wanted, holders, objects, found
+        assert gone() is None
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @pytest.mark.skipif(native is None, reason="the accelerator is not in use")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bohrbug.exploration.minimisation.candidates import NEIGHBOURS, conflicting_pairs
 from bohrbug.exploration.minimisation.causes import Budget, find_cause
 from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
 from bohrbug.exploration.minimisation.examples import (
@@ -13,14 +14,19 @@ from bohrbug.exploration.minimisation.examples import (
     renamings,
 )
 from bohrbug.exploration.minimisation.normal_form import normalise
-from bohrbug.exploration.minimisation.preemptions import minimise
+from bohrbug.exploration.minimisation.preemptions import (
+    cost,
+    early_timeouts,
+    minimise,
+    variations,
+)
 from bohrbug.model.cause import Strength
 from bohrbug.model.operation import READ, WRITE
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from tests.simulated import Instruction, Program, execute
+from tests.simulated import Instruction, Program, execute, tasks, writes
 
 
 def test_the_smallest_cover() -> None:
@@ -79,6 +85,41 @@ def test_a_normal_form_that_is_not_confirmed_is_not_taken() -> None:
         return execute(program, plan)[0]
 
     assert normalise(mixed, run) is mixed
+
+
+# -- pairs of conflicting operations ------------------------------------------------
+
+
+def pairs_of(program: Program, *choices: str) -> set[tuple[tuple[str, str], tuple[str, str]]]:
+    """The pairs of an execution, each operation as its task and kind."""
+    trace, _ = execute(program, Plan(choices))
+    assert trace.divergence is None
+    return {
+        ((first.task, first.kind.name), (second.task, second.kind.name))
+        for first, second in conflicting_pairs(trace)
+    }
+
+
+def test_an_operation_is_paired_with_the_last_ones_of_each_other_task() -> None:
+    many = NEIGHBOURS + 2
+    program = tasks(writes(many), writes(many), [Instruction("read", "x")])
+    trace, _ = execute(program, Plan((*["0"] * many, *["0.1"] * many, "0.2")))
+    last = [first for first, second in conflicting_pairs(trace) if second.task == "0.2"]
+    numbers = {task: [e.occurrence for e in last if e.task == task] for task in ("0", "0.1")}
+    expected = list(range(many - NEIGHBOURS + 1, many + 1))
+    assert numbers == {"0": expected, "0.1": expected}
+
+
+def test_a_task_that_wakes_up_takes_its_lock_again() -> None:
+    waits = [
+        Instruction("acquire", "lock of c"),
+        Instruction("wait", "c"),
+        Instruction("wake", "c"),
+    ]
+    holds = [Instruction("acquire", "lock of c"), Instruction("release", "lock of c")]
+    program = tasks(waits, [*holds, Instruction("notify", "c")])
+    found = pairs_of(program, "0", "0", "0.1", "0.1", "0.1", "0")
+    assert (("0.1", "release"), ("0", "wake")) in found
 
 
 # -- causes ----------------------------------------------------------------------
@@ -261,6 +302,42 @@ def test_preemptions_before_the_one_that_matters_are_taken_away() -> None:
     assert failing.outcome.is_failure
     assert len(failing.preemptions()) == 3
     assert len(minimise(failing, run).preemptions()) == 1
+
+
+def test_of_schedules_with_as_many_preemptions_the_one_with_fewer_switches_is_smaller() -> None:
+    program = tasks(writes(2), writes(1))
+    costs = [cost(execute(program, Plan(p))[0]) for p in [("0", "0.1", "0"), ("0", "0"), ("0.1",)]]
+    assert costs == [(0, 1, 2, 3), (0, 0, 1, 3), (0, 0, 1, 3)]
+    waits = tasks([Instruction("down", "s"), *writes(1)], [Instruction("up", "s"), *writes(1)])
+    program = Program(waits.tasks, semaphores=(("s", 0),))
+    there_and_back, once = (execute(program, Plan(p))[0] for p in [("0.1", "0"), ("0.1", "0.1")])
+    assert cost(once) < cost(there_and_back)
+
+
+def test_stretches_of_a_task_are_joined_at_either_place() -> None:
+    assert list(variations([("0", 1), ("0.1", 2), ("0", 3)])) == [
+        [("0", 4), ("0.1", 2)],
+        [("0.1", 2), ("0", 4)],
+    ]
+
+
+def test_what_is_no_smaller_is_not_taken() -> None:
+    run = Run(three_busy_tasks(), 3)
+    smallest = minimise(run(Plan(NEEDLESS)), run)
+
+    def the_same(plan: Plan) -> Trace:
+        return run(Plan(tuple(smallest.choices)))
+
+    assert minimise(smallest, the_same) is smallest
+
+
+def test_a_timeout_that_fires_when_nobody_can_run_is_not_early() -> None:
+    waits = tasks([Instruction("down", "s", timeout=1.0)], writes(1))
+    program = Program(waits.tasks, semaphores=(("s", 0),))
+    early, late = (execute(program, Plan((first,)))[0] for first in ("0", "0.1"))
+    assert early.has_fired(0)
+    assert late.has_fired(1)
+    assert (early_timeouts(early), early_timeouts(late)) == ((0,), ())
 
 
 def test_what_fails_in_another_way_is_not_taken_for_the_failure() -> None:

@@ -12,7 +12,7 @@ from bohrbug.exploration.opposing import MOST_TRIES, OpposingPredictor, opposing
 from bohrbug.exploration.prediction import TRIES, OrderingPredictor
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.operation import ACQUIRE, RELEASE, WAIT, WAKE, Operation, Resource
-from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.outcome import BlockedTask, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import (
@@ -303,6 +303,52 @@ def test_the_budget_of_directed_executions_is_kept() -> None:
     # The same again is nothing new.
     predictor.observe(passing(nested("a", "b"), nested("b", "a")))
     assert len(predictor.predictions) == 1
+
+
+def deadlock_of(*names: str) -> Trace:
+    """A deadlock of tasks."""
+    operation = Operation(ACQUIRE, "0:a")
+    blocked = tuple(BlockedTask(name, operation, (), (), ()) for name in names)
+    return Trace(outcome=Outcome(OutcomeKind.DEADLOCK, blocked=blocked))
+
+
+def test_a_prediction_is_confirmed_by_a_deadlock_of_its_own_tasks_only() -> None:
+    predictor = OrderingPredictor(TRIES)
+    predictor.observe(passing(nested("a", "b"), nested("b", "a")))
+    (prediction,) = predictor.predictions
+    for trace, is_confirmed in (
+        (Trace(), False),
+        (deadlock_of("0", "0.2"), False),
+        (deadlock_of("0", "0.1", "0.2"), True),
+    ):
+        attempt = predictor.next_attempt()
+        assert attempt is not None
+        predictor.judge(attempt, trace)
+        assert prediction.confirmed == is_confirmed
+        assert (predictor.unconfirmed == []) == is_confirmed
+    assert prediction.executions == 3
+
+
+def test_what_is_confirmed_is_tried_no_more() -> None:
+    predictor = OrderingPredictor(100)
+    predictor.observe(passing(nested("a", "b"), nested("b", "a")))
+    attempt = predictor.next_attempt()
+    assert attempt is not None
+    predictor.judge(attempt, deadlock_of("0", "0.1"))
+    assert predictor.next_attempt() is None
+
+
+def test_an_execution_that_did_what_another_did_is_not_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at = []
+    monkeypatch.setattr(OrderingPredictor, "_foresee", lambda _, trace: looked_at.append(trace))
+    predictor = OrderingPredictor(3)
+    tasks = (nested("a"), nested("b"))
+    first = passing(*tasks)
+    for trace in (first, passing(*tasks, plan=Plan(("0.1",))), passing(nested("a"), nested("a"))):
+        predictor.observe(trace)
+    assert looked_at == [first, trace]
 
 
 def against_each_other(*tasks: Task) -> list[str]:

@@ -340,6 +340,16 @@ class TestContainers:
         world.read(3, 3, world.whole())
         assert world.racy() == {1, 2, 3}
 
+    def test_an_ordered_write_of_an_item_does_not_hide_the_whole_from_others(self) -> None:
+        world = World(tasks=4)
+        lock = Lock()
+        world.write(1, 1, world.whole())
+        world.detector.synchronise(1, lock, True)
+        world.detector.synchronise(2, lock, True)
+        assert not world.write(2, 2, world.item("a"))
+        assert world.write(3, 3, world.item("b"))
+        assert world.racy() == {1, 3}
+
     def test_an_ordered_item_write_does_not_hide_an_unordered_one(self) -> None:
         world = World(tasks=4)
         lock = Lock()
@@ -492,7 +502,7 @@ def touching_shared(events: list[tuple[Any, ...]]) -> set[int]:
 @given(st.lists(_event, max_size=50))
 def test_finds_what_a_naive_detector_finds(events: list[tuple[Any, ...]]) -> None:
     world = World(tasks=1)
-    world.detector._add_tasks(TASKS)
+    world.detector.add_tasks(TASKS)
     locks = [Lock() for _ in range(LOCKS)]
     racing, pairs, shared = naive(events)
     first_races: dict[tuple[str, int], int] = {}

@@ -20,10 +20,12 @@ from bohrbug.model.operation import (
     Site,
 )
 from bohrbug.model.outcome import Outcome, OutcomeKind, TaskInfo
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.report.explanation import explain
 from bohrbug.report.naming import Names
-from bohrbug.report.stories import TaskSteps, tell
+from bohrbug.report.stories import Story, TaskSteps, tell
+from tests.simulated import Instruction, Program, execute, tasks, writes
 from tests.unit.report_samples import (
     Writer,
     early_timeout,
@@ -120,6 +122,35 @@ def test_data_beats_locks() -> None:
     assert story.between is not None
     assert w.trace.operations[story.between].resource == balance
     assert story.same
+
+
+def told(program: Program, *choices: str) -> Story:
+    """The story of the first preemption."""
+    trace, _ = execute(program, Plan(choices))
+    assert trace.divergence is None
+    return tell(trace, trace.preemptions()[0], TaskSteps(trace))
+
+
+READS_X = Instruction("read", "x")
+
+
+def test_of_several_writes_the_last_one_counts_for_who_goes_on_with_the_variable() -> None:
+    program = tasks([READS_X, *writes(1)], writes(2))
+    story = told(program, "0", "0.1", "0.1", "0")
+    assert (story.before, story.between, story.after, story.same) == (0, 2, 3, True)
+
+
+def test_of_several_writes_the_first_one_counts_for_who_does_not() -> None:
+    program = tasks([READS_X, *writes(1, "y")], writes(2))
+    story = told(program, "0", "0.1", "0.1", "0")
+    assert (story.before, story.between, story.after, story.same) == (0, 1, None, False)
+
+
+def test_that_tasks_begin_and_end_explains_nothing() -> None:
+    root = [Instruction("spawn", "0.1"), *writes(1, "y"), Instruction("join", "0.1")]
+    made = tasks(root, [Instruction("begin"), Instruction("end")])
+    program = Program(made.tasks, spawned=frozenset({"0.1"}))
+    assert told(program, "0", "0.1", "0.1", "0", "0").between is None
 
 
 def test_no_conflict_is_not_invented() -> None:

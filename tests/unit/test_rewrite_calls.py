@@ -10,17 +10,28 @@ import heapq
 import operator
 import weakref
 from collections.abc import Iterator
+from types import BuiltinFunctionType
 from typing import Any
 
 import pytest
 
-from bohrbug.runtime.threads.rewrite import Rewriter, instrumented_callable, set_sink
+from bohrbug.runtime.threads.rewrite import (
+    Rewriter,
+    builtins_table,
+    c_code,
+    instrumented_callable,
+    set_sink,
+)
 from tests.unit.rewriting import REWRITER, Box, Recorder, told
 
 pytestmark = pytest.mark.usefixtures("restored_code")
 
 
 # --- Calls
+
+
+def test_every_type_that_a_call_is_told_of_is_known() -> None:
+    assert {BuiltinFunctionType, *c_code._CALLS} == builtins_table.CALLABLE_TYPES
 
 
 def test_builtin_functions_read_their_arguments() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import cast
 
 import pytest
 
+from bohrbug.exploration import store as stores
 from bohrbug.exploration.figures import Figures
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.options import ExploreOptions
@@ -23,13 +25,14 @@ from bohrbug.runtime.protocol import Runtime
 
 OPTIONS = ExploreOptions(epoch=1.0)
 TARGET = {"kind": "function", "name": "shop:test", "path": None}
+POINTS = (("shop.py", "Shop.buy", 7, 12), ("shop.py", "Shop.buy", 7, 40))
 SIGNATURE = (OutcomeKind.ASSERTION, "AssertionError", ("shop.py", 3))
 
 SAVED = Saved(
     strategy={"strategy": "dfs", "version": 2, "left": [["0", "0.1"]]},
     pieces=[SavedPiece({"left": []}, Figures(executions=5, occurrences={SIGNATURE: 2}))],
     lessons=[Plan(("0", 3, "0.1"))],
-    points=[("shop.py", "Shop.buy", 7, 12)],
+    points=list(POINTS),
     counters=[17, 4],
     executions=12,
     diverged=1,
@@ -73,7 +76,9 @@ def findings() -> Findings:
     found = Findings(OPTIONS, result, cast(Runtime, None), lambda: "dfs", lambda: False)
     outcome = Outcome(OutcomeKind.ASSERTION, "AssertionError", "0", "AssertionError")
     trace = Trace(outcome=outcome)
-    failure = Failure(outcome, trace, Plan(("0",)), "dfs", 3, 0, confirmed=3, occurrences=4)
+    failure = Failure(
+        outcome, trace, Plan(("0",)), "dfs", 3, 0, confirmed=3, occurrences=4, points=POINTS
+    )
     found.failures[outcome.signature()] = failure
     return found
 
@@ -86,12 +91,55 @@ def resumed(path: Path, of: Subject) -> Saved:
         store.close()
     assert loaded is not None
     assert [failure.occurrences for failure, is_untimely in loaded.failures] == [4]
+    assert [failure.points for failure, is_untimely in loaded.failures] == [POINTS]
     assert loaded.saved is not None
     return loaded.saved
 
 
 def test_what_was_saved_is_read_back(kept: Path, source: Path) -> None:
     assert resumed(kept, subject(source)) == SAVED
+
+
+def test_what_can_not_be_saved_leaves_what_was_there(
+    kept: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(failure: Failure) -> None:
+        raise OSError("no space left")
+
+    store = ExplorationStore(subject(source), kept, resume=True)
+    store.load()
+    with monkeypatch.context() as patched:
+        patched.setattr(stores, "_failure_to_json", fails)
+        with pytest.raises(OSError, match="no space"):
+            store.save(replace(SAVED, executions=99), findings(), [])
+    store.close()
+    assert resumed(kept, subject(source)) == SAVED
+
+
+def test_saving_takes_a_small_share_of_the_time_and_what_is_found_is_followed_by_it(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each look at the clock finds that ten seconds have passed.
+    moments = itertools.count(0.0, 10.0)
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now = next(moments)
+        return now
+
+    monkeypatch.setattr(stores, "_now", clock)
+    store = ExplorationStore(subject(source), tmp_path / "kept.exploration")
+    store.save(SAVED, findings(), [])
+    saved = now
+    while not store.is_due():
+        pass
+    assert now - saved >= 10.0 / stores.SHARE
+    store.save(SAVED, findings(), [])
+    assert not store.is_due()
+    store.save_findings(findings())
+    assert store.is_due()
+    store.close()
 
 
 def test_what_a_file_says_of_itself(kept: Path) -> None:
@@ -164,7 +212,7 @@ def test_a_file_that_is_in_use_is_left_alone(kept: Path, source: Path) -> None:
 
 
 def test_a_racy_place_that_does_not_show_again_is_told() -> None:
-    here, there = ("shop.py", "Shop.buy", 7, 12), ("shop.py", "Shop.buy", 7, 40)
+    here, there = POINTS
     check_points([here], [there, here])
     with pytest.raises(ResumeError, match="1 of its 2 racy places"):
         check_points([here, there], [there])

@@ -40,7 +40,7 @@ class Program:
     is_large: bool = False
 
 
-def _programs() -> Iterator[Program]:
+def _of_updates() -> Iterator[Program]:
     for threads in (2, 3, 4):
         yield Program(
             f"lost_update_{threads}",
@@ -90,6 +90,8 @@ def _programs() -> Iterator[Program]:
     )
     yield Program("pool", updates.pool_grows_too_big, updates.pool_stays_small)
 
+
+def _of_orders() -> Iterator[Program]:
     for threads in (3, 4, 5, 10, 20, 50, 100):
         yield Program(
             f"reorder_{threads}",
@@ -119,6 +121,8 @@ def _programs() -> Iterator[Program]:
     yield Program("publication", orders.published_before_written, orders.written_before_published)
     yield Program("torn_read", partial(orders.torn_read, 3), partial(orders.whole_read, 3))
 
+
+def _of_locks() -> Iterator[Program]:
     yield Program(
         "deadlock01", locks.deadlock, locks.no_deadlock, (DEADLOCK,), counterpart="CS/deadlock01"
     )
@@ -145,6 +149,8 @@ def _programs() -> Iterator[Program]:
         "join_while_holding", locks.join_while_holding, locks.join_after_releasing, (DEADLOCK,)
     )
 
+
+def _of_buffers() -> Iterator[Program]:
     for pairs in (2, 3):
         yield Program(
             f"bounded_buffer_{pairs}",
@@ -186,6 +192,8 @@ def _programs() -> Iterator[Program]:
     yield Program("one_end_for_two", buffers.one_end_for_two, buffers.an_end_for_each, (DEADLOCK,))
     yield Program("empty_then_get", buffers.empty_then_get, buffers.get_or_empty, (EXCEPTION,))
 
+
+def _of_signals() -> Iterator[Program]:
     yield Program("lost_notify", signals.lost_notify, signals.kept_notify, (DEADLOCK,))
     yield Program("hand_over", signals.hand_over_once, signals.hand_over, (DEADLOCK,))
     yield Program(
@@ -210,6 +218,8 @@ def _programs() -> Iterator[Program]:
     yield Program("semaphore", signals.semaphore_released_twice, signals.semaphore_released_once)
     yield Program("promise", signals.promise_resolved_twice, signals.promise_resolved_once)
 
+
+def _of_lock_free() -> Iterator[Program]:
     yield Program("aba", lock_free.aba, lock_free.aba_counted)
     for requests in (1, 2):
         yield Program(
@@ -230,5 +240,7 @@ def _programs() -> Iterator[Program]:
     )
 
 
-SUITE: dict[str, Program] = {program.name: program for program in _programs()}
+_KINDS = (_of_updates, _of_orders, _of_locks, _of_buffers, _of_signals, _of_lock_free)
+
+SUITE: dict[str, Program] = {program.name: program for kind in _KINDS for program in kind()}
 """All programs by name."""

@@ -98,10 +98,10 @@ static Twin task_twins[] = {
 
 /* -- resources --------------------------------------------------------------------- */
 
-enum { CLOCK, CREATED, GIVEN_LABEL, LAST_WRITER, SERIAL, STATE_NAME, TYPE };
+enum { CLOCK, CREATED, GIVEN_LABEL, SERIAL, STATE_NAME, TYPE };
 static Slot resource_slots[] = {
     [CLOCK] = {"clock", 0}, [CREATED] = {"created", 0}, [GIVEN_LABEL] = {"given_label", 0},
-    [LAST_WRITER] = {"last_writer", 0}, [SERIAL] = {"serial", 0}, [STATE_NAME] = {"id", 0},
+    [SERIAL] = {"serial", 0}, [STATE_NAME] = {"id", 0},
     [TYPE] = {"type", 0}, {0},
 };
 enum { NAMED, STATES };
@@ -124,7 +124,6 @@ add_state(PyObject *table, PyObject *id, PyObject *type, PyObject *created, PyOb
     slot_set(state, resource_slots[GIVEN_LABEL], label);
     slot_set(state, resource_slots[SERIAL], serial);
     slot_set(state, resource_slots[CLOCK], Py_None);
-    slot_set(state, resource_slots[LAST_WRITER], Py_None);
     if (PyList_Append(slot_get(table, table_parts[STATES]), state) < 0)
         Py_CLEAR(state);
     return state;

@@ -23,6 +23,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
+from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
 from bohrbug.settings import (
@@ -152,14 +153,8 @@ def explore(
     as_json, verbose = showing.as_json, showing.verbose
     output = OutputKeeper(test, show=verbose and not as_json)
     with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
-        explorer = Explorer(
-            output,
-            subject.test,
-            subject.options,
-            line.update,
-            lambda _: _give_up(store),
-            keeper=store,
-        )
+        surroundings = Surroundings(line.update, lambda _: _give_up(store), keeper=store)
+        explorer = Explorer.of_function(output, subject.test, subject.options, surroundings)
         try:
             result = explorer.explore()
         except KeyboardInterrupt:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.opposing import OpposingPredictor
-from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.prediction import OrderingPredictor, Prediction, Predictor
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Runtime
-from bohrbug.runtime.threads.runtime import MakeDetector, ThreadsRuntime
+from bohrbug.runtime.threads.runtime import MakeWatcher, ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
 DIRECTED = "prediction"
@@ -22,31 +18,16 @@ class Directing:
     """Makes predictions from executions of this process, and follows them.
 
     Parameters:
-        options: of the exploration.
-        runtime: executes the test.
-        findings: the races that are known need no prediction.
-        execute: executes a plan as the exploration does, watching all accesses if its second
-            argument is true: the trace and how many scheduling points are new, or ``None`` if
-            the user interrupted.
-        has_ended: whether the exploration has to end.
+        exploration: whose executions they are; the races that it knows need no prediction.
     """
 
-    def __init__(
-        self,
-        options: ExploreOptions,
-        runtime: Runtime,
-        findings: Findings,
-        execute: Callable[[Plan, bool], tuple[Trace, int] | None],
-        has_ended: Callable[[], bool],
-    ) -> None:
-        self._findings = findings
-        self._execute = execute
-        self._has_ended = has_ended
-        self._runtime = runtime
+    def __init__(self, exploration: Ongoing) -> None:
+        options = exploration.options
+        self._exploration = exploration
         self._sees_races = options.level != Level.SYNC.value and options.races != "ignore"
         self._predictor: Predictor = (
             OrderingPredictor(options.predict)
-            if isinstance(runtime, ThreadsRuntime)
+            if isinstance(exploration.runtime, ThreadsRuntime)
             else OpposingPredictor(options.predict)
         )
         self.is_under_way = False
@@ -79,17 +60,18 @@ class Directing:
 
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
-        runtime, predictor = self._runtime, self._predictor
+        exploration, predictor = self._exploration, self._predictor
+        runtime = exploration.runtime
         # Only there can orderings be imposed on an execution, and races be foreseen.
         if not (isinstance(runtime, ThreadsRuntime) and isinstance(predictor, OrderingPredictor)):
             return
-        if not self._sees_races or not predictor.budget or self._has_ended():
+        if not self._sees_races or not predictor.budget or exploration.has_ended:
             return
 
-        def execute(plan: Plan, detector: MakeDetector) -> Trace:
-            return runtime.execute(plan, learn=False, watch=True, detector=detector).trace
+        def execute(plan: Plan, watcher: MakeWatcher) -> Trace:
+            return runtime.execute(plan, learn=False, watcher=watcher).trace
 
-        known = list(self._findings.races.values())
+        known = list(exploration.findings.races.values())
         predictor.observe_accesses(Plan(), execute, known)
 
     def follow(self) -> int:
@@ -99,8 +81,11 @@ class Directing:
         found = 0
         self.is_under_way = True
         try:
-            while not self._has_ended() and (attempt := self._predictor.next_attempt()) is not None:
-                executed = self._execute(attempt.plan, True)
+            while (
+                not self._exploration.has_ended
+                and (attempt := self._predictor.next_attempt()) is not None
+            ):
+                executed = self._exploration.execute(attempt.plan, watch=True)
                 if executed is None:
                     break
                 self._predictor.judge(attempt, executed[0])

@@ -7,21 +7,22 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Self
 
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.directing import DIRECTED, Directing
-from bohrbug.exploration.figures import Figures, Signature, divergence_words, step_limit
+from bohrbug.exploration.figures import Figures, divergence_words, step_limit
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.foresight import let_foresee
 from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.priming import Priming
-from bohrbug.exploration.progress import Progress, TellProgress
-from bohrbug.exploration.remembered import Remembered
+from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.result import Result
-from bohrbug.exploration.saving import Keeper, Saved, SavedPiece, check_points
+from bohrbug.exploration.saving import Saved, SavedPiece, check_points
 from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
 from bohrbug.exploration.watchdog import Watchdog
@@ -39,14 +40,14 @@ from bohrbug.search.strategy import Composite, Strategy
 FIRST = "non-preemptive"
 """Stands for the strategy where the first executions, which it has not planned, have failed."""
 
-ALONE = 64
+NOTHING_AROUND = Surroundings()
+"""Nobody follows, and nothing is kept."""
+
+BEFORE_WORKERS = 64
 """Executions of a search before workers join it: a small test needs none."""
 
-ALONE_SECONDS = 0.5
+SECONDS_BEFORE_WORKERS = 0.5
 """Seconds after which workers join, however few executions there were."""
-
-LOOKS = 3
-"""Executions of a plan that showed a worker more of the test: one may rewrite, the next see."""
 
 STUCK_PERIODS = 5
 """How much longer than a hang it may take until a blocked thread counts as lost, in hangs."""
@@ -58,82 +59,79 @@ _now = time.perf_counter
 
 
 class Explorer:
-    """Explores one test.
+    """Explores one test; see :meth:`of_function` for one that is a function.
 
     Parameters:
-        function: the test; called once for each execution.
-        name: how reports call it.
+        runtime: what executes the plans.
+        name: how reports call the test.
         options: see :class:`ExploreOptions`.
-        progress: told how it goes, or ``None``.
-        on_stuck: called with a message, in a thread of its own, if an execution
-            hangs and can't be ended: such as to end the process.
-        keeper: keeps the exploration in a file, so that it can be resumed.
-        remembered: failing schedules of earlier runs, tried first.
-        runtime: what executes the plans; by default the threads runtime, with ``function``.
-            Another one can have no remembered schedules.
+        surroundings: who follows the exploration, and what is kept of it.
         strategy: what searches; by default the one that the options name.
-        settle: called in each worker process with its number, before it begins: such as to
-            give it an own place for what the test writes.
+
+    Attributes:
+        result: what was found and counted up to now.
+        findings: the failures and data races, and what confirms them.
+        directing: makes the executions that passing ones give reason to make.
+        caveats: what limits what can be said of the test.
+        lessons: plans whose executions have shown the runtime more of the test, in order.
+        longest_passed: steps of the longest execution that passed.
+        is_interrupted: the user wants it to end.
     """
 
     def __init__(
         self,
-        function: Callable[[], object],
+        runtime: Runtime,
         name: str,
         options: ExploreOptions,
-        progress: TellProgress | None = None,
-        on_stuck: Callable[[str], object] | None = None,
-        *,
-        keeper: Keeper | None = None,
-        remembered: Sequence[Remembered] = (),
-        runtime: Runtime | None = None,
+        surroundings: Surroundings = NOTHING_AROUND,
         strategy: Strategy | None = None,
-        settle: Callable[[int], object] | None = None,
     ) -> None:
         self.options = options
         self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
-        self._progress = progress
-        self._on_stuck = on_stuck
-        self._remembered = remembered
-        self._settle = settle
-        self.runtime: Runtime = runtime or threads_subject(
+        self.runtime = runtime
+        self._surroundings = surroundings
+        self._given_strategy = strategy
+        keeper = surroundings.keeper
+        # What can't be saved can't be kept.
+        self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
+        self.is_interrupted = False
+        self.findings = Findings(
+            options, self.result, self.runtime, self._strategy_name, lambda: self.is_interrupted
+        )
+        self.directing = Directing(self)
+        self.caveats = Caveats()
+        self._proposed = 0
+        self._restarts = 0
+        self.lessons: list[Plan] = []
+        self._priming = Priming(self)
+        self._started = 0.0
+        self._shown = 0.0
+        self.longest_passed = 0
+        # Of the executions that the runtime of this process has made, those that are no follow-ups.
+        self._made_to_search = 0
+
+    @classmethod
+    def of_function(
+        cls,
+        function: Callable[[], object],
+        name: str,
+        options: ExploreOptions,
+        surroundings: Surroundings = NOTHING_AROUND,
+    ) -> Self:
+        """An explorer of a function, on the threads runtime.
+
+        Parameters:
+            function: the test; called once for each execution.
+            name, options, surroundings: see :class:`Explorer`.
+        """
+        runtime = threads_subject(
             partial(from_a_seed, function),
             options.settings(),
             Level(options.level),
             Scope(options.scope),
             options.invariant,
         )
-        self._given_strategy = strategy
-        # What can't be saved can't be kept.
-        self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
-        self.findings = Findings(
-            options, self.result, self.runtime, self._strategy_name, lambda: self._interrupted
-        )
-        self._directing = Directing(
-            options, self.runtime, self.findings, self._execute, lambda: self.has_ended
-        )
-        self.caveats = Caveats()
-        self._proposed = 0
-        self._restarts = 0
-        # Plans whose executions have shown the runtime more of the test, in order.
-        self._lessons: list[Plan] = []
-        self._priming = Priming(
-            options,
-            self.result,
-            self.runtime,
-            self.findings,
-            self._lessons,
-            self._execute,
-            lambda: self.has_ended,
-            lambda: self._interrupted,
-        )
-        self._interrupted = False
-        self._started = 0.0
-        self._shown = 0.0
-        # Steps of the longest execution that passed.
-        self.longest_passed = 0
-        # Of the executions that the runtime of this process has made, those that are no follow-ups.
-        self._made_to_search = 0
+        return cls(runtime, name, options, surroundings)
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -177,8 +175,8 @@ class Explorer:
         if result.untimely:
             self.caveats.note_untimely(result.untimely[0])
         result.races = list(self.findings.races.values())
-        result.unconfirmed = self._directing.unconfirmed
-        result.interrupted = self._interrupted
+        result.unconfirmed = self.directing.unconfirmed
+        result.interrupted = self.is_interrupted
         result.verdict = judge(self._evidence(searched))
         return result
 
@@ -204,7 +202,8 @@ class Explorer:
 
     def _new_watchdog(self) -> Watchdog | None:
         seconds = self.options.hang_seconds
-        watchdog = Watchdog(seconds, self._on_stuck, STUCK_PERIODS) if seconds else None
+        on_stuck = self._surroundings.on_stuck
+        watchdog = Watchdog(seconds, on_stuck, STUCK_PERIODS) if seconds else None
         if watchdog is not None:
             watchdog.start()
         self.runtime.watchdog = watchdog
@@ -225,18 +224,11 @@ class Explorer:
             return False
         runtime = self.runtime
         if isinstance(runtime, ThreadsRuntime) and not self.has_ended:
-            trying = TryingAgain(
-                runtime,
-                self.findings,
-                self._count_execution,
-                self._execute,
-                lambda: self.has_ended,
-            )
-            trying.all(self._remembered)
+            TryingAgain(self, runtime).all(self._surroundings.remembered)
         return True
 
     def _search(self) -> bool:
-        self._directing.predict_races()
+        self.directing.predict_races()
         if self.options.workers == 1:
             self._search_alone()
             return True
@@ -248,10 +240,10 @@ class Explorer:
             )
             self._search_alone()
             return True
-        while not self._search_alone(ALONE, ALONE_SECONDS):
+        while not self._search_alone(BEFORE_WORKERS, SECONDS_BEFORE_WORKERS):
             self._search_together()
             if self.findings.rules_changed:
-                self._restart()
+                self.restart()
         return True
 
     def _search_alone(self, executions: int | None = None, seconds: float = 0.0) -> bool:
@@ -276,31 +268,32 @@ class Explorer:
                 return True
             made += 1
             self._proposed += 1
-            executed = self._execute(plan)
+            executed = self.execute(plan)
             if executed is None:
                 return True
             trace, new_points = executed
             is_strange = trace.divergence and not plan.foresaw(trace.divergence.step)
             if is_strange and not trace.outcome.is_failure:
-                again = self._execute(plan)
+                again = self.execute(plan)
                 if again is None:
                     return True
                 trace, more = again
                 new_points += more
             strategy.observe(trace)
             if new_points or self.findings.rules_changed:
-                self._restart()
+                self.restart()
             if self.is_saving:
                 self.save()
         return True
 
     def _goes_on(self) -> bool:
         """Make the directed executions that are due; whether there is more to do."""
-        if self._directing.follow():
-            self._restart()
+        if self.directing.follow():
+            self.restart()
         return not self.has_ended
 
-    def _restart(self) -> None:
+    def restart(self) -> None:
+        """Let the search begin again, as there are new scheduling points or other rules."""
         self.findings.rules_changed = False
         if self._restarts < RESTARTS:
             self._restarts += 1
@@ -316,7 +309,7 @@ class Explorer:
             # A forked process has no such thread.
             watchdog.stop()
         try:
-            search_together(self, self._settle)
+            search_together(self, self._surroundings.settle)
         finally:
             if isinstance(watchdog, Watchdog):
                 watchdog.start()
@@ -326,7 +319,7 @@ class Explorer:
         """Whether the budget is spent, enough was found, or the user wants it to end."""
         result, options = self.result, self.options
         return (
-            self._interrupted
+            self.is_interrupted
             or result.executions >= options.executions
             or (not options.keep_going and bool(result.failures))
             or (options.seconds is not None and self._is_time_up())
@@ -337,21 +330,21 @@ class Explorer:
         seconds = self.options.seconds
         return seconds is not None and _now() - self._started >= seconds
 
-    def _execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
-        """Execute a plan and take note of everything; ``None`` if the user interrupted."""
+    def execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
+        """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
         executed = self.runtime.execute(plan, watch=watch)
-        if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
-            self._interrupted = True
+        if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self.is_interrupted:
+            self.is_interrupted = True
             return None
         if self.runtime.has_learned:
-            self._lessons.append(plan)
-        self.result.executions += 1
-        self._made_to_search += 1
+            self.lessons.append(plan)
+        self.count_execution()
         new_points = self._look_at(executed)
         self.tell_progress(0)
         return executed.trace, new_points
 
-    def _count_execution(self) -> None:
+    def count_execution(self) -> None:
+        """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
         self.result.executions += 1
         self._made_to_search += 1
 
@@ -376,11 +369,11 @@ class Explorer:
         elif outcome.kind is OutcomeKind.PASSED:
             self.findings.note_pass(trace)
             self._learn_step_limit(len(trace))
-            self._directing.observe(trace)
+            self.directing.observe(trace)
         elif outcome.is_failure:
             if not self._priming.is_over and executed.tasks > 1:
                 trace = self._priming.seen_closer(trace)
-            self._keep_failure(trace)
+            self.keep_failure(trace)
         return executed.new_points
 
     def tell_progress(self, more: int) -> None:
@@ -390,9 +383,10 @@ class Explorer:
             more: executions beyond those that are counted.
         """
         now = _now()
-        if self._progress is not None and now - self._shown > 0.1:
+        tell = self._surroundings.progress
+        if tell is not None and now - self._shown > 0.1:
             self._shown = now
-            self._progress(
+            tell(
                 Progress(
                     self.result.executions + more,
                     self.options.executions,
@@ -411,7 +405,7 @@ class Explorer:
             self.runtime.settings = replace(self.runtime.settings, max_steps=limit)
 
     def _strategy_name(self) -> str:
-        if self._directing.is_under_way:
+        if self.directing.is_under_way:
             return DIRECTED
         if not self._proposed:
             return FIRST
@@ -445,7 +439,7 @@ class Explorer:
         return Saved(
             strategy=self.strategy.state(),
             pieces=list(pieces),
-            lessons=list(self._lessons),
+            lessons=list(self.lessons),
             points=list(self.runtime.point_keys()),
             counters=self.runtime.counters(),
             executions=result.executions,
@@ -461,13 +455,20 @@ class Explorer:
             occurrences=self.findings.occurrences(),
         )
 
-    def _keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
+    def keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
+        """Confirm a failure, and keep it at once.
+
+        Parameters:
+            trace: the failing execution.
+            is_counted: figures that are still to come count it.
+        """
         self.findings.note_failure(trace, is_counted=is_counted)
         if self.findings.unrepeatable:
             self.caveats.note_hang(self.findings.unrepeatable)
-        self._keep_findings()
+        self.keep_findings()
 
-    def _keep_findings(self) -> None:
+    def keep_findings(self) -> None:
+        """Keep what was found, at once."""
         if self._keeper is not None:
             self._keeper.save_findings(self.findings)
 
@@ -475,7 +476,7 @@ class Explorer:
         """Keep what can be resumed; throw away what is done."""
         if self._keeper is None:
             return
-        unfinished = self._interrupted or self._is_time_up()
+        unfinished = self.is_interrupted or self._is_time_up()
         if searched and unfinished and self._proposed and not self.caveats.hung:
             self.save()
         else:
@@ -492,9 +493,9 @@ class Explorer:
                 self.runtime.name_older_objects("resumed.")
             executed = self.runtime.execute(plan, watch=True, discover=True)
             if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
-                self._interrupted = True
+                self.is_interrupted = True
                 return
-            self._lessons.append(plan)
+            self.lessons.append(plan)
         self._made_to_search = self.runtime.made
         self.runtime.take_new_points()
         check_points(saved.points, self.runtime.point_keys())
@@ -510,8 +511,6 @@ class Explorer:
         for piece in saved.pieces:
             self.take_figures(piece.figures)
             strategy.take_in(piece.state)
-
-    # -- for workers -----------------------------------------------------------------------
 
     def take_figures(self, figures: Figures) -> None:
         """Add up the figures of executions that another process has made."""
@@ -530,66 +529,11 @@ class Explorer:
         for key, count in figures.races.items():
             self.findings.count_race(key, count)
 
-    def take_failure(self, plan: Plan, signature: Signature, is_counted: bool) -> None:
-        """Confirm a failure that a worker found, and keep it.
-
-        Parameters:
-            plan: with which it was found.
-            signature: of its outcome.
-            is_counted: figures that are still to come count it.
-        """
-        trace = self.findings.replay(plan)
-        if trace.outcome.is_failure:
-            self._keep_failure(trace, is_counted=is_counted)
-        else:
-            self.findings.not_confirmed(signature)
-
-    def take_race(self, plan: Plan) -> None:
-        """See a data race that a worker has seen."""
-        trace = self.runtime.execute(plan, learn=False, watch=True).trace
-        self.findings.note_races(trace, are_counted=True)
-        self._keep_findings()
-
-    @property
-    def known_predictions(self) -> frozenset[object] | None:
-        """Those that workers need not tell of; ``None`` if they are to look for none."""
-        return self._directing.known
-
-    def take_lock_order(self, plan: Plan, spare: int) -> None:
-        """See in what order a worker has seen locks taken, and try what that lets fear.
-
-        Parameters:
-            plan: of the worker's execution.
-            spare: how much of the budget no worker has; later there may be more.
-        """
-        trace = self.runtime.execute(plan, learn=False).trace
-        if trace.outcome.kind is OutcomeKind.PASSED:
-            self._directing.look_at(trace)
-        if self._directing.waiting <= spare and self._directing.follow():
-            self.findings.rules_changed = True
-
-    def learn_from(self, plan: Plan) -> None:
-        """See more of the test, as a worker did when it executed this plan."""
-        for _ in range(LOOKS):
-            executed = self.runtime.execute(plan, watch=True, discover=True)
-            if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
-                self._interrupted = True
-                return
-            if not self.runtime.has_learned:
-                return
-            self._lessons.append(plan)
-            outcome = executed.trace.outcome
-            if outcome.kind is OutcomeKind.HANG and not self.runtime.look_closer():
-                self.caveats.note_hang(outcome.message)
-            if executed.new_points or outcome.kind is OutcomeKind.HANG:
-                self._restart()
-                return
-
     # -- interrupts --------------------------------------------------------------------
 
     def stop(self) -> None:
         """End the exploration at the next step of the running execution; what was found is kept."""
-        self._interrupted = True
+        self.is_interrupted = True
         execution = self.runtime.execution
         if execution is not None:
             execution.interrupt()

@@ -21,6 +21,7 @@ from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.replaying import Replay, repeated
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
+from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.engines import AUTO
@@ -179,22 +180,13 @@ def native_explorer(
         strategy_of = strategy_for_samples
     strategy = strategy_of(options)
     runtime = command.runtime(options, on_printed)
-    explorer = Explorer(
-        _nothing,
-        command.name,
-        options,
+    surroundings = Surroundings(
         progress,
+        settle=runtime.settle,
         # What an execution shows depends on all before it.
         keeper=keeper if not command.sample else None,
-        runtime=runtime,
-        strategy=strategy,
-        settle=runtime.settle,
     )
-    return explorer, runtime
-
-
-def _nothing() -> None:
-    """Stands for the test, which the runtime knows."""
+    return Explorer(runtime, command.name, options, surroundings, strategy), runtime
 
 
 def replay_native(

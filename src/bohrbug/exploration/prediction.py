@@ -21,7 +21,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestings_of
 from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.runtime import MakeDetector
+from bohrbug.runtime.threads.runtime import MakeWatcher
 from bohrbug.runtime.threads.sampling import number_of_trace
 
 TRIES = 5
@@ -192,7 +192,7 @@ class OrderingPredictor(Predictor):
     def observe_accesses(
         self,
         plan: Plan,
-        execute: Callable[[Plan, MakeDetector], Trace],
+        execute: Callable[[Plan, MakeWatcher], Trace],
         races: list[Race],
     ) -> None:
         """Execute a plan once more, with the weak order watching, if it takes locks at all.

@@ -5,14 +5,10 @@ CHESS primes the pump so that lazy initialisation is over (OSDI 2008, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from bohrbug.exploration.findings import LONG, Findings
-from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.result import Result
+from bohrbug.exploration.findings import LONG
+from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
@@ -24,52 +20,29 @@ class Priming:
     """Makes the first executions, and looks closer at a failure of one of them.
 
     Parameters:
-        options: of the exploration.
-        result: says how many tasks there were.
-        runtime: executes plans.
-        findings: takes the data races.
-        lessons: plans that have shown the runtime more of the test; those made here are added.
-        execute: makes an execution of the exploration: its trace, and how many scheduling points
-            are new; ``None`` if the user interrupted.
-        has_ended: whether the exploration has to end.
-        is_interrupted: whether the user wants it to end.
+        exploration: whose executions they are.
 
     Attributes:
         is_over: the accesses of the test have been seen, as far as they ever are.
     """
 
-    def __init__(
-        self,
-        options: ExploreOptions,
-        result: Result,
-        runtime: Runtime,
-        findings: Findings,
-        lessons: list[Plan],
-        execute: Callable[[Plan], tuple[Trace, int] | None],
-        has_ended: Callable[[], bool],
-        is_interrupted: Callable[[], bool],
-    ) -> None:
-        self._sees_data = options.level != Level.SYNC.value
-        self._notes_races = options.races != "ignore"
-        self._result = result
-        self._runtime = runtime
-        self._findings = findings
-        self._lessons = lessons
-        self._execute = execute
-        self._has_ended = has_ended
-        self._is_interrupted = is_interrupted
-        self.is_over = not self._sees_data or not isinstance(runtime, ThreadsRuntime)
+    def __init__(self, exploration: Ongoing) -> None:
+        self._exploration = exploration
+        self._sees_data = exploration.options.level != Level.SYNC.value
+        self._notes_races = exploration.options.races != "ignore"
+        self.is_over = not self._sees_data or not isinstance(exploration.runtime, ThreadsRuntime)
 
     def run(self) -> bool:
         """Make the first executions; False if one has shown that there is nothing to explore."""
+        exploration = self._exploration
         quiet = 0
         for number in range(MOST):
             self.is_over = self.is_over or number > 3
-            executed = self._execute(Plan())
-            if executed is None or self._has_ended():
+            executed = exploration.execute(Plan())
+            if executed is None or exploration.has_ended:
                 return True
             trace, new_points = executed
-            if self._result.tasks <= 1 and not trace.arities:
+            if exploration.result.tasks <= 1 and not trace.arities:
                 return False
             if not self._sees_data:
                 return True
@@ -86,13 +59,14 @@ class Priming:
         These executions have no preemptions, and the same schedule fails again.
         """
         self.is_over = True
+        exploration, runtime = self._exploration, self._exploration.runtime
         for _ in range(4):
-            if len(trace) > LONG or self._is_interrupted():
+            if len(trace) > LONG or exploration.is_interrupted:
                 break
-            executed = self._runtime.execute(Plan())
-            if self._runtime.has_learned:
-                self._lessons.append(Plan())
+            executed = runtime.execute(Plan())
+            if runtime.has_learned:
+                exploration.lessons.append(Plan())
             if self._notes_races:
-                self._findings.note_races(executed.trace)
-        again = self._findings.replay(Plan())
+                exploration.findings.note_races(executed.trace)
+        again = exploration.findings.replay(Plan())
         return again if again.outcome.signature() == trace.outcome.signature() else trace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Held, Outcome, Race
 from bohrbug.model.plan import Plan
@@ -16,7 +15,7 @@ from bohrbug.monitors.outcomes import (
     step_limit_outcome,
     stuck_outcome,
 )
-from bohrbug.monitors.races import RaceDetector
+from bohrbug.monitors.races import Pair, RaceDetector
 from bohrbug.monitors.witness import Witness
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
@@ -134,7 +133,7 @@ class KnownRaces:
     """Pairs of places that raced in earlier executions: their stacks are kept only once."""
 
     def __init__(self) -> None:
-        self.pairs: set[Any] = set()
+        self.pairs: set[Pair] = set()
 
     def detector(self, execution: Execution) -> RaceDetector:
         """A race detector for one execution."""
@@ -176,7 +175,7 @@ def with_both_stacks(runtime: ThreadsRuntime, trace: Trace, races: list[Race]) -
         return witnesses[-1]
 
     plan = Plan(tuple(trace.choices))
-    runtime.execute(plan, learn=False, watch=True, detector=watch)
+    runtime.execute(plan, learn=False, watcher=watch)
     return [witnesses[-1].completed(race) for race in races] if witnesses else races
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
@@ -14,31 +14,18 @@ class TryingAgain:
     """Executes remembered schedules, and notes which of them still fail.
 
     Parameters:
-        runtime: executes them.
-        findings: takes the failures.
-        count: called for each such execution.
-        execute: makes an execution of the exploration itself.
-        has_ended: whether the exploration has to end.
+        exploration: counts the executions, and takes the failures.
+        runtime: that of the exploration.
     """
 
-    def __init__(
-        self,
-        runtime: ThreadsRuntime,
-        findings: Findings,
-        count: Callable[[], object],
-        execute: Callable[[Plan], object],
-        has_ended: Callable[[], bool],
-    ) -> None:
+    def __init__(self, exploration: Ongoing, runtime: ThreadsRuntime) -> None:
+        self._exploration = exploration
         self._runtime = runtime
-        self._findings = findings
-        self._count = count
-        self._execute = execute
-        self._has_ended = has_ended
 
     def all(self, schedules: Sequence[Remembered]) -> None:
         """Try one after the other."""
         for remembered in schedules:
-            if self._has_ended():
+            if self._exploration.has_ended:
                 return
             self._try(remembered)
 
@@ -46,12 +33,12 @@ class TryingAgain:
         for attempt in range(2):
             with self._runtime.other_points(remembered.points):
                 trace = self._runtime.execute(remembered.plan, learn=False, watch=True).trace
-                self._count()
+                self._exploration.count_execution()
                 if trace.outcome.is_failure:
                     remembered.fails = True
-                    self._findings.note_failure(trace, REMEMBERED)
+                    self._exploration.findings.note_failure(trace, REMEMBERED)
                     return
             if trace.divergence is None or attempt:
                 return
             # It may pass through functions that no other execution did up to now.
-            self._execute(Plan(tuple(trace.choices)))
+            self._exploration.execute(Plan(tuple(trace.choices)))

@@ -16,8 +16,10 @@ choice, and whether the task ran because its timeout fired.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
+from typing import NamedTuple
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import Kind, ResourceId, TaskId
@@ -108,6 +110,56 @@ def _effects_by_step(trace: Trace) -> dict[int, list[tuple[int, TaskId, Resource
     return effects
 
 
+class _Pasts(NamedTuple):
+    """What the next events come after.
+
+    Parameters:
+        of_task: the last event of each task.
+        before_read: for each resource what a reader comes after: the last write.
+        before_write: the same for a writer: the last write and the set of reads since.
+    """
+
+    of_task: dict[TaskId, int]
+    before_read: dict[ResourceId, int]
+    before_write: dict[ResourceId, int]
+
+    def add(
+        self,
+        digest: int,
+        task: TaskId,
+        touched: dict[ResourceId, bool],
+        effects: Iterable[tuple[int, TaskId, ResourceId, bool]],
+    ) -> int:
+        """The number of an event, which takes its place in the pasts.
+
+        Parameters:
+            digest: of the event without its past.
+            task: whose it is.
+            touched: the resource of its operation, with whether it writes; the others are added.
+            effects: what else it touches.
+        """
+        parts = [digest, self.of_task.get(task, _START)]
+        actors = {task}
+        for _, actor, other, is_write in effects:
+            parts.append(_effect_digest(actor, other, is_write))
+            actors.add(actor)
+            touched[other] = touched.get(other, False) or is_write
+        if len(actors) > 1:
+            parts += [self.of_task.get(actor, _START) for actor in sorted(actors)]
+        for other, is_write in touched.items():
+            past = self.before_write if is_write else self.before_read
+            parts.append(past.get(other, _START))
+        node = hash(tuple(parts))
+        for actor in actors:
+            self.of_task[actor] = node
+        for other, is_write in touched.items():
+            if is_write:
+                self.before_write[other] = self.before_read[other] = node
+            else:
+                self.before_write[other] = self.before_write.get(other, _START) ^ node
+        return node
+
+
 def state_hashes(trace: Trace, limit: int | None = None) -> list[int]:
     """For each step the hash of the happens-before graph of the steps before it.
 
@@ -144,11 +196,8 @@ def state_hashes(trace: Trace, limit: int | None = None) -> list[int]:
     states = [state]
     append = states.append
     digests = _digests
-    task_last: dict[TaskId, int] = {}
-    # Per resource: what a reader comes after (the last write), and what a
-    # writer comes after (the last write and the set of reads since).
-    before_read: dict[ResourceId, int] = {}
-    before_write: dict[ResourceId, int] = {}
+    pasts = _Pasts({}, {}, {})
+    task_last, before_read, before_write = pasts
     last_of = task_last.get
     writer_past = before_write.get
     reader_past = before_read.get
@@ -161,26 +210,8 @@ def state_hashes(trace: Trace, limit: int | None = None) -> list[int]:
                 digest = digests[task, kind, resource]
                 if index in results:
                     digest = hash((digest, results[index]))
-                parts = [digest, last_of(task, _START)]
-                actors = {task}
                 touched = {resource: kind.is_write}
-                for _, actor, other, is_write in effects.get(index, ()):
-                    parts.append(_effect_digest(actor, other, is_write))
-                    actors.add(actor)
-                    touched[other] = touched.get(other, False) or is_write
-                if len(actors) > 1:
-                    parts += [last_of(actor, _START) for actor in sorted(actors)]
-                for other, is_write in touched.items():
-                    parts.append((writer_past if is_write else reader_past)(other, _START))
-                node = hash(tuple(parts))
-                for actor in actors:
-                    task_last[actor] = node
-                for other, is_write in touched.items():
-                    if is_write:
-                        before_write[other] = before_read[other] = node
-                    else:
-                        before_write[other] = writer_past(other, _START) ^ node
-                state ^= node
+                state ^= pasts.add(digest, task, touched, effects.get(index, ()))
                 append(state)
                 continue
         # The same for the ordinary step: one resource, nothing but its past.

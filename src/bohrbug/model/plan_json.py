@@ -81,15 +81,7 @@ def _policy_to_json(policy: Policy) -> Json:
         case Sleeping(asleep, first):
             return {
                 "name": "sleeping",
-                "asleep": [
-                    [
-                        sleeper.task,
-                        list(sleeper.reads),
-                        list(sleeper.writes),
-                        sleeper.wakes_at_once,
-                    ]
-                    for sleeper in asleep
-                ],
+                "asleep": [_sleeper_to_json(sleeper) for sleeper in asleep],
                 "first": first,
             }
         case PartialOrder(seed, points):
@@ -106,24 +98,15 @@ def _policy_to_json(policy: Policy) -> Json:
             return {
                 "name": "reads-from",
                 "seed": seed,
-                "constraints": [
-                    [
-                        None if each.source is None else _event_to_json(each.source),
-                        _event_to_json(each.reader),
-                        each.holds,
-                    ]
-                    for each in constraints
-                ],
+                "constraints": [_constraint_to_json(each) for each in constraints],
                 "points": _points_to_json(points),
             }
         case Aligned(marks, tasks, values, window, eager):
             return {
                 "name": "aligned",
-                "marks": [
-                    [mark.task, mark.kind, _site_to_json(mark.site), mark.fired] for mark in marks
-                ],
+                "marks": [_mark_to_json(mark) for mark in marks],
                 "tasks": [[task, _site_to_json(site)] for task, site in tasks],
-                "values": [[task, list(made)] for task, made in values],
+                "values": _values_to_json(values),
                 "window": window,
                 "eager": eager,
             }
@@ -150,6 +133,19 @@ def _event_to_json(event: ResourceEvent) -> Json:
         _site_to_json(event.site),
         event.occurrence,
     ]
+
+
+def _sleeper_to_json(sleeper: Sleeper) -> Json:
+    return [sleeper.task, list(sleeper.reads), list(sleeper.writes), sleeper.wakes_at_once]
+
+
+def _constraint_to_json(constraint: Constraint) -> Json:
+    source = None if constraint.source is None else _event_to_json(constraint.source)
+    return [source, _event_to_json(constraint.reader), constraint.holds]
+
+
+def _mark_to_json(mark: Mark) -> Json:
+    return [mark.task, mark.kind, _site_to_json(mark.site), mark.fired]
 
 
 def _site(data: Json, where: str) -> Site:
@@ -230,6 +226,9 @@ def _policy_from_json(data: Json) -> Policy:
     def points(key: str) -> frozenset[Point] | None:
         return optional(field_of(policy, key, where), f"{where} {key}", _points)
 
+    def rows(key: str) -> list[Json]:
+        return a_list(field_of(policy, key, where), f"{where} {key}")
+
     match name:
         case "non-preemptive":
             return NonPreemptive()
@@ -240,44 +239,32 @@ def _policy_from_json(data: Json) -> Policy:
         case "priorities":
             return Priorities(number("seed"), number("depth"), number("length"))
         case "segments":
-            segments = a_list(field_of(policy, "segments", where), f"{where} segments")
             # Older files have none.
-            values = a_list(policy.get("values", []), f"{where} values")
+            values = rows("values") if "values" in policy else []
             return Segments(
-                tuple(_segment(segment) for segment in segments),
-                tuple(_values_of_task(row) for row in values),
+                tuple(map(_segment, rows("segments"))), tuple(map(_values_of_task, values))
             )
         case "ordered":
-            values = a_list(field_of(policy, "values", where), f"{where} values")
             return Ordered(
                 orderings_from_json(field_of(policy, "orderings", where)),
                 number("seed"),
-                tuple(_values_of_task(row) for row in values),
+                tuple(map(_values_of_task, rows("values"))),
             )
         case "sleeping":
-            asleep = a_list(field_of(policy, "asleep", where), f"{where} asleep")
-            first = field_of(policy, "first", where)
-            return Sleeping(
-                tuple(_sleeper(sleeper) for sleeper in asleep),
-                None if first is None else a_string(first, f"{where} first"),
-            )
+            first = optional(field_of(policy, "first", where), f"{where} first", a_string)
+            return Sleeping(tuple(map(_sleeper, rows("asleep"))), first)
         case "partial-order":
             return PartialOrder(number("seed"), points("points"))
         case "weighted":
-            weights = a_list(field_of(policy, "weights", where), f"{where} weights")
             return WeightedRandom(
                 number("seed"),
-                tuple((task, count) for task, count in map(_segment, weights)),
+                tuple(map(_segment, rows("weights"))),
                 points("selected"),
                 points("points"),
             )
         case "reads-from":
-            constraints = a_list(field_of(policy, "constraints", where), f"{where} constraints")
-            return ReadsFrom(
-                number("seed"),
-                tuple(_constraint(each, f"{where} constraints") for each in constraints),
-                points("points"),
-            )
+            constraints = [_constraint(row, f"{where} constraints") for row in rows("constraints")]
+            return ReadsFrom(number("seed"), tuple(constraints), points("points"))
         case "aligned":
             return _aligned(policy, where)
     raise FileFormatError(

@@ -37,7 +37,3 @@ class VectorClock:
     def advanced(self, task: TaskId) -> VectorClock:
         """The moment after one more event of ``task``."""
         return VectorClock({**self.times, task: self[task] + 1})
-
-    def is_concurrent_with(self, other: VectorClock) -> bool:
-        """Whether neither moment is before the other."""
-        return not (self <= other or other <= self)

@@ -14,22 +14,17 @@ not those that it races with, so that detection goes on precisely after
 the first race of a variable.  And a container is more than one
 variable: accesses to different keys don't conflict with each other, but do
 with those to its whole.
-
-Epochs are unique over all tasks of an execution.  A synchronisation ends the
-current epoch of the task that publishes its clock, and a published clock is
-an immutable snapshot, so that publishing costs the same for any number of tasks;
-only learning from another task takes time in proportion to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import READ, WRITE, Operation, TaskId
+from bohrbug.model.operation import READ, WRITE, Kind, Operation, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
+from bohrbug.monitors.clocks import TAG_BITS, Clocks
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, SEVERAL, Accesses, Shadow
 from bohrbug.runtime.threads.resources import ResourceState
@@ -37,9 +32,7 @@ from bohrbug.runtime.threads.resources import ResourceState
 Pair = tuple[int, int]
 """Identities of the two places of a race, the smaller one first."""
 
-_TAG_BITS = 56
-"""Addresses are shorter; with the index of one of 128 tasks in front they are a C ``long long``."""
-_PLACE_MASK = (1 << _TAG_BITS) - 1
+_PLACE_MASK = (1 << TAG_BITS) - 1
 
 
 @dataclass(slots=True)
@@ -72,11 +65,8 @@ class Conflict:
     count: int = 1
 
 
-class RaceDetector:
+class RaceDetector(Clocks):
     """Finds the data races of one execution.
-
-    Tasks are small ints, in order of their creation; a task that was not
-    announced is concurrent with all others.
 
     Parameters:
         stack: gives the stack of a task that is running.
@@ -86,17 +76,13 @@ class RaceDetector:
     """
 
     __slots__ = (
-        "_clocks",
-        "_last_epoch",
         "_places",
         "conflicts",
-        "epochs",
         "known",
         "locks_held",
         "racy_places",
         "shared_places",
         "stack",
-        "tags",
     )
 
     def __init__(
@@ -105,6 +91,7 @@ class RaceDetector:
         locks_held: Callable[[int], tuple[Held, ...]] | None = None,
         known: set[Pair] | None = None,
     ) -> None:
+        super().__init__()
         self.stack = stack
         self.locks_held = locks_held
         self.known: set[Pair] = set() if known is None else known
@@ -114,72 +101,7 @@ class RaceDetector:
         # Some more are in it, all of them of accesses to variables with such conflicts.
         self.shared_places = PlaceSet()
         self.conflicts: dict[Pair, Conflict] = {}
-        self.epochs: list[int] = []
-        self.tags: list[int] = []
-        # What each task knows of the others.  A list is never changed once it is
-        # in here; its entry for the task itself is of no meaning.
-        self._clocks: list[list[int]] = []
-        self._last_epoch = 0
         self._places: dict[int, Place] = {}
-        self._add_tasks(1)
-
-    def _add_tasks(self, number: int) -> None:
-        """Make room for tasks with indices below ``number``."""
-        for index in range(len(self.epochs), number):
-            self._last_epoch += 1
-            self.epochs.append(self._last_epoch)
-            self.tags.append(index << _TAG_BITS)
-            self._clocks.append([])
-
-    # -- synchronisation ---------------------------------------------------------
-
-    def spawn(self, parent_index: int, child_index: int) -> None:
-        """A task was created: all that its parent did so far happens before it.
-
-        Parameters:
-            parent_index: the task that creates.
-            child_index: the task created.
-        """
-        self._add_tasks(max(parent_index, child_index) + 1)
-        self._clocks[child_index] = _after(
-            self._clocks[child_index],
-            self._clocks[parent_index],
-            parent_index,
-            self.epochs[parent_index],
-        )
-        self._advance(parent_index)
-
-    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
-        """A task does an operation on a synchronisation resource.
-
-        It comes after all earlier writing operations on the resource; a writing
-        one comes before all later ones.  An operation that only reads
-        comes before nothing: it leaves no trace by which another task could
-        learn of it.
-
-        Parameters:
-            task_index: who does it.
-            clock_holder: the resource, an object with an attribute ``clock`` that is
-                ``None`` at first and otherwise belongs to the detector.
-            is_write: whether the operation changes the state of the resource.
-        """
-        epochs = self.epochs
-        if task_index >= len(epochs):
-            self._add_tasks(task_index + 1)
-        clock = self._clocks[task_index]
-        published = clock_holder.clock
-        if published is not None:
-            writer, epoch, known = published
-            # Who has reached the writer's epoch has seen all that the writer had seen.
-            if writer != task_index and (writer >= len(clock) or clock[writer] < epoch):
-                clock = self._clocks[task_index] = _after(clock, known, writer, epoch)
-        if is_write:
-            clock_holder.clock = (task_index, epochs[task_index], clock)
-            self._last_epoch = epochs[task_index] = self._last_epoch + 1
-
-    def _advance(self, index: int) -> None:
-        self._last_epoch += 1
-        self.epochs[index] = self._last_epoch
 
     # -- accesses ----------------------------------------------------------------
 
@@ -202,7 +124,7 @@ class RaceDetector:
 
     def _take_in(self, shadow: Shadow, index: int, place: Place, is_write: bool) -> Conflict | None:
         if index >= len(self.epochs):
-            self._add_tasks(index + 1)
+            self.add_tasks(index + 1)
         identity = id(place)
         epoch = self.epochs[index]
         key = identity + self.tags[index]
@@ -282,7 +204,7 @@ class RaceDetector:
         ordered: list[int] | None = None
         shared = self.shared_places.by_identity
         for key, epoch in accesses.items():
-            task = key >> _TAG_BITS
+            task = key >> TAG_BITS
             if task == index:
                 continue
             shadow.shared = True
@@ -368,20 +290,8 @@ class RaceDetector:
         return races
 
 
-def _kind(is_write: bool) -> Any:
+def _kind(is_write: bool) -> Kind:
     return WRITE if is_write else READ
-
-
-def _after(clock: list[int], other: list[int], task: int, epoch: int) -> list[int]:
-    """The clock that has learnt all of ``other``, and of ``task`` up to ``epoch``."""
-    longer, shorter = (clock, other) if len(clock) >= len(other) else (other, clock)
-    joined = [a if a > b else b for a, b in zip(longer, shorter, strict=False)]
-    joined += longer[len(shorter) :]
-    if task >= len(joined):
-        joined += [0] * (task + 1 - len(joined))
-    if epoch > joined[task]:
-        joined[task] = epoch
-    return joined
 
 
 if native is not None:
@@ -392,5 +302,5 @@ if native is not None:
         PlaceSet,
         NO_ACCESSES,
         SEVERAL,
-        _TAG_BITS,
+        TAG_BITS,
     )

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from bohrbug.model.history import events_of
 from bohrbug.model.operation import ACQUIRE, RELEASE, ResourceId, Site, TaskId
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.monitors.clocks import Clocks
 from bohrbug.monitors.lock_order import LOCKS
-from bohrbug.monitors.races import RaceDetector
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
+from bohrbug.runtime.threads.monitoring import ClockHolder
 
 MOST_ACCESSES = 40
 """Different accesses to one variable that are remembered."""
@@ -40,7 +40,7 @@ class SeenAccess:
         place: where.
         is_write: whether it writes.
         locks: identities of the locks held.
-        epoch: of the task, see :class:`RaceDetector`.
+        epoch: of the task, see :class:`~bohrbug.monitors.clocks.Clocks`.
         step: the number of steps made before it.
     """
 
@@ -73,7 +73,7 @@ class PossibleRace:
         return frozenset((self.first[1], self.second[1]))
 
 
-class WeakDetector(RaceDetector):
+class WeakDetector(Clocks):
     """Watches one execution; its order has no edges from one holder of a lock to the next.
 
     Parameters:
@@ -89,8 +89,8 @@ class WeakDetector(RaceDetector):
         self._seen: set[tuple[object, ...]] = set()
         self._pairs: dict[frozenset[int], tuple[Shadow, SeenAccess, SeenAccess]] = {}
 
-    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
-        """See :class:`RaceDetector`; operations on locks order nothing."""
+    def synchronise(self, task_index: int, clock_holder: ClockHolder, is_write: bool) -> None:
+        """See :class:`~bohrbug.monitors.clocks.Clocks`; operations on locks order nothing."""
         if getattr(clock_holder, "type", "") not in LOCKS:
             super().synchronise(task_index, clock_holder, is_write)
 
@@ -104,7 +104,7 @@ class WeakDetector(RaceDetector):
 
     def _access(self, shadow: Shadow, task: int, place: Place, is_write: bool) -> None:
         if task >= len(self.epochs):
-            self._add_tasks(task + 1)
+            self.add_tasks(task + 1)
         locks = self._locks_of(task)
         epoch = self.epochs[task]
         same = (id(shadow), task, id(place), is_write, locks, epoch)
@@ -114,14 +114,13 @@ class WeakDetector(RaceDetector):
         # The shadow is kept, so that its identity stays its own.
         known = self._accesses.setdefault(id(shadow), (shadow, []))[1]
         access = SeenAccess(task, place, is_write, locks, epoch, self._steps())
-        clock = self._clocks[task]
         for other in known:
             if (
                 other.task != task
                 and (is_write or other.is_write)
                 and not locks & other.locks
-                and (other.task >= len(clock) or other.epoch > clock[other.task])
                 and len(self._pairs) < MOST_PAIRS
+                and not self.is_after(task, other.task, other.epoch)
             ):
                 pair = frozenset((id(other.place), id(place)))
                 self._pairs.setdefault(pair, (shadow, other, access))

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
-from bohrbug.monitors.races import RaceDetector
+from bohrbug.monitors.clocks import Clocks
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import Shadow
 
 
-class Witness(RaceDetector):
+class Witness(Clocks):
     """Watches one execution and keeps the stacks of the first accesses at given places.
 
     Parameters:
@@ -51,7 +51,7 @@ class Witness(RaceDetector):
 
     def _look_at(self, index: int, place: Place) -> None:
         if index >= len(self.epochs):
-            self._add_tasks(index + 1)
+            self.add_tasks(index + 1)
         key = (self._task_id(index), id(place))
         if key in self._wanted and key not in self._seen:
             self._seen[key] = (self._stack_of(index), self._locks_of(index))

@@ -19,6 +19,7 @@ from bohrbug.exploration.reproduction import (
     Reproduction,
 )
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
+from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.pytest_plugin import internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
@@ -97,14 +98,14 @@ class ItemProtocol:
         item, execution, plugin = self._item, self._execution, self._plugin
         progress = SessionProgress(item.config)
         remembered = [] if plugin.memory is None else plugin.memory.recall(item.nodeid)
-        explorer = Explorer(
-            execution,
-            item.nodeid,
-            plugin.options_for(item),
+        surroundings = Surroundings(
             progress.update,
             lambda text: internals.end_process(item.config, item.nodeid, text),
+            lambda number: internals.settle_in_worker(item.config, number),
             remembered=remembered,
-            settle=lambda number: internals.settle_in_worker(item.config, number),
+        )
+        explorer = Explorer.of_function(
+            execution, item.nodeid, plugin.options_for(item), surroundings
         )
         with AlarmGuard(explorer.stop) as alarm, one_tracer_for_all_tasks():
             result = explorer.explore()

@@ -18,8 +18,6 @@ from bohrbug.runtime.channels.events import (
     process_of,
 )
 
-_MESSAGES_SENT = tuple[TaskId, ChannelId | None, int]
-
 
 def mermaid(order: Sequence[Step], limit: int = 500) -> str:
     """A sequence diagram in Mermaid's language.

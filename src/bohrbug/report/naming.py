@@ -27,6 +27,7 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name
 from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
+from bohrbug.runtime.posix.layout import MADE_BY_CALLS
 from bohrbug.runtime.posix.naming import ANY_CHILD
 from bohrbug.runtime.posix.symbols import without_parameters
 
@@ -72,24 +73,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "update": ("updates", "update of"),
     "choose": ("chooses a value", "choice of a value"),
 }
-_NATIVE = {
-    "mutex",
-    "condition variable",
-    "reader-writer lock",
-    "semaphore",
-    "barrier",
-    "spin lock",
-    "once",
-    "futex",
-    "descriptor",
-    "pipe",
-    "socket",
-    "file lock",
-    "message queue",
-    "semaphore set",
-}
-"""Types of the resources of native programs; see ``runtime.posix.layout``."""
-# What `set` is there: connecting, closing, destroying.
+# What `set` is to resources of native programs: connecting, closing, destroying.
 _CHANGES = ("changes", "change of", "change")
 _WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute"}
 _TASK = re.compile(r"0(\.\d+)*")
@@ -174,7 +158,7 @@ class Names:
             return label, ""
         # Made of type and place: the name that the source gives it says more.
         # Where a native one was first used, the result of that call may be assigned.
-        name = "" if resource.type in _NATIVE else assigned_name(created)
+        name = "" if resource.type in MADE_BY_CALLS else assigned_name(created)
         if name:
             return f"{resource.type} {name}", self.place(created)
         return f"{resource.type} {self.place(created)}", ""
@@ -286,7 +270,7 @@ class Names:
         """What a task does, the same as a noun, and in a column."""
         kind, id = operation.kind.name, operation.resource
         known = self._resources.get(id)
-        if operation.kind is SET and known is not None and known.type in _NATIVE:
+        if operation.kind is SET and known is not None and known.type in MADE_BY_CALLS:
             return _CHANGES
         return (*_WORDS.get(kind, (kind, kind)), kind)
 

@@ -93,7 +93,11 @@ class Generations:
     @property
     def turn(self) -> int:
         """The number of the next plan since the last restart."""
-        return (self._left.first or 0) - self._first
+        return self.turn_of(self._left.first or 0)
+
+    def turn_of(self, index: int) -> int:
+        """The number since the last restart of the plan with the number ``index``."""
+        return index - self._first
 
     @property
     def generation(self) -> tuple[int, int]:

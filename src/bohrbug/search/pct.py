@@ -11,6 +11,7 @@ from bohrbug.model.plan import Plan, Priorities
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import Generations
 from bohrbug.search.seeds import Seeds
@@ -38,7 +39,7 @@ def miss_probability(tasks: int, steps: int, depth: int, executions: int) -> flo
     return math.exp(executions * math.log1p(-found))
 
 
-class PCT:
+class PCT(DrawnInGenerations):
     """PCT (Burckhardt et al., ASPLOS 2010).
 
     Each task has a random priority, the highest runs, and at ``depth - 1`` random
@@ -59,10 +60,6 @@ class PCT:
     """
 
     name = "pct"
-    learns_slowly = False
-    exhausted = False
-    """Never: another execution may always show another schedule."""
-    complete = False
 
     def __init__(
         self, depths: Sequence[int] = (1, 2, 3), seed: int = 0, executions: int | None = None
@@ -109,37 +106,22 @@ class PCT:
         """See :class:`~bohrbug.search.strategy.Taught`."""
         self.take_learned(lessons["tasks"], lessons["steps"])
 
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        generations = self._generations
-        if self._plan is None and not generations.is_spent:
-            index = generations.index
-            if self._tasks == 0:
-                self._plan = Plan()
-            elif index is not None:
-                self._begin_generation()
-                self._plan = self._plan_at(index, generations.turn)
-        return self._plan
+    @property
+    def _has_learned(self) -> bool:
+        return self._tasks > 0
 
-    def _plan_at(self, index: int, turn: int) -> Plan:
-        depth = self._depths[turn % len(self._depths)]
+    def _plan_at(self, index: int) -> Plan:
+        depth = self._depths[self._generations.turn_of(index) % len(self._depths)]
         return Plan((), Priorities(self._seeds.at(index), depth, max(self._length, 1)))
 
     def sure_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
-        if self._tasks == 0:
+        if not self._has_learned:
             return ()
-        generations = self._generations
-        return [
-            self._plan_at(index, turn)
-            for turn, index in enumerate(generations.sure_ones(most), generations.turn)
-        ]
+        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
 
-    def _begin_generation(self) -> None:
-        """What was learned takes effect when a generation begins."""
-        if self._generations.is_due():
-            self._generations.begin_next()
-            self._length = self._steps
+    def _take_effect(self) -> None:
+        self._length = self._steps
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -210,21 +192,6 @@ class PCT:
         self._length = state["length"]
         self._made = Counter({(depth, length): count for depth, length, count in state["made"]})
 
-    def hand_out(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        if self._tasks == 0 or not self._generations.can_hand_out:
-            return None
-        self._begin_generation()
-        taken = self._generations.take(most)
-        return None if taken is None else self._piece(taken)
-
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        taken = self._generations.halve()
-        return None if taken is None else self._piece(taken)
-
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
@@ -233,7 +200,3 @@ class PCT:
         self.take_learned(state["tasks"], state["steps"])
         for depth, length, count in state["made"]:
             self._made[depth, length] += count
-
-    def position(self) -> int | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return self._generations.index if self._tasks else None

@@ -12,6 +12,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.generations import SMALLEST_PIECE, Generations
 from bohrbug.search.plain import EventTable, point_from_json, point_to_json
 from bohrbug.search.reads_from_corpus import Corpus, Seen
@@ -28,7 +29,7 @@ PARTS = 8
 """A batch is at most such a part of the executions before it, so that little is learned late."""
 
 
-class ReadsFromFuzzing:
+class ReadsFromFuzzing(DrawnInGenerations):
     """RFF (Wolff, Shi, Duck, Mathur and Roychoudhury, *Greybox fuzzing for concurrency testing*).
 
     ASPLOS 2024.  What is mutated is no schedule but a set of constraints, each of
@@ -57,9 +58,6 @@ class ReadsFromFuzzing:
 
     name = "rff"
     learns_slowly = True
-    exhausted = False
-    """Never: another execution may always show another schedule."""
-    complete = False
 
     def __init__(
         self,
@@ -98,37 +96,28 @@ class ReadsFromFuzzing:
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        generations = self._generations
-        if self._plan is None and not generations.is_spent:
-            index = generations.index
-            if not self._has_learned:
-                self._plan = Plan()
-            elif index is not None and (self._is_piece or self._begin_batch()):
-                self._plan = Plan((), self._batch[index])
-        return self._plan
+        if self._has_learned and not self._generations.can_hand_out:
+            # A batch is made of what all executions of the last one have shown.
+            return self._plan
+        return super().next_plan()
 
     @property
     def _has_learned(self) -> bool:
         """Whether there is anything to go on from."""
         return self._is_piece or bool(self._corpus)
 
-    def _begin_batch(self) -> bool:
-        """Make the plans of the next batch, if it is time; False if not all have come back."""
-        generations = self._generations
-        if not generations.can_hand_out:
-            return False
-        if generations.is_due():
-            generations.begin_next()
-            first = generations.begin
-            begin, end = generations.generation
-            self._take_effect()
-            self._batch = {
-                index: self._policy(index) for index in range(first, first + end - begin)
-            }
-            self._next_seen = first
-        return True
+    def _plan_at(self, index: int) -> Plan:
+        return Plan((), self._batch[index])
 
     def _take_effect(self) -> None:
+        """Make the plans of the next batch."""
+        first = self._generations.begin
+        begin, end = self._generations.generation
+        self._use_conflicts()
+        self._batch = {index: self._policy(index) for index in range(first, first + end - begin)}
+        self._next_seen = first
+
+    def _use_conflicts(self) -> None:
         self._points = self._conflicts.points
         self._resources = frozenset(self._conflicts.resources)
 
@@ -159,7 +148,7 @@ class ReadsFromFuzzing:
         """Take in an execution that another strategy has planned; it may be gone on from."""
         self._conflicts.learn(trace)
         if not self._generations.has_begun:
-            self._take_effect()
+            self._use_conflicts()
         self._count(self._corpus.knowledge.look_at(trace, self._resources), ())
 
     def learn_from(self, lessons: State) -> None:
@@ -204,7 +193,7 @@ class ReadsFromFuzzing:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         table = EventTable()
         state = {
-            **self._piece(self._generations.state(), table, self._batch),
+            **self._piece_of(self._generations.state(), table, self._batch),
             "is_piece": self._is_piece,
             "tally": self._tally.to_json(),
             "touches": self._conflicts.since(self._mark),
@@ -218,7 +207,17 @@ class ReadsFromFuzzing:
             }
         return state
 
-    def _piece(self, generations: State, table: EventTable, batch: dict[int, ReadsFrom]) -> State:
+    def _piece(self, generations: State) -> State:
+        batch = {
+            index: self._batch[index]
+            for begin, end in generations["left"]
+            for index in range(begin, end)
+        }
+        return self._piece_of(generations, EventTable(), batch)
+
+    def _piece_of(
+        self, generations: State, table: EventTable, batch: dict[int, ReadsFrom]
+    ) -> State:
         """A piece with these plans; what is in the table may become more."""
         return {
             "strategy": self.name,
@@ -284,26 +283,6 @@ class ReadsFromFuzzing:
         self._is_piece = True
         self._mark = self._conflicts.known
 
-    def hand_out(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        if not self._has_learned or not self._begin_batch():
-            return None
-        return self._with_plans(self._generations.take(most))
-
-    def _with_plans(self, taken: State | None) -> State | None:
-        if taken is None:
-            return None
-        batch = {
-            index: self._batch[index] for begin, end in taken["left"] for index in range(begin, end)
-        }
-        return self._piece(taken, EventTable(), batch)
-
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        return self._with_plans(self._generations.halve())
-
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
@@ -313,10 +292,6 @@ class ReadsFromFuzzing:
         self._conflicts.take_in(state["touches"])
         self._seen |= _seen_from_json(state["seen"], EventTable(state["events"]))
         self._take_in_seen()
-
-    def position(self) -> int | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return self._generations.index if self._has_learned else None
 
 
 def _seen_from_json(rows: Iterable[list[Any]], table: EventTable) -> Iterator[tuple[int, Seen]]:

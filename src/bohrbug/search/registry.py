@@ -26,9 +26,6 @@ SMALLEST_OF_MEMBERS = 16
 """Plans of a piece of a member of ``auto``, for all but the last of a generation: while others
 have work, nobody waits for it."""
 
-DEFAULT = "auto"
-"""The name of the strategy for whoever names none."""
-
 
 @dataclass(frozen=True, slots=True)
 class Options:

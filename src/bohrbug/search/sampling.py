@@ -11,6 +11,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
 from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import SMALLEST_PIECE, Generations
 from bohrbug.search.plain import point_from_json, point_to_json
@@ -38,7 +39,7 @@ def unseen_probability(executions: int) -> float:
     return 1.0 - (1.0 - CONFIDENCE) ** (1.0 / executions) if executions else 1.0
 
 
-class ConflictSampler:
+class ConflictSampler(DrawnInGenerations):
     """Samples executions with a policy that skips operations which never conflict.
 
     The first execution is non-preemptive, to learn from.  Later ones learn too: an operation
@@ -61,10 +62,6 @@ class ConflictSampler:
     name: str
     title: str
     """What its executions are called in sentences, such as ``POS``."""
-    learns_slowly = False
-    exhausted = False
-    """Never: another execution may always show another schedule."""
-    complete = False
 
     def __init__(
         self,
@@ -108,26 +105,9 @@ class ConflictSampler:
         self._conflicts.learn(trace)
 
     def _take_effect(self) -> None:
-        """A generation begins: what was learned takes effect."""
-        self._points = self._conflicts.points
-
-    def _begin_generation(self) -> None:
-        if self._generations.is_due():
-            self._generations.begin_next()
-            if self._points != self._conflicts.points:
-                self._steady = 0
-            self._take_effect()
-
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._plan is None and not self._generations.is_spent:
-            index = self._generations.index
-            if not self._has_learned:
-                self._plan = Plan()
-            elif index is not None:
-                self._begin_generation()
-                self._plan = self._plan_at(index)
-        return self._plan
+        if self._points != self._conflicts.points:
+            self._steady = 0
+            self._points = self._conflicts.points
 
     def _plan_at(self, index: int) -> Plan:
         self._random = Random(self._seeds.at(index))
@@ -144,7 +124,6 @@ class ConflictSampler:
 
     @property
     def _has_learned(self) -> bool:
-        """Whether the first execution was made; a piece is only handed out after it."""
         return self._tally.executions > 0 or self._generations.has_begun
 
     def observe(self, trace: Trace) -> None:
@@ -259,21 +238,6 @@ class ConflictSampler:
         if state["learned"] is not None:
             self._take_learned(state["learned"])
 
-    def hand_out(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        if not self._has_learned or not self._generations.can_hand_out:
-            return None
-        self._begin_generation()
-        taken = self._generations.take(most)
-        return None if taken is None else self._piece(taken)
-
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        taken = self._generations.halve()
-        return None if taken is None else self._piece(taken)
-
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
@@ -283,7 +247,3 @@ class ConflictSampler:
         self._tally.add(Tally.from_json(state["tally"]))
         if state["learned"] is not None:
             self._take_learned(state["learned"])
-
-    def position(self) -> int | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        return self._generations.index if self._has_learned else None

@@ -10,11 +10,15 @@ from bohrbug.exploration.parallel.crew import Crew
 from bohrbug.exploration.parallel.messages import Piece
 from bohrbug.exploration.parallel.worker import Task
 from bohrbug.exploration.saving import SavedPiece
+from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.search.divisible import is_divisible
 
 if TYPE_CHECKING:
     from bohrbug.exploration.explorer import Explorer
+
+LOOKS = 3
+"""Executions of a plan that showed a worker more of the test: one may rewrite, the next see."""
 
 STATE_EVERY = 1.0
 """Seconds after which workers tell how far they are, if the exploration is kept in a file."""
@@ -37,7 +41,7 @@ def search_together(explorer: Explorer, settle: Callable[[int], object] | None) 
         longest_passed=explorer.longest_passed,
         known_failures=frozenset(findings.failures),
         known_races=frozenset(findings.races),
-        known_predictions=explorer.known_predictions,
+        known_predictions=explorer.directing.known,
         state_every=STATE_EVERY if explorer.can_save else None,
     )
     chief = _ExplorersChief(explorer)
@@ -75,16 +79,43 @@ class _ExplorersChief:
         return confirmed
 
     def take_failure(self, plan: Plan, signature: Signature, is_counted: bool) -> None:
-        self._explorer.take_failure(plan, signature, is_counted)
+        explorer = self._explorer
+        trace = explorer.findings.replay(plan)
+        if trace.outcome.is_failure:
+            explorer.keep_failure(trace, is_counted=is_counted)
+        else:
+            explorer.findings.not_confirmed(signature)
 
     def take_race(self, plan: Plan) -> None:
-        self._explorer.take_race(plan)
+        explorer = self._explorer
+        trace = explorer.runtime.execute(plan, learn=False, watch=True).trace
+        explorer.findings.note_races(trace, are_counted=True)
+        explorer.keep_findings()
 
     def take_lock_order(self, plan: Plan, spare: int) -> None:
-        self._explorer.take_lock_order(plan, spare)
+        explorer, directing = self._explorer, self._explorer.directing
+        trace = explorer.runtime.execute(plan, learn=False).trace
+        if trace.outcome.kind is OutcomeKind.PASSED:
+            directing.look_at(trace)
+        if directing.waiting <= spare and directing.follow():
+            explorer.findings.rules_changed = True
 
     def learn_from(self, plan: Plan) -> None:
-        self._explorer.learn_from(plan)
+        explorer, runtime = self._explorer, self._explorer.runtime
+        for _ in range(LOOKS):
+            executed = runtime.execute(plan, watch=True, discover=True)
+            outcome = executed.trace.outcome
+            if outcome.kind is OutcomeKind.INTERRUPTED or explorer.is_interrupted:
+                explorer.is_interrupted = True
+                return
+            if not runtime.has_learned:
+                return
+            explorer.lessons.append(plan)
+            if outcome.kind is OutcomeKind.HANG and not runtime.look_closer():
+                explorer.caveats.note_hang(outcome.message)
+            if executed.new_points or outcome.kind is OutcomeKind.HANG:
+                explorer.restart()
+                return
 
     def take_figures(self, figures: Figures) -> None:
         self._explorer.take_figures(figures)

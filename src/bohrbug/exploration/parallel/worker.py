@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from bohrbug.exploration.figures import Figures, RaceKey, Signature, race_key, step_limit
 from bohrbug.exploration.foresight import let_foresee
@@ -125,7 +125,7 @@ class Worker:
                 return
             self._work(message)
 
-    def _interrupt(self, *_: Any) -> None:
+    def _interrupt(self, *_: object) -> None:
         self._interrupted = True
         execution = self._runtime.execution
         if execution is not None:

@@ -55,9 +55,6 @@ ARRIVALS = frozenset((READINESS, TIMER, CALL, WRAPPED))
 The first value of such an event says after how many turns of the loop since the one before.
 """
 
-SENDS = (Kind.SEND, Kind.TRY_SEND, Kind.TIMED_SEND)
-RECEIVES = (Kind.RECV, Kind.TRY_RECV, Kind.TIMED_RECV)
-
 
 class Status(IntEnum):
     """How an event ended; the numbers are those in files."""

@@ -32,9 +32,6 @@ _PAGE = 4096
 _PAGES = 32
 """In one file; it takes no more memory than the pages that are used."""
 
-CODES = (_PAGE - _PREAMBLE) // 2
-"""So many codes fit into a page."""
-
 LARGEST = (1 << 16) - 2
 
 NO_ROOM = memoryview(bytearray())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from bohrbug.model.operation import Operation
 
@@ -24,6 +24,9 @@ class TaskView(Protocol):
 
 Tasks = Sequence[TaskView]
 """Tasks that can be chosen, oldest first."""
+
+AnyTask = TypeVar("AnyTask", bound=TaskView)
+"""The tasks of one runtime."""
 
 
 class Decider(Protocol):
@@ -67,7 +70,7 @@ _GOLDEN = 2654435761
 """2**32 divided by the golden ratio: multiples of it are spread evenly."""
 
 
-def next_in_turn(running: TaskView, enabled: Tasks, yielded: bool, step: int) -> TaskView:
+def next_in_turn(running: AnyTask, enabled: Sequence[AnyTask], yielded: bool, step: int) -> AnyTask:
     """Round robin: the first enabled task created after the running one, else the oldest.
 
     A loop that comes further only if one task has run and another has not since may never do so
@@ -81,7 +84,7 @@ def next_in_turn(running: TaskView, enabled: Tasks, yielded: bool, step: int) ->
     return enabled[0]
 
 
-def earliest(timed: Tasks) -> TaskView:
+def earliest(timed: Sequence[AnyTask]) -> AnyTask:
     """The task whose timeout fires first; among equals the oldest."""
     return min(timed, key=_deadline_then_age)
 

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from bohrbug.runtime.folders import OwnFolder
+from bohrbug.runtime.posix.tools import LONG_PATIENCE
 
 SOURCES = Path(__file__).parent / "shim"
 HOOKS = Path(__file__).parent / "hooks"
@@ -125,12 +126,18 @@ class Library:
         with contextlib.closing(OwnFolder("building-", target.parent)) as folder:
             partial = folder.path / target.name
             files = map(str, sources(self.folder))
-            result = subprocess.run(
-                [cc, *self.flags, *extra, "-o", str(partial), *files, *LIBRARIES],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            try:
+                result = subprocess.run(
+                    [cc, *self.flags, *extra, "-o", str(partial), *files, *LIBRARIES],
+                    capture_output=True,
+                    text=True,
+                    timeout=LONG_PATIENCE,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise UnsupportedError(
+                    f"{cc} has not compiled {self.what} within {LONG_PATIENCE:g} s"
+                ) from error
             if result.returncode:
                 raise UnsupportedError(
                     f"{cc} could not compile {self.what}:\n{result.stderr.strip()}"

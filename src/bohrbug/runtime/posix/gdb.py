@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.standstill import NUDGE
+from bohrbug.runtime.posix.tools import said_by
 
 _ARGUMENTS = {"x86_64": ("$edi", "$rsi"), "aarch64": ("$w0", "$x1")}
 """The registers of the first two arguments of a function, as many bits as they have."""
@@ -57,7 +58,7 @@ def gdb_path() -> str:
         raise UnsupportedError("--gdb needs gdb: install it (Debian: apt install gdb)")
     if platform.machine() not in _ARGUMENTS:
         raise UnsupportedError(f"--gdb is not available on {platform.machine()}")
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    said = said_by([path, "--version"]) or "a program that does not tell its version"
     version = _VERSION.search(said.partition("\n")[0])
     if version is None or int(version[1]) < _OLDEST:
         raise UnsupportedError(f"--gdb needs gdb {_OLDEST} or newer; {path} is {said[:60].strip()}")
@@ -153,6 +154,7 @@ def run_gdb(
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             scripts = ["-x", str(frames), "-x", str(commands)]
+            # Without a limit: it is the user who ends it.
             subprocess.run([gdb, "-q", *scripts, "--args", *command], check=False)
         finally:
             signal.signal(signal.SIGINT, before)

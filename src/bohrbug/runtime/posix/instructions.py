@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from bohrbug.model.operation import READ, WRITE, Kind
+from bohrbug.runtime.posix.tools import LONG_PATIENCE, said_by
 
 _LINE = re.compile(r"^ *([0-9a-f]+):\t(\S.*)$")
 _FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
@@ -106,14 +106,9 @@ def instructions_of(path: str) -> dict[int, Instruction]:
     tool = disassembler()
     if tool is None:
         return {}
-    said = subprocess.run(
-        [tool, "-d", "-M", "intel", "--no-show-raw-insn", "-j", ".text", path],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    ).stdout
-    return {each.end: each for each in _parsed(said)}
+    command = [tool, "-d", "-M", "intel", "--no-show-raw-insn", "-j", ".text", path]
+    said = said_by(command, patience=LONG_PATIENCE)
+    return {each.end: each for each in _parsed(said or "")}
 
 
 def _parsed(text: str) -> Iterator[Instruction]:

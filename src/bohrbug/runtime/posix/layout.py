@@ -125,7 +125,7 @@ FAULTS = {
 }
 """The table ``FAULTS`` of ``shim/faults.h``: calls that may fail, and how."""
 
-TYPES = (
+_SYNCHRONISERS = (
     "mutex",
     "condition variable",
     "reader-writer lock",
@@ -135,6 +135,10 @@ TYPES = (
     "once",
     "futex",
     "file lock",
+)
+
+TYPES = (
+    *_SYNCHRONISERS,
     DESCRIPTOR,
     CHILDREN,
     "variable",
@@ -143,6 +147,9 @@ TYPES = (
     FAULT,
 )
 """``enum type``, in the words of reports."""
+
+MADE_BY_CALLS = frozenset({*_SYNCHRONISERS, DESCRIPTOR, *KINDS_OF_DESCRIPTORS.values()})
+"""Types of resources that a program makes, connects and destroys by calls of the C library."""
 
 RWLOCK = TYPES.index("reader-writer lock")
 FUTEX = TYPES.index("futex")

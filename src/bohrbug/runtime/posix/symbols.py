@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from bohrbug.model.operation import Site
 from bohrbug.runtime.posix.elf import ElfFile
+from bohrbug.runtime.posix.tools import said_by
 
 _SYSTEM = re.compile(r"^(/usr/include/|/usr/lib/gcc|/rustc/|/build/|\./|\.\./)|/(bits|ext)/[\w.]+$")
 _C_LIBRARY = re.compile(r"(libc|ld-linux[\w-]*|libpthread)[.-]")
@@ -116,11 +116,8 @@ def demangled(name: str) -> str:
     tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
     if tool is None:
         return name
-    try:
-        said = subprocess.run([tool, name], capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return name
-    return said.stdout.strip() or name
+    said = said_by([tool, name])
+    return said.strip() or name if said else name
 
 
 def without_parameters(function: str) -> str:
@@ -143,16 +140,8 @@ def lines_of(path: str, offsets: Sequence[int]) -> dict[int, Site]:
     if tool is None or not offsets or not os.path.exists(path):
         return {}
     text = "".join(f"{max(offset - 1, 0):#x}\n" for offset in offsets)
-    try:
-        output = subprocess.run(
-            [tool, "-a", "-f", "-C", "-i", "-e", path],
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
+    output = said_by([tool, "-a", "-f", "-C", "-i", "-e", path], text)
+    if output is None:
         return {}
     found: dict[int, Site] = {}
     groups = re.split(r"^0x[0-9a-f]+\n", output, flags=re.MULTILINE)[1:]

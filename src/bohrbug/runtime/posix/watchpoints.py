@@ -6,7 +6,6 @@ import errno
 import os
 import platform
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from pathlib import Path
 from bohrbug.runtime.posix.accesses_layout import MOST_WATCHPOINTS, AccessesRecord
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import ElfFile, Symbol, interpreter_of
+from bohrbug.runtime.posix.tools import said_by
 
 SIZES = (1, 2, 4, 8)
 """Bytes that a watchpoint can have."""
@@ -212,7 +212,4 @@ def _libraries(program: str) -> tuple[str, ...]:
     loader = interpreter_of(Path(program))
     if loader is None:
         return ()
-    said = subprocess.run(
-        [loader, "--list", program], capture_output=True, text=True, check=False
-    ).stdout
-    return tuple(_LIBRARY.findall(said))
+    return tuple(_LIBRARY.findall(said_by([loader, "--list", program]) or ""))

@@ -111,7 +111,7 @@ class Checks:
             self._since = step
         if enabled == 0 or step == self._since:
             return
-        first: Task = earliest(sleeping)  # type: ignore[assignment]
+        first = earliest(sleeping)
         assert first.deadline is not None
         is_over = first.deadline - clock.now <= (step - self._since) * STEP_SECONDS
         if is_over or (self._has_been_lonely and enabled == 1):

@@ -1,7 +1,8 @@
-"""One controlled execution: the choice of who runs, and nothing else.
+"""One controlled execution: its scheduling points, at which control passes from task to task.
 
-The primitives call :meth:`Execution.perform` just before each operation; it
-is the only place where control passes from one task to another.
+The primitives call :meth:`Execution.perform` just before each operation, and rewritten code
+:meth:`Execution.access` before each access that matters; nowhere else does control pass from one
+task to another.
 """
 
 from __future__ import annotations
@@ -9,45 +10,41 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from greenlet import getcurrent, greenlet
+from greenlet import greenlet
 
 from bohrbug.accelerator import native
 from bohrbug.model.operation import (
     ACQUIRE,
-    CHOOSE,
     RELEASE,
     WRITE,
     Kind,
     Operation,
 )
-from bohrbug.model.outcome import Divergence, Uncontrolled
-from bohrbug.model.plan import Choice, NonPreemptive, Plan
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.policies import decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
-from bohrbug.runtime.threads.clock import VirtualClock
 from bohrbug.runtime.threads.data.naming import Names, names_of
+from bohrbug.runtime.threads.deciding import Deciding
 from bohrbug.runtime.threads.deferred_signals import after_signals
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
+from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.lifecycle import carry
-from bohrbug.runtime.threads.monitoring import Detector, Explainer
+from bohrbug.runtime.threads.monitoring import Detector
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.pace import (
-    IDLE_YIELDS,
     LONELY_STEPS,
     PROGRESS,
     SPIN_READS,
     TIME_SLICE,
 )
-from bohrbug.runtime.threads.recorded import RecordedTrace
-from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
+from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
-from bohrbug.runtime.threads.task import CarrierPool, Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
 
@@ -55,156 +52,67 @@ IN_C = frozenset({"Lock", "RLock", "SimpleQueue", "choice"})
 """Types of resources whose operations the interpreter does in one go, without a look at the GIL."""
 
 
-class Execution:
+class Execution(Deciding):
     """Executes one plan.
 
     Parameters:
         plan: what to execute.
         settings: how.
-        pool: where carriers come from.
-        explainer: builds outcomes.
-        detector: told of every synchronisation, or ``None``.
-        invariant: called before every step from the second task on; what it
-            raises, or a false result, decides the outcome.
-        names: ids of objects that live on from one execution to the next.
-        end_hooks: called when the test has ended and threads are still alive.
-        swap: exchanges what the interpreter keeps per OS thread and tasks must not share.
-        namespaces: see :func:`~bohrbug.runtime.threads.data.naming.names_of`; lives on as
-            ``names`` does.
+        lasting: what it shares with the others of the test.
 
     Attributes:
-        rows: one for each step: choice, task, operation, enabled, timed, yielded.
-        next_check: the next step at which something rare is looked at, see :class:`Checks`.
-        aborting: all that is left is unwound.
-        suspended: not 0 while the scheduler itself runs code of the program, such as predicates.
+        detector: told of every synchronisation, or ``None``.
+        sink: told of accesses to data.
+        interrupted: it ends at the next step, as the user wants.
         atomic: depth of sections in which control is never taken away, such as an import.
+        gil: only where a build with the GIL could switch threads is a scheduling point.
+        patience: real seconds without a step that are not taken for a hang yet.
+        nudge: makes a task that spins on a variable not known to be shared yield at its next
+            access; called in another thread.
+        nudged: it has done so.
         signals: those that wait for the root task, which stands for the main thread.
     """
 
     __slots__ = (
         "__weakref__",
-        "_decider",
-        "_idle_yields",
-        "_last_enabled",
-        "_last_ids",
-        "_late_firing",
-        "_late_timeouts",
         "_minds_gil",
         "_namespaces",
-        "_non_preemptive",
-        "_prefix",
-        "_prefix_length",
-        "_slice_began",
-        "_spinning",
         "_swap",
         "_variables",
-        "_watch_breakers",
-        "_yielding",
-        "aborting",
-        "alive",
-        "all_tasks",
         "atomic",
-        "beyond_gil",
-        "checks",
-        "clock",
-        "current",
         "detector",
-        "ending",
         "excepthook_before",
-        "fairness",
         "gil",
         "interrupted",
-        "next_check",
         "nudge",
         "nudged",
-        "outside",
         "patience",
         "pool",
-        "resources",
-        "root",
-        "rows",
         "settings",
         "signals",
         "sink",
-        "suspended",
-        "time_is_up",
-        "trace",
         "unraisablehook_before",
     )
 
-    def __init__(
-        self,
-        plan: Plan,
-        settings: Settings,
-        pool: CarrierPool,
-        explainer: Explainer,
-        detector: Detector | None = None,
-        invariant: Callable[[], object] | None = None,
-        names: OlderObjects | None = None,
-        end_hooks: tuple[Callable[[Execution], object], ...] = (),
-        swap: Callable[[Task, Task], None] | None = None,
-        namespaces: set[object] | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, settings: Settings, lasting: Lasting) -> None:
+        self.ending = Ending(self, lasting.explainer, lasting.end_hooks)
+        super().__init__(plan, settings, lasting.names, self.ending.ask)
+        self.checks = Checks(self, settings.max_steps, lasting.invariant)
+        self.outside = Outside(self)
         self.settings = settings
-        self.pool = pool
-        self._swap = swap
-        self.detector = detector
-        self.clock = VirtualClock(settings.epoch)
-        self.resources = ResourceTable(names)
-        self.fairness = Fairness()
-        self.rows: list[tuple[Any, ...]] = []
-        # The tasks.
-        self.root = self.current = Task("0", 0, control.real_get_ident())
-        self.root.name = "MainThread"
-        self.root.target = "test"
-        self.root.greenlet = getcurrent()
-        self.all_tasks: list[Task] = [self.root]
-        self.alive: list[Task] = [self.root]
-        self.trace = RecordedTrace(plan, self.all_tasks, self.resources, self.rows, Uncontrolled())
-        self.ending = Ending(self, explainer, end_hooks)
-        # The plan.
-        self._prefix: Sequence[Choice] = plan.prefix
-        self._prefix_length = len(plan.prefix)
-        self._non_preemptive = isinstance(plan.policy, NonPreemptive)
-        self._decider = decider_for(plan.policy, self.trace.effects, self.ending.ask)
-        self._late_timeouts = settings.late_timeouts
-        # Some task has waited, or waits, with a timeout that may not fire early.
-        self._late_firing = False
-        # The options of the last step, which are most often those of the next one.
-        self._last_enabled: list[Task] = []
-        self._last_ids: tuple[str, ...] = ()
-        # Yields: the next step comes after one; in a row without progress; and whether the
-        # next step is for a sleeping task.
-        self._yielding = False
-        self._spinning = False
-        self._idle_yields = 0
-        self.time_is_up = False
-        self._slice_began = 0
-        # When it ends.
+        self.pool = lasting.pool
+        self._swap = lasting.swap
+        self.detector: Detector | None = None
         self.interrupted = False
-        self.aborting = False
-        self.checks = Checks(self, settings.max_steps, invariant)
-        # Where control may not pass.
-        self.suspended = 0
         self.atomic = 0
-        # Only where a build with the GIL could switch threads is a scheduling point.
         self.gil = settings.gil
-        # Steps that begin with a preemption which such a build could not make.
-        self.beyond_gil: list[int] = []
-        self._watch_breakers = settings.watch_breakers
         self._minds_gil = settings.gil or settings.watch_breakers
-        # Data: who is told of accesses, and what the variables are called.
         self.sink: Any = None
-        self._namespaces = set() if namespaces is None else namespaces
+        self._namespaces = lasting.namespaces
         self._variables: dict[int, Names] = {}
-        # Real seconds without a step that are not taken for a hang yet.
         self.patience = float("inf")
-        # Makes a task that spins on a variable not known to be shared yield at its next access;
-        # called in another thread.
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
-        # The world around it.
-        self.outside = Outside(self)
         self.signals: list[tuple[Handler, int, Any]] = []
         self.excepthook_before: Any = threading.excepthook
         self.unraisablehook_before: Any = sys.unraisablehook
@@ -404,178 +312,11 @@ class Execution:
         """The running task spins: it yields at its next scheduling point."""
         self._spinning = True
 
-    def choose(self, arity: int, place: Any) -> int:
-        """A data choice among ``range(arity)``; part of the choice sequence."""
-        task = self.current
-        if self.aborting:
-            raise TaskKilled
-        step = len(self.rows)
-        if step < self._prefix_length:
-            value = self._prefix[step]
-            if not isinstance(value, int) or value >= arity:
-                self._diverge(step, value, f"a data choice among {arity} values")
-                value = self._decider.value(arity)
-        else:
-            value = self._decider.value(arity)
-        state = self.resources.state_named(f"{task.id}:choice", "choice")
-        self.trace.arities[step] = arity
-        operation = _new_operation(Operation, (CHOOSE, state.id, place))
-        self.rows.append((value, task.id, operation, (task.id,), (), False))
-        return value
-
-    def _decide(self, running: Task) -> Task:
-        """Choose who runs the next step, and record it."""
-        timed: list[Task]
-        while True:
-            enabled = []
-            timed = []
-            # Predicates may run code of the program, such as a queue's own _qsize.
-            self.suspended += 1
-            try:
-                for task in self.alive:
-                    ready = task.ready
-                    if ready is None or ready():
-                        enabled.append(task)
-                    elif task.deadline is not None:
-                        timed.append(task)
-            finally:
-                self.suspended -= 1
-            sleeping = timed
-            if enabled:
-                if timed and self._late_timeouts:
-                    timed = []
-                elif timed and (self._late_firing or self.outside.alarm_set):
-                    timed = self.outside.firing_early(timed)
-                break
-            if timed:
-                first: Task = earliest(timed)  # type: ignore[assignment]
-                can_fire = self.outside.pass_time(timed, first)
-                if self.aborting:
-                    return self.root
-                if can_fire is None:
-                    continue
-                timed = [first] if self._late_timeouts else list(can_fire)
-                break
-            if not self._stuck():
-                return self.root
-
-        step = len(self.rows)
-        yielded = self._yielding
-        self._yielding = False
-        if step >= self.next_check and not self.checks.make(step, sleeping, enabled):
-            return self.root
-        if self._spinning:
-            self._spinning = False
-            yielded = True
-        elif step - self._slice_began >= TIME_SLICE:
-            if len(enabled) > 1:
-                self._slice_began = step
-                yielded = True
-            elif step - self._slice_began >= LONELY_STEPS:
-                self._slice_began = step
-                self.time_is_up = True
-                self.checks.note_lonely(step)
-        if (yielded or self.time_is_up) and sleeping and enabled:
-            self._idle_yields += 1
-            if self.time_is_up or self._idle_yields > IDLE_YIELDS * len(enabled):
-                self._idle_yields = 0
-                self.time_is_up = False
-                first = earliest(sleeping)  # type: ignore[assignment]
-                if self.outside.pass_time(sleeping, first):
-                    # As if nothing were enabled: all that is does nothing but wait.
-                    enabled = []
-                    timed = [first]
-                if self.aborting:
-                    return self.root
-        fairness = self.fairness
-        if yielded or fairness.active:
-            if yielded:
-                fairness.yielded(running, enabled, self.rows)
-            enabled, timed = fairness.filter(enabled, timed)
-
-        if step < self._prefix_length:
-            chosen = self._follow(step, running, enabled, timed, yielded)
-        elif self._non_preemptive:
-            if not enabled:
-                chosen = earliest(timed)  # type: ignore[assignment]
-            elif running in enabled and not yielded:
-                chosen = running
-            else:
-                chosen = next_in_turn(running, enabled, yielded, step)  # type: ignore[assignment]
-        else:
-            chosen = self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[assignment]
-
-        if enabled == self._last_enabled:
-            ids = self._last_ids
-        else:
-            self._last_enabled = enabled
-            self._last_ids = ids = tuple([task.id for task in enabled])
-        identity = chosen.id
-        self.rows.append(
-            (
-                identity,
-                identity,
-                chosen.pending,
-                ids,
-                tuple([task.id for task in timed]) if timed else (),
-                yielded,
-            )
-        )
-        if chosen is not running:
-            self._slice_began = step
-            if (
-                self._watch_breakers
-                and not running.breakable
-                and not yielded
-                and running in enabled
-                and running.begun
-            ):
-                self.beyond_gil.append(step)
-        if timed and chosen not in enabled:
-            chosen.timed_out = True
-            self.clock.advance_to(chosen.deadline)
-        if fairness.active:
-            fairness.scheduled(chosen)
-        return chosen
-
-    def _stuck(self) -> bool:
-        """No task can go on. True if something outside our control changed that."""
-        if not self.outside.wait_when_stuck():
-            self.ending.give_up()
-        return not self.aborting
-
-    def _follow(
-        self,
-        step: int,
-        running: Task,
-        enabled: list[Task],
-        timed: list[Task],
-        yielded: bool,
-    ) -> Task:
-        """The choice of the plan's prefix, or give up the replay (CHESS, section 4.2)."""
-        wanted = self._prefix[step]
-        for task in enabled:
-            if task.id == wanted:
-                return task
-        for task in timed:
-            if task.id == wanted:
-                return task
-        options = ", ".join(
-            f"{task.id} ({task.pending.kind.name})" for task in enabled + timed if task.pending
-        )
-        self._diverge(step, wanted, options or "no task")
-        return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
-
-    def _diverge(self, step: int, wanted: Choice, found: str) -> None:
-        self.trace.divergence = Divergence(step, str(wanted), found)
-        self._prefix_length = 0
-
     # -- passing control ---------------------------------------------------------
 
     def switch(self, running: Task, chosen: Task) -> None:
         """Pass control; returns when ``running`` is chosen again."""
-        if self._swap is not None:
-            self._swap(running, chosen)
+        self._swap(running, chosen)
         self.current = chosen
         assert chosen.greenlet is not None
         chosen.greenlet.switch()
@@ -584,29 +325,20 @@ class Execution:
         """Pass control from the root to a task, which finds an exception where it waits."""
         root = self.root
         assert task.carrier is not None
-        if self._swap is not None:
-            self._swap(root, task)
+        self._swap(root, task)
         self.current = task
         task.carrier.throw(error)
-        if self._swap is not None:
-            self._swap(task, root)
+        self._swap(task, root)
         self.current = root
 
     def carry(self, task: Task) -> greenlet:
         """Carry a task to its end; where control goes then."""
         carry(self, task)
         chosen = self.root if self.aborting else self._decide(task)
-        if self._swap is not None:
-            self._swap(task, chosen)
+        self._swap(task, chosen)
         self.current = chosen
         assert chosen.greenlet is not None
         return chosen.greenlet
-
-    def leave_plan(self) -> None:
-        """Go on without preemptions from here on, and let timeouts fire late."""
-        self._prefix_length = 0
-        self._non_preemptive = True
-        self._late_timeouts = True
 
     def interrupt(self) -> None:
         """End the execution at its next scheduling point (the user pressed Ctrl-C)."""

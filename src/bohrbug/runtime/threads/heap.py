@@ -7,6 +7,7 @@ in C, as seldom as possible, and once for all that is wanted.
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Collection, Iterable
 from types import CodeType, FunctionType
 from typing import Any
@@ -51,7 +52,10 @@ def survey(
     wanted = [*originals, *(each for each in found if type(each) in primitives)]
     direct = _referrers(wanted, passed_over)
     within = [each for each in direct if type(each) in unchangeable]
-    holders = {id(each): each for each in (*direct, *_referrers(within, passed_over))}
+    # Before anything else is made of the direct ones, which would be found here, hold itself, and
+    # stay until the next garbage collection.
+    further = _referrers(within, passed_over)
+    holders = {id(each): each for each in itertools.chain(direct, further)}
     for own in (originals, found, wanted, direct, within):
         holders.pop(id(own), None)
     return found, [each for each in holders.values() if not _is_undefaulted(each)]

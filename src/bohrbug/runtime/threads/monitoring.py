@@ -34,13 +34,24 @@ class Explainer(Protocol):
         ...
 
 
+PublishedClock = tuple[int, int, list[int]]
+"""Who learns of it: a task, its epoch, and the epochs of the others that it has learnt of."""
+
+
+class ClockHolder(Protocol):
+    """A synchronisation resource, for who watches."""
+
+    clock: PublishedClock | None
+    """What the last operation that changed it has published; ``None`` before the first."""
+
+
 class Detector(Protocol):
     """What is told of synchronisation."""
 
     def spawn(self, parent_index: int, child_index: int) -> None:
         """A task was created."""
 
-    def synchronise(self, task_index: int, clock_holder: Any, is_write: bool) -> None:
+    def synchronise(self, task_index: int, clock_holder: ClockHolder, is_write: bool) -> None:
         """A task did an operation on a synchronisation resource."""
 
 
@@ -61,8 +72,12 @@ class AccessDetector(Protocol):
         """A task writes a variable."""
 
 
-class RaceDetector(Detector, AccessDetector, Protocol):
-    """What watches for data races: told of both, and asked at the end."""
+class Watcher(Detector, AccessDetector, Protocol):
+    """What watches one execution: told of both."""
+
+
+class RaceDetector(Watcher, Protocol):
+    """What watches for data races, and is asked at the end."""
 
     racy_places: PlaceSet
     shared_places: PlaceSet

@@ -33,7 +33,6 @@ _Queue = queue.Queue
 _registering(_Queue, "Queue")
 _queue_put = _Queue.put
 _queue_get = _Queue.get
-_queue_join = _Queue.join
 
 
 def _mutex_is_free(self: Any) -> bool:

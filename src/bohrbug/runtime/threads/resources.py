@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import Resource, ResourceId, TaskId
 from bohrbug.model.site import site_of
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.monitoring import PublishedClock
 
 
 @plain
@@ -23,7 +26,7 @@ class ResourceState:
         label: overrides the label made of type and place.
     """
 
-    __slots__ = ("clock", "created", "given_label", "id", "last_writer", "serial", "type")
+    __slots__ = ("clock", "created", "given_label", "id", "serial", "type")
 
     def __init__(
         self, id: ResourceId, type: str, created: Any = None, label: str = "", serial: int = 0
@@ -33,9 +36,8 @@ class ResourceState:
         self.created = created
         self.given_label = label
         self.serial = serial
-        # Vector clock of the race detector, and who wrote it last.
-        self.clock: list[int] | None = None
-        self.last_writer: Any = None
+        # Belongs to whoever watches the execution.
+        self.clock: PublishedClock | None = None
 
     @property
     def label(self) -> str:

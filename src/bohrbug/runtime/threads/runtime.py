@@ -25,16 +25,16 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation
-from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog
+from bohrbug.runtime.threads.lasting import Lasting
+from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
-from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable, VariableState
+from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import c_code, files, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.sampling import WATCHED_AT_FIRST, Sampling
 from bohrbug.runtime.threads.settings import Level, Settings
-from bohrbug.runtime.threads.task import CarrierPool
 
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
@@ -54,6 +54,8 @@ if os.name == "posix":
     _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end)
 
 MakeDetector = Callable[[Execution], RaceDetector]
+
+MakeWatcher = Callable[[Execution], Watcher]
 
 _entered = itertools.count(1)
 
@@ -96,18 +98,13 @@ class ThreadsRuntime:
         self.function = function
         self.settings = settings
         self.level = level
-        self._explainer = explainer
         self._make_detector = detector
-        self._invariant = invariant
         self._instrumentation = Instrumentation(scope, breakers=settings.gil)
         self._points = AccessPoints(self._instrumentation)
         self._sampling = Sampling()
         self._types = Types(_is_synchronisation)
-        # Objects whose names were used as a whole, see data/naming.py.
-        self._namespaces: set[object] = set()
-        self._names = OlderObjects()
+        self._lasting = Lasting(explainer, invariant, _END_HOOKS, thread_state.swap_running_loop)
         self._thread_names = thread_functions.ThreadNames()
-        self._pool = CarrierPool()
         self.execution: Execution | None = None
         # The sink that makes a task of this execution yield; made when one spins.
         self._spin_sink: SpinSink | None = None
@@ -140,7 +137,7 @@ class ThreadsRuntime:
             native.forget_shared()
         self._thread_names.close()
         thread_functions.instrument_callable = _as_it_is
-        self._pool.close()
+        self._lasting.pool.close()
         if self._collected:
             gc.enable()
         installation.restore()
@@ -153,7 +150,7 @@ class ThreadsRuntime:
         learn: bool = True,
         watch: bool = False,
         discover: bool = False,
-        detector: MakeDetector | None = None,
+        watcher: MakeWatcher | None = None,
     ) -> Executed:
         """Execute a plan.
 
@@ -163,8 +160,8 @@ class ThreadsRuntime:
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
             discover: look for functions that run, if ``learn`` is true.
-            detector: makes what watches the accesses of this execution, in place of the
-                detector of data races; only together with ``watch``.
+            watcher: makes what watches this execution, in place of the detector of data races,
+                and whether or not ``watch`` is true; only if ``learn`` is false.
         """
         if learn:
             self._instrumentation.has_grown = False
@@ -177,7 +174,7 @@ class ThreadsRuntime:
                 watch = watch or watches
                 if discover or discovers:
                     return self._discover(plan)
-        return self._run(plan, self.settings, learn, watch, detector)
+        return self._run(plan, self.settings, learn, watch, watcher)
 
     def _discover(self, plan: Plan) -> Executed:
         """Execute a plan, and find the functions that it runs."""
@@ -193,31 +190,23 @@ class ThreadsRuntime:
         settings: Settings,
         learn: bool,
         watch: bool = False,
-        make_detector: MakeDetector | None = None,
+        make_watcher: MakeWatcher | None = None,
     ) -> Executed:
-        # Arguments with their names would take longer to hand over.
-        execution = Execution(
-            plan,
-            settings,
-            self._pool,
-            self._explainer,
-            None,
-            self._invariant,
-            self._names,
-            _END_HOOKS,
-            thread_state.swap_running_loop,
-            self._namespaces,
-        )
-        namespaces = len(self._namespaces)
+        execution = Execution(plan, settings, self._lasting)
+        namespaces = len(self._lasting.namespaces)
         self.execution = execution
         self.made += 1
-        detector = variables = None
+        watcher: Watcher | None = None
+        detector: RaceDetector | None = None
+        variables = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
+            if make_watcher is not None:
+                watcher = make_watcher(execution)
             # The code that tells where a build with the GIL could switch tells all the rest, too.
-            if watch or (learn and (settings.gil or settings.watch_breakers)):
-                detector = (make_detector or self._make_detector)(execution)
-            self._make_accesses_visible(execution, variables, detector)
+            elif watch or (learn and (settings.gil or settings.watch_breakers)):
+                watcher = detector = self._make_detector(execution)
+            self._make_accesses_visible(execution, variables, watcher)
         trace = self._carry_out(execution)
         new_points = 0
         if detector is not None:
@@ -228,7 +217,7 @@ class ThreadsRuntime:
                     detector.racy_places if is_racy else detector.shared_places
                 )
         # Operations conflict now that did not before.
-        new_points += len(self._namespaces) - namespaces
+        new_points += len(self._lasting.namespaces) - namespaces
         if variables is not None:
             variables.clear()
         execution.let_go()
@@ -243,19 +232,19 @@ class ThreadsRuntime:
         )
 
     def _make_accesses_visible(
-        self, execution: Execution, variables: Variables, detector: RaceDetector | None
+        self, execution: Execution, variables: Variables, watcher: Watcher | None
     ) -> None:
         """See to it that what is rewritten tells its accesses to an execution."""
         points = self._points
         settings = execution.settings
         sink: WatchingSink | PointSink
-        if detector is not None:
-            execution.detector = detector
-            sink = WatchingSink(detector, variables, execution, execution.access, points.places)
+        if watcher is not None:
+            execution.detector = watcher
+            sink = WatchingSink(watcher, variables, execution, execution.access, points.places)
         else:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
-        all_tell = detector is not None or settings.gil or settings.watch_breakers
+        all_tell = watcher is not None or settings.gil or settings.watch_breakers
         self._instrumentation.let_tell(None if all_tell else points.are_in)
         execution.sink = sink
         execution.nudge = self._nudge
@@ -328,7 +317,7 @@ class ThreadsRuntime:
         Parameters:
             origin: names this process; part of these ids.
         """
-        self._names.origin = origin
+        self._lasting.names.origin = origin
 
     # -- points as data ------------------------------------------------------------
 

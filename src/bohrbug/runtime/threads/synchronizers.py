@@ -266,7 +266,6 @@ _Event = threading.Event
 _event_set = _Event.set
 _event_clear = _Event.clear
 _event_wait = _Event.wait
-_event_is_set = _Event.is_set
 
 
 def _making_in_c() -> Callable[[Any], bool] | None:

@@ -103,19 +103,10 @@ class local:
         try:
             return attributes[name]
         except KeyError:
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}",
-                name=name,
-                obj=self,
-            ) from None
+            raise _missing(self, name) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "__dict__":
-            raise AttributeError(
-                f"{type(self).__name__!r} object attribute '__dict__' is read-only"
-            )
-        values = object.__getattribute__(self, "_bohrbug_values")
-        attributes = _dictionary(self, values)
+        attributes = _writable(self, name)
         found, descriptor = _find(self, name)
         if found and hasattr(type(descriptor), "__set__"):
             type(descriptor).__set__(descriptor, self, value)
@@ -123,12 +114,7 @@ class local:
         attributes[name] = value
 
     def __delattr__(self, name: str) -> None:
-        if name == "__dict__":
-            raise AttributeError(
-                f"{type(self).__name__!r} object attribute '__dict__' is read-only"
-            )
-        values = object.__getattribute__(self, "_bohrbug_values")
-        attributes = _dictionary(self, values)
+        attributes = _writable(self, name)
         found, descriptor = _find(self, name)
         if found and hasattr(type(descriptor), "__delete__"):
             type(descriptor).__delete__(descriptor, self)
@@ -136,11 +122,24 @@ class local:
         try:
             del attributes[name]
         except KeyError:
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}",
-                name=name,
-                obj=self,
-            ) from None
+            raise _missing(self, name) from None
+
+
+def _writable(self: Any, name: str) -> dict[str, Any]:
+    """The attributes of the running task, of which ``name`` is to be changed.
+
+    Raises:
+        AttributeError: none can be called so.
+    """
+    if name == "__dict__":
+        raise AttributeError(f"{type(self).__name__!r} object attribute '__dict__' is read-only")
+    return _dictionary(self, object.__getattribute__(self, "_bohrbug_values"))
+
+
+def _missing(self: Any, name: str) -> AttributeError:
+    return AttributeError(
+        f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+    )
 
 
 local.__module__ = "_thread"

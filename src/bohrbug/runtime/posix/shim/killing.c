@@ -1,7 +1,6 @@
 /* Killing a process that is parked. */
 #include "killing.h"
 
-#include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -9,6 +8,7 @@
 
 #include "process.h"
 #include "schedule.h"
+#include "turns.h"
 
 #define BIT(number) (1ULL << ((number) - 1))
 
@@ -26,8 +26,7 @@ void face_fatal_signals(uint64_t own_mask) {
 }
 
 static bool dies_in(struct task *task, int32_t pid) {
-    __atomic_store_n(&task->turn, TO_FACE_SIGNALS, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &task->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+    tell(task, TO_FACE_SIGNALS);
     for (int patience = 0; patience < 100000; patience++) {
         if (process_is_gone(pid)) return true;
         if (__atomic_load_n(&task->turn, __ATOMIC_ACQUIRE) == PARKED) break;

@@ -112,7 +112,7 @@ enum over { NOT_OVER, IN_FILES, PRINTED_KEPT };
 enum task_state { UNUSED, PREPARED, ALIVE, OVER };
 
 struct task {
-    uint32_t turn;             /* a futex: 1 while the task may run */
+    uint32_t turn;             /* a futex, see `enum turn` */
     uint32_t state;
     uint32_t parent, number;   /* the path in the spawn tree */
     uint32_t name_in_plan;     /* index into the plan's names, or NONE */

@@ -4,7 +4,12 @@
 
 #include "fiber.h"
 
-/* What the futex `turn` of a task says. */
+/* What the futex `turn` of a task says.
+ *
+ * It is the only field of the segment that orders memory.  Whoever passes the turn stores it last, with
+ * release, and whoever takes it loads it first, with acquire: so the new one sees all that was written up
+ * to then, by any thread of any process, and every other field is plain, as one task runs at a time.
+ * Parking publishes nothing, and is relaxed: the turn was taken before, and is passed on by another store. */
 enum turn { PARKED, TO_RUN, TO_ANSWER, TO_DECIDE, TO_FACE_SIGNALS };
 
 /* Wakes a task for something. */

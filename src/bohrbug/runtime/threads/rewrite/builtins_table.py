@@ -43,8 +43,6 @@ MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
 WrapperDescriptor = WrapperDescriptorType
 LruCacheWrapper: type = functools._lru_cache_wrapper
-AttrGetter = operator.attrgetter
-ItemGetter = operator.itemgetter
 
 CALLABLE_TYPES = frozenset(
     {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import operator
 import sys
 import weakref
 from collections.abc import Callable
@@ -208,40 +209,51 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
 def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """A call of something that may be implemented in C."""
     class_ = type(callable_)
-    if class_ is MethodType:
-        inner = callable_.__func__
-        if type(inner) is not FunctionType and type(inner) in _CALLABLE_TYPES:
-            _call(inner, (callable_.__self__, *arguments), place)
-    elif class_ is BuiltinFunctionType:
-        owner = callable_.__self__
-        if type(owner) is ModuleType:
-            effect = _FUNCTIONS.get(callable_)
-            if effect is not None:
-                _apply(effect, None, arguments, place)
-        else:
-            _method(owner, callable_.__name__, arguments, place)
-    elif class_ is type:
-        if callable_ in table.CONSTRUCTORS:
-            for argument in arguments[table.CONSTRUCTORS[callable_] :]:
-                _consume(argument, place)
-    elif class_ is table.MethodWrapper:
-        _method(callable_.__self__, callable_.__name__, arguments, place)
-    elif class_ is table.MethodDescriptor or class_ is table.WrapperDescriptor:
-        if arguments:
-            _method(arguments[0], callable_.__name__, arguments[1:], place)
-    elif class_ is functools.partial:
-        inner = callable_.func
-        if type(inner) in _CALLABLE_TYPES:
-            _call(inner, callable_.args + arguments, place)
-    elif class_ is table.LruCacheWrapper:
-        hooks.whole(callable_, True, place)
-        _expect_computation(callable_)
-    elif arguments:
-        _getter(callable_, arguments[0], place)
+    if class_ is not BuiltinFunctionType:
+        _CALLS[class_](callable_, arguments, place)
+        return
+    # By far the most, such as items.append: without one call more.
+    owner = callable_.__self__
+    if type(owner) is not ModuleType:
+        _method(owner, callable_.__name__, arguments, place)
+        return
+    effect = _FUNCTIONS.get(callable_)
+    if effect is not None:
+        _apply(effect, None, arguments, place)
 
 
-def _expect_computation(cache: Any) -> None:
+def _bound_method(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    inner = callable_.__func__
+    # A function in Python tells its accesses itself.
+    if type(inner) is not FunctionType and type(inner) in _CALLABLE_TYPES:
+        _call(inner, (callable_.__self__, *arguments), place)
+
+
+def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    first = table.CONSTRUCTORS.get(callable_)
+    if first is not None:
+        for argument in arguments[first:]:
+            _consume(argument, place)
+
+
+def _method_of_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _method(callable_.__self__, callable_.__name__, arguments, place)
+
+
+def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        _method(arguments[0], callable_.__name__, arguments[1:], place)
+
+
+def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    inner = callable_.func
+    if type(inner) in _CALLABLE_TYPES:
+        _call(inner, callable_.args + arguments, place)
+
+
+def _cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """The function of an ``lru_cache`` will be entered, unless its result is known."""
+    hooks.whole(cache, True, place)
     function = cache.__dict__.get("__wrapped__")
     if type(function) is FunctionType:
         # Weak: when the result is known, this stays for a while.
@@ -255,20 +267,38 @@ def _expect_computation(cache: Any) -> None:
         halfway.expected = (function.__code__, tell)
 
 
-def _getter(callable_: Any, target: Any, place: Place) -> None:
+def _getter(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """``attrgetter``, ``itemgetter`` and ``methodcaller`` objects."""
+    if not arguments:
+        return
+    target = arguments[0]
     _, details = callable_.__reduce__()[:2]
-    if type(callable_) is table.AttrGetter:
+    if type(callable_) is operator.attrgetter:
         for path in details:
             if "." not in path:
                 hooks.read_attribute(target, path, read_kinds(path), place)
-    elif type(callable_) is table.ItemGetter:
+    elif type(callable_) is operator.itemgetter:
         for key in details:
             hooks.read_item(target, key, place)
     elif type(details[0]) is str:
         method = look_up(type(target), details[0])
         if type(method) in (table.MethodDescriptor, table.WrapperDescriptor):
             _method(target, details[0], tuple(details[1:]), place)
+
+
+_CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    MethodType: _bound_method,
+    type: _class,
+    table.MethodWrapper: _method_of_object,
+    table.MethodDescriptor: _method_of_class,
+    table.WrapperDescriptor: _method_of_class,
+    functools.partial: _partial,
+    table.LruCacheWrapper: _cached,
+    operator.attrgetter: _getter,
+    operator.itemgetter: _getter,
+    operator.methodcaller: _getter,
+}
+"""For each of the types :data:`~.builtins_table.CALLABLE_TYPES` but functions in C."""
 
 
 def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:

@@ -266,22 +266,7 @@ def splice(
         )
         for entry in decode_exception_table(code.co_exceptiontable)
     ]
-    positions = list(code.co_positions())
-    runs: list[tuple[int, Position]] = []
-    last: Position | None = None
-    units = 0
-    for index, instruction in enumerate(instructions):
-        position = positions[instruction.offset // 2]
-        size = (places[index + 1] - places[index]) // 2
-        if position == last:
-            units += size
-        else:
-            if last is not None:
-                runs.append((units, last))
-            last = position
-            units = size
-    if last is not None:
-        runs.append((units, last))
+    runs = _runs_of_positions(code, instructions, places)
     return code.replace(
         co_code=bytes(output),
         co_consts=constants,
@@ -289,6 +274,27 @@ def splice(
         co_linetable=encode_positions(code.co_firstlineno, runs),
         co_exceptiontable=encode_exception_table(entries),
     )
+
+
+def _runs_of_positions(
+    code: CodeType, instructions: Sequence[Instruction], places: Sequence[int]
+) -> list[tuple[int, Position]]:
+    """What :func:`encode_positions` takes: what is spliced in has the position of its instruction.
+
+    Parameters:
+        code: the original.
+        instructions: of it.
+        places: where each begins in the copy, and where the last one ends.
+    """
+    positions = list(code.co_positions())
+    runs: list[tuple[int, Position]] = []
+    for index, instruction in enumerate(instructions):
+        position = positions[instruction.offset // 2]
+        units = (places[index + 1] - places[index]) // 2
+        if runs and runs[-1][1] == position:
+            units += runs.pop()[0]
+        runs.append((units, position))
+    return runs
 
 
 def _relax(

@@ -1,0 +1,31 @@
+"""What surrounds an exploration: who follows it, and what is kept from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bohrbug.exploration.progress import TellProgress
+from bohrbug.exploration.remembered import Remembered
+from bohrbug.exploration.saving import Keeper
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an explorer has from whoever started it; nothing of it changes what is found.
+
+    Parameters:
+        progress: told how it goes, or ``None``.
+        on_stuck: called with a message, in a thread of its own, if an execution
+            hangs and can't be ended: such as to end the process.
+        settle: called in each worker process with its number, before it begins: such as to
+            give it an own place for what the test writes.
+        keeper: keeps the exploration in a file, so that it can be resumed.
+        remembered: failing schedules of earlier runs, tried first; only on the threads runtime.
+    """
+
+    progress: TellProgress | None = None
+    on_stuck: Callable[[str], object] | None = None
+    settle: Callable[[int], object] | None = None
+    keeper: Keeper | None = None
+    remembered: Sequence[Remembered] = ()

@@ -1,0 +1,340 @@
+"""Who runs the next step of an execution, and the record of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from greenlet import getcurrent
+
+from bohrbug.model.operation import CHOOSE, Operation
+from bohrbug.model.outcome import Divergence, Uncontrolled
+from bohrbug.model.plan import Choice, NonPreemptive, Plan
+from bohrbug.runtime.policies import Asked, decider_for, earliest, next_in_turn
+from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.checks import Checks
+from bohrbug.runtime.threads.clock import VirtualClock
+from bohrbug.runtime.threads.ending import Ending
+from bohrbug.runtime.threads.fairness import Fairness
+from bohrbug.runtime.threads.outside import Outside
+from bohrbug.runtime.threads.pace import IDLE_YIELDS, LONELY_STEPS, TIME_SLICE
+from bohrbug.runtime.threads.recorded import RecordedTrace
+from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable
+from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.task import Task, TaskKilled
+
+_new_operation = tuple.__new__
+
+
+class Deciding:
+    """The part of an :class:`~bohrbug.runtime.threads.execution.Execution` that makes the choices.
+
+    A class to inherit from: at every step it looks at the same attributes as the rest does, and
+    an object of its own would cost a look-up for each.
+
+    Parameters:
+        plan: what to execute.
+        settings: how.
+        names: ids of objects that are older than the execution.
+        ask: called where the plan leaves a decision to somebody else.
+
+    Attributes:
+        alive: the tasks that have not ended, oldest first.
+        rows: one for each step: choice, task, operation, enabled, timed, yielded.
+        next_check: the next step at which something rare is looked at, see :class:`Checks`.
+        aborting: all that is left is unwound.
+        suspended: not 0 while the scheduler itself runs code of the program, such as predicates.
+        beyond_gil: steps that begin with a preemption which a build with the GIL could not make.
+        time_is_up: a task has run alone for long, and the next step may be a sleeping one's.
+    """
+
+    __slots__ = (
+        "_decider",
+        "_idle_yields",
+        "_last_enabled",
+        "_last_ids",
+        "_late_firing",
+        "_late_timeouts",
+        "_non_preemptive",
+        "_prefix",
+        "_prefix_length",
+        "_slice_began",
+        "_spinning",
+        "_watch_breakers",
+        "_yielding",
+        "aborting",
+        "alive",
+        "all_tasks",
+        "beyond_gil",
+        "checks",
+        "clock",
+        "current",
+        "ending",
+        "fairness",
+        "next_check",
+        "outside",
+        "resources",
+        "root",
+        "rows",
+        "suspended",
+        "time_is_up",
+        "trace",
+    )
+
+    # Made by the subclass, as they know the whole execution.
+    checks: Checks
+    ending: Ending
+    outside: Outside
+    next_check: int
+
+    def __init__(
+        self,
+        plan: Plan,
+        settings: Settings,
+        names: OlderObjects,
+        ask: Callable[[Asked], object],
+    ) -> None:
+        self.clock = VirtualClock(settings.epoch)
+        self.resources = ResourceTable(names)
+        self.fairness = Fairness()
+        self.rows: list[tuple[Any, ...]] = []
+        # The tasks.
+        self.root = self.current = Task("0", 0, control.real_get_ident())
+        self.root.name = "MainThread"
+        self.root.target = "test"
+        self.root.greenlet = getcurrent()
+        self.all_tasks: list[Task] = [self.root]
+        self.alive: list[Task] = [self.root]
+        self.trace = RecordedTrace(plan, self.all_tasks, self.resources, self.rows, Uncontrolled())
+        # The plan.
+        self._prefix: Sequence[Choice] = plan.prefix
+        self._prefix_length = len(plan.prefix)
+        self._non_preemptive = isinstance(plan.policy, NonPreemptive)
+        self._decider = decider_for(plan.policy, self.trace.effects, ask)
+        self._late_timeouts = settings.late_timeouts
+        # Some task has waited, or waits, with a timeout that may not fire early.
+        self._late_firing = False
+        # The options of the last step, which are most often those of the next one.
+        self._last_enabled: list[Task] = []
+        self._last_ids: tuple[str, ...] = ()
+        # Yields: the next step comes after one; the running task spins; in a row without progress.
+        self._yielding = False
+        self._spinning = False
+        self._idle_yields = 0
+        self.time_is_up = False
+        self._slice_began = 0
+        self.aborting = False
+        self.suspended = 0
+        self._watch_breakers = settings.watch_breakers
+        self.beyond_gil: list[int] = []
+
+    # -- tasks -------------------------------------------------------------------
+
+    def _decide(self, running: Task) -> Task:
+        """Choose who runs the next step, and record it; the root task if it all ends."""
+        options = self._options()
+        if options is None:
+            return self.root
+        enabled, timed, sleeping = options
+        step = len(self.rows)
+        yielded = self._yielding
+        self._yielding = False
+        if step >= self.next_check and not self.checks.make(step, sleeping, enabled):
+            return self.root
+        yielded = self._is_turn_over(step, enabled) or yielded
+        if (yielded or self.time_is_up) and sleeping and enabled:
+            self._idle_yields += 1
+            if self.time_is_up or self._idle_yields > IDLE_YIELDS * len(enabled):
+                enabled, timed = self._let_time_pass(enabled, timed, sleeping)
+                if self.aborting:
+                    return self.root
+        fairness = self.fairness
+        if yielded or fairness.active:
+            if yielded:
+                fairness.yielded(running, enabled, self.rows)
+            enabled, timed = fairness.filter(enabled, timed)
+        chosen = self._pick(step, running, enabled, timed, yielded)
+        self._record(step, running, chosen, enabled, timed, yielded)
+        return chosen
+
+    def _options(self) -> tuple[list[Task], list[Task], list[Task]] | None:
+        """Who could run: the enabled tasks, those that a timeout could wake, and all sleeping ones.
+
+        ``None``: nobody, or the execution ends while time passes.
+        """
+        while True:
+            enabled = []
+            timed = []
+            # Predicates may run code of the program, such as a queue's own _qsize.
+            self.suspended += 1
+            try:
+                for task in self.alive:
+                    ready = task.ready
+                    if ready is None or ready():
+                        enabled.append(task)
+                    elif task.deadline is not None:
+                        timed.append(task)
+            finally:
+                self.suspended -= 1
+            sleeping = timed
+            if enabled:
+                if timed and self._late_timeouts:
+                    timed = []
+                elif timed and (self._late_firing or self.outside.alarm_set):
+                    timed = self.outside.firing_early(timed)
+                return enabled, timed, sleeping
+            if timed:
+                first = earliest(timed)
+                can_fire = self.outside.pass_time(timed, first)
+                if self.aborting:
+                    return None
+                if can_fire is not None:
+                    return enabled, [first] if self._late_timeouts else list(can_fire), sleeping
+            elif not self._stuck():
+                return None
+
+    def _is_turn_over(self, step: int, enabled: list[Task]) -> bool:
+        """Whether the running task has to yield, as it spins or has had its time slice."""
+        if self._spinning:
+            self._spinning = False
+            return True
+        if step - self._slice_began >= TIME_SLICE:
+            if len(enabled) > 1:
+                self._slice_began = step
+                return True
+            if step - self._slice_began >= LONELY_STEPS:
+                self._slice_began = step
+                self.time_is_up = True
+                self.checks.note_lonely(step)
+        return False
+
+    def _let_time_pass(
+        self, enabled: list[Task], timed: list[Task], sleeping: list[Task]
+    ) -> tuple[list[Task], list[Task]]:
+        """All who are enabled only wait: let the next timeout fire, if time can pass.
+
+        Returns:
+            The enabled tasks and those that a timeout could wake, from now on.
+        """
+        self._idle_yields = 0
+        self.time_is_up = False
+        first = earliest(sleeping)
+        if self.outside.pass_time(sleeping, first):
+            # As if nothing were enabled: all that is does nothing but wait.
+            return [], [first]
+        return enabled, timed
+
+    def _pick(
+        self, step: int, running: Task, enabled: list[Task], timed: list[Task], yielded: bool
+    ) -> Task:
+        """Who runs the next step, by the plan."""
+        if step < self._prefix_length:
+            return self._follow(step, running, enabled, timed, yielded)
+        if not self._non_preemptive:
+            return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
+        if not enabled:
+            return earliest(timed)
+        if running in enabled and not yielded:
+            return running
+        return next_in_turn(running, enabled, yielded, step)
+
+    def _record(
+        self,
+        step: int,
+        running: Task,
+        chosen: Task,
+        enabled: list[Task],
+        timed: list[Task],
+        yielded: bool,
+    ) -> None:
+        """Add the row of a step, and what it changes."""
+        if enabled == self._last_enabled:
+            ids = self._last_ids
+        else:
+            self._last_enabled = enabled
+            self._last_ids = ids = tuple([task.id for task in enabled])
+        identity = chosen.id
+        self.rows.append(
+            (
+                identity,
+                identity,
+                chosen.pending,
+                ids,
+                tuple([task.id for task in timed]) if timed else (),
+                yielded,
+            )
+        )
+        if chosen is not running:
+            self._slice_began = step
+            if (
+                self._watch_breakers
+                and not running.breakable
+                and not yielded
+                and running in enabled
+                and running.begun
+            ):
+                self.beyond_gil.append(step)
+        if timed and chosen not in enabled:
+            chosen.timed_out = True
+            self.clock.advance_to(chosen.deadline)
+        if self.fairness.active:
+            self.fairness.scheduled(chosen)
+
+    def _stuck(self) -> bool:
+        """No task can go on. True if something outside our control changed that."""
+        if not self.outside.wait_when_stuck():
+            self.ending.give_up()
+        return not self.aborting
+
+    def _follow(
+        self,
+        step: int,
+        running: Task,
+        enabled: list[Task],
+        timed: list[Task],
+        yielded: bool,
+    ) -> Task:
+        """The choice of the plan's prefix, or give up the replay (CHESS, section 4.2)."""
+        wanted = self._prefix[step]
+        for task in enabled:
+            if task.id == wanted:
+                return task
+        for task in timed:
+            if task.id == wanted:
+                return task
+        options = ", ".join(
+            f"{task.id} ({task.pending.kind.name})" for task in enabled + timed if task.pending
+        )
+        self._diverge(step, wanted, options or "no task")
+        return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
+
+    def _diverge(self, step: int, wanted: Choice, found: str) -> None:
+        self.trace.divergence = Divergence(step, str(wanted), found)
+        self._prefix_length = 0
+
+    def leave_plan(self) -> None:
+        """Go on without preemptions from here on, and let timeouts fire late."""
+        self._prefix_length = 0
+        self._non_preemptive = True
+        self._late_timeouts = True
+
+    # -- data --------------------------------------------------------------------
+
+    def choose(self, arity: int, place: Any) -> int:
+        """A data choice among ``range(arity)``; part of the choice sequence."""
+        task = self.current
+        if self.aborting:
+            raise TaskKilled
+        step = len(self.rows)
+        if step < self._prefix_length:
+            value = self._prefix[step]
+            if not isinstance(value, int) or value >= arity:
+                self._diverge(step, value, f"a data choice among {arity} values")
+                value = self._decider.value(arity)
+        else:
+            value = self._decider.value(arity)
+        state = self.resources.state_named(f"{task.id}:choice", "choice")
+        self.trace.arities[step] = arity
+        operation = _new_operation(Operation, (CHOOSE, state.id, place))
+        self.rows.append((value, task.id, operation, (task.id,), (), False))
+        return value
