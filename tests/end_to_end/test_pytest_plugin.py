@@ -58,7 +58,8 @@ def test_the_test_is_found_again_from_another_folder(
         (folder.path / name).mkdir()
     folder.write("here/test_counter.py", LOST_UPDATE + "\nadds = test_add\ndel test_add\n")
     folder.write(configuration, "[pytest]\npython_functions = adds\n")
-    folder.pytest("--bohrbug", *options, "here/test_counter.py")
+    first = folder.pytest("--bohrbug", *options, "here/test_counter.py")
+    assert first.code == 1, first.out + first.err
     (path,) = folder.path.rglob("*.json")
     replayed = folder.bohrbug("replay", str(path))
     assert replayed.code == 1, replayed.out + replayed.err
