@@ -47,16 +47,23 @@ def explore(
 ) -> Result:
     """Explore a test: execute it under one interleaving after another.
 
+    Its threads are under control wherever they are started, and nothing of it has to be changed::
+
+        result = bohrbug.explore(transfer_in_two_threads, executions=5_000)
+        print(result.verdict)
+
     Parameters:
         function: the test; called without arguments, once for each execution, each
             time from the same initial state.
         name: how reports call it; by default the function's qualified name.
         progress: called several times a second with how far it has come.
         write: write a reproduction file for each failure.
-        options: see :class:`bohrbug.exploration.options.ExploreOptions`.
+        options: such as ``executions`` (1,000) and ``seconds`` (30), the budget; ``keep_going``,
+            to find more than one failure; ``races="fail"``; ``workers``, the number of processes.
+            All: :class:`bohrbug.exploration.options.ExploreOptions`.
 
     Returns:
-        The result, with a verdict.
+        The result, with a verdict, the failures and the data races.
 
     Raises:
         ValueError: an option makes no sense.

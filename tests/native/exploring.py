@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from bohrbug.exploration.native import Command, native_explorer
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
@@ -13,6 +14,7 @@ from bohrbug.exploration.result import Result
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings
+from bohrbug.search.strategy import Foresighted, Strategy
 
 
 def explored(
@@ -70,3 +72,16 @@ def shape(trace: Trace) -> list[object]:
         (step.task, step.operation.kind.name, step.operation.resource, step.enabled, step.timed)
         for step in trace.steps()
     ]
+
+
+def executed(runtime: NativeRuntime, strategy: Strategy, executions: int, ahead: bool) -> list[Any]:
+    """The plans that a strategy proposes, and what came of each."""
+    assert isinstance(strategy, Foresighted)
+    runtime.foresee(strategy.sure_plans if ahead else None)
+    done: list[Any] = []
+    while len(done) < executions and (plan := strategy.next_plan()) is not None:
+        trace = runtime.execute(plan).trace
+        strategy.observe(trace)
+        outcome = trace.outcome.kind
+        done.append((plan, outcome, trace.choices, shape(trace), runtime.printed))
+    return done

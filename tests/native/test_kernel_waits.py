@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +53,7 @@ def test_a_question_that_a_signal_interrupts_is_answered(native_build: Build) ->
             assert outcome.kind is OutcomeKind.PASSED, (seed, outcome)
 
 
-@pytest.mark.parametrize("what", ["flock", "fcntl", "queue", "semaphore"])
+@pytest.mark.parametrize("what", ["flock", "fcntl", "queue", "semaphore", "messages"])
 def test_locks_of_files_and_system_v_are_waited_for(
     what: str, native_build: Build, tmp_path: Path
 ) -> None:
@@ -64,7 +66,7 @@ def test_locks_of_files_and_system_v_are_waited_for(
             assert not executed.nudged
 
 
-@pytest.mark.parametrize("what", ["descriptor", "stream"])
+@pytest.mark.parametrize("what", ["descriptor", "stream", "reopened"])
 def test_a_fifo_is_opened_once_both_ends_are(
     what: str, native_build: Build, tmp_path: Path
 ) -> None:
@@ -150,6 +152,35 @@ def test_who_outside_holds_a_lock_is_told(native_build: Build, tmp_path: Path) -
         outcome = runtime.execute(Plan()).trace.outcome
     assert outcome.kind is OutcomeKind.HANG
     assert f"process {os.getpid()} holds" in outcome.message
+
+
+@pytest.mark.slow
+def test_a_lock_whose_owner_outside_nobody_knows_is_no_deadlock(
+    native_build: Build, tmp_path: Path
+) -> None:
+    path = tmp_path / "lock"
+    lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    with (
+        runtime_for(native_build("file_locks.c"), ["open-file", str(path)]) as runtime,
+        path.open("w") as file,
+    ):
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock)
+        outcome = runtime.execute(Plan()).trace.outcome
+    assert outcome.kind is OutcomeKind.HANG
+    assert "somebody holds who is not of the test" in outcome.message
+
+
+@pytest.mark.slow
+def test_a_fifo_that_was_there_before_may_be_opened_outside(
+    native_build: Build, tmp_path: Path
+) -> None:
+    native_build("lock_order.c")
+    os.mkfifo(tmp_path / "fifo")
+    time.sleep(0.05)  # clocks of file systems have steps
+    with runtime_for(Path("/bin/cat"), [str(tmp_path / "fifo")]) as runtime:
+        outcome = runtime.execute(Plan()).trace.outcome
+    assert outcome.kind is OutcomeKind.HANG
+    assert "FIFO that was there before the test" in outcome.message
 
 
 def test_locks_of_files_can_deadlock(native_build: Build, tmp_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bohrbug.exploration.result import Failure
+from bohrbug.model.operation import Site
 from bohrbug.model.site import site_of
-from bohrbug.runtime.posix.symbols import demangled, without_parameters
+from bohrbug.runtime.posix.symbols import Module, demangled, without_parameters
 from tests.native.exploring import explored
 
 Build = Callable[..., Path]
@@ -70,3 +72,14 @@ def test_parameters_are_left_out_of_names(function: str, name: str) -> None:
 def test_what_no_compiler_has_changed_stays() -> None:
     assert demangled("balance") == "balance"
     assert demangled("_exit") == "_exit"
+
+
+def test_sources_that_were_changed_after_the_build_are_told(tmp_path: Path) -> None:
+    program, older, newer = (str(tmp_path / name) for name in ("program", "older.c", "newer.c"))
+    for moment, path in enumerate((older, program, newer)):
+        Path(path).touch()
+        os.utime(path, (moment, moment))
+    module = Module(program)
+    for number, file in enumerate((older, newer, str(tmp_path / "gone.c"))):
+        module.place(number)._site = Site(file, 1, "main")
+    assert module.newer_sources() == {newer}

@@ -36,6 +36,7 @@ BROKEN = {
     "pipe_ends.c": OutcomeKind.DEADLOCK,
     "shared_mutexes.c": OutcomeKind.DEADLOCK,
     "fork_with_lock.c": OutcomeKind.DEADLOCK,
+    "dies_on_purpose.c": OutcomeKind.DEADLOCK,
     "not_reentrant.c": OutcomeKind.MISUSE,
     "static_buffer.c": OutcomeKind.ASSERTION,
     "talk.c": OutcomeKind.DEADLOCK,

@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,10 +23,10 @@ from bohrbug.search.pct import PCT
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
-from bohrbug.search.strategy import Foresighted, Strategy
+from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
 from tests.native.building import build
-from tests.native.exploring import runtime_for, shape
+from tests.native.exploring import executed, runtime_for, shape
 
 Build = Callable[..., Path]
 
@@ -167,19 +166,6 @@ def test_a_command_remembers_the_engine_that_was_asked_for() -> None:
     assert "engine" not in Command(("true",)).target()
 
 
-def executed(runtime: NativeRuntime, strategy: Strategy, executions: int, ahead: bool) -> list[Any]:
-    """The plans that a strategy proposes, and what came of each."""
-    assert isinstance(strategy, Foresighted)
-    runtime.foresee(strategy.sure_plans if ahead else None)
-    done: list[Any] = []
-    while len(done) < executions and (plan := strategy.next_plan()) is not None:
-        trace = runtime.execute(plan).trace
-        strategy.observe(trace)
-        outcome = trace.outcome.kind
-        done.append((plan, outcome, trace.choices, shape(trace), runtime.printed))
-    return done
-
-
 @pytest.mark.parametrize("program", [("lost_update.c",), ("orders.c", "-DPRINTS")])
 @pytest.mark.parametrize(
     "strategy_of",
@@ -211,9 +197,9 @@ def test_a_segment_is_read_before_it_is_used_again(
     orders: list[int] = []
     order = Server.order
 
-    def counted(server: Server, starts: Sequence[int]) -> bool:
+    def counted(server: Server, starts: Sequence[int]) -> None:
         orders.append(len(starts))
-        return order(server, starts)
+        order(server, starts)
 
     monkeypatch.setattr(Server, "order", counted)
     plans = [Plan((), UniformRandom(seed)) for seed in range(40)]

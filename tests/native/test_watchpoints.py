@@ -131,6 +131,19 @@ def test_a_replay_watches_the_same(watching: Build, tmp_path: Path) -> None:
     assert path is not None
     replayed, _ = replay_native(read_reproduction(tmp_path / path[0]), times=3)
     assert replayed.reproduced == 3
+    if shutil.which("gdb") is not None:
+        stop_in_gdb(tmp_path, path[0])
+
+
+def stop_in_gdb(folder: Path, file: str) -> None:
+    """The program gets the signals of its registers, though gdb sees them first."""
+    commands = "backtrace\ninfo locals\ncontinue\nquit\n"
+    result = bohrbug(folder, "replay", "--gdb", file, stdin=commands)
+    assert result.returncode == 0, result.stderr
+    assert "is preempted here, before its going on past variable balance" in result.stdout
+    assert "before = 0" in result.stdout
+    assert "signal handler called" not in result.stdout
+    assert "received signal SIGABRT" in result.stdout
 
 
 def test_the_child_of_a_shell_is_watched(watching: Build) -> None:

@@ -9,7 +9,7 @@ from types import CodeType
 import pytest
 
 from bohrbug.model.operation import Site
-from bohrbug.report.assigned import assigned_name
+from bohrbug.report.assigned import assigned_name, used_name
 from bohrbug.runtime.threads.data.expressions import accessed_name
 
 ACCESSING = {"CALL", "BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "CONTAINS_OP", "GET_ITER"}
@@ -90,3 +90,24 @@ def test_a_thing_is_named_by_what_it_is_assigned_to(
     path.write_text(f"    {line}\n", encoding="utf-8")
     site = Site(str(path), 1, "Bank.__init__", 5 + line.index(made))
     assert assigned_name(site) == name
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("with lock:", "lock"),
+        ("with self.lock:", "Bank.lock"),
+        ("while not done.wait(1): pass", "done"),
+        ("shop.orders.put(order)", "shop.orders"),
+        ("left.acquire(); right.acquire()", ""),
+        ("with left, right:", ""),
+        ("with Lock():", ""),
+        ("take(lock)", ""),
+    ],
+)
+def test_a_thing_that_was_made_before_is_named_by_where_it_is_used(
+    tmp_path: Path, line: str, name: str
+) -> None:
+    path = tmp_path / "bank.py"
+    path.write_text(f"    {line}\n", encoding="utf-8")
+    assert used_name(Site(str(path), 1, "Bank.pay", 5)) == name

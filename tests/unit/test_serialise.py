@@ -64,7 +64,7 @@ SITE = Site("bank.py", 12, "Account.withdraw", 9)
 OTHER = Site("bank.py", 14, "Account.withdraw")
 READS = Operation(READ, "0:1.balance", SITE)
 WRITES = Operation(WRITE, "0:1.balance", OTHER)
-ACCESS = Access("0.1", READS, (Frame(SITE, "if self.balance"),), (Held("0:2", OTHER),))
+ACCESS = Access("0.1", READS, (Frame(SITE, "if self.balance"),), (Held("0:2", OTHER),), 2)
 RACE = Race("0:1.balance", "Account.balance", ACCESS, Access("0.2", WRITES), 3)
 
 

@@ -25,6 +25,7 @@ def data(**changes: Any) -> dict[str, Any]:
         "seconds": 1.0,
         "races": [],
         "untimely": [],
+        "failures": [],
         "caveats": [],
         "tasks": 3,
         **changes,
@@ -50,3 +51,13 @@ def test_tests_with_the_same_race_or_caveat_are_counted() -> None:
     lines = written(report, report, data())
     assert "  Counter.value (2 tests)" in lines
     assert "  a child process (2 tests)" in lines
+
+
+def test_failures_are_listed_where_nothing_else_tells_of_them() -> None:
+    report = data(failures=["test_x.py::test: Deadlock (bohrbug explain .bohrbug/x.json)"])
+    assert report["failures"][0] not in "".join(written(report))
+    summary = Summary()
+    summary.add(report)
+    reporter = Reporter()
+    summary.write(reporter, with_failures=True)  # type: ignore[arg-type]
+    assert reporter.lines[-2:] == ["failures:", f"  {report['failures'][0]}"]

@@ -33,7 +33,13 @@ def run() -> None:
         settings: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
         command.main(sys.argv[2:], prog_name=f"bohrbug {name}", **settings)
     else:
-        _main().main(prog_name="bohrbug")
+        try:
+            group = _main()
+        except KeyboardInterrupt:
+            # Once loaded, each command deals with Ctrl-C itself.
+            print("bohrbug: interrupted", file=sys.stderr)
+            sys.exit(3)
+        group.main(prog_name="bohrbug")
 
 
 def _main() -> Group:

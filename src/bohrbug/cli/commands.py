@@ -76,8 +76,14 @@ from bohrbug.report.wording import plural
 def main() -> None:
     """Find the interleavings that break a concurrent program, and replay them.
 
-    Options of explorations can be given in [tool.bohrbug] of pyproject.toml, too. To explore
-    the tests of a suite: pytest --bohrbug
+    \b
+    pytest --bohrbug                      explore the tests of a suite
+    bohrbug run script.py                 explore a script
+    bohrbug run package.module:function   explore a function
+    bohrbug run -- ./program argument     explore a native program
+    bohrbug replay .bohrbug/FILE.json     replay a failure (--pdb: look into it)
+
+    Options of explorations can be given in [tool.bohrbug] of pyproject.toml, too.
     """
 
 

@@ -281,6 +281,11 @@ def explore_native(
     if result.executions > 1:
         # The first one is started anew with kernel threads always.
         result.notices.append(runtime.engine_note)
+    newer = [Path(file).name for file in runtime.newer_sources]
+    if newer:
+        result.notices.append(
+            f"changed after the program was built, so its lines may not fit: {', '.join(newer)}"
+        )
     tell(result, printed_text(runtime.printed_by_failure), showing, store)
 
 
@@ -305,18 +310,14 @@ def debug_native(reproduction: Reproduction) -> None:
     enter_folder_of(reproduction.target)
     failure = reproduction.failure
     test = command_from(reproduction.target)
-    if test.watch or test.sample:
-        usage_error(
-            "--gdb can't be used with a schedule that has watchpoints: gdb takes the signals by "
-            "which the processor tells of them for its own"
-        )
+    watches = bool(test.watch or test.sample)
     runtime = test.runtime(reproduction.options)
     runtime.want_points(reproduction.points)
     end = f"The execution is ended here: {failure_headline(failure.outcome)}"
 
     def start(environment: Mapping[str, str]) -> None:
         stops = preemptions_in_words(failure.trace)
-        run_gdb(runtime.command, environment, runtime.shim, stops, end)
+        run_gdb(runtime.command, environment, runtime.shim, stops, end, watches)
 
     try:
         gdb_path()

@@ -129,7 +129,8 @@ class Findings:
                 self._seen_again[key] += seen
                 continue
             self._races[key] = replace(race, count=seen)
-            if self._options.races == "fail" and not trace.outcome.is_failure:
+            is_wanted = self._options.keep_going or not self._result.failures
+            if self._options.races == "fail" and is_wanted and not trace.outcome.is_failure:
                 outcome = Outcome(
                     OutcomeKind.RACE,
                     f"data race on {race.label}",

@@ -206,14 +206,9 @@ def replay_native(
     runtime = command.runtime(reproduction.options, on_printed)
     runtime.want_points(reproduction.points)
     with runtime:
-        if needs_first_execution(command):
-            runtime.execute(Plan())
+        # It shows what is expected.
+        runtime.execute(Plan())
         return repeated(runtime, reproduction.failure, times), runtime
-
-
-def needs_first_execution(command: Command) -> bool:
-    """Whether what is expected is learnt from an execution without preemptions."""
-    return command.exit_code is None or command.same_output
 
 
 def words_of(text: str) -> Sequence[str]:

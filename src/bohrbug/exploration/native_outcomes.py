@@ -65,6 +65,13 @@ class NativeExplainer:
 
     def __call__(self, reading: Reading, trace: Trace, ended: Ended, printed: Printed) -> Outcome:
         """The outcome of one execution."""
+        if self._is_right_death(reading, ended):
+            number = reading.signal if reading.signal else signal.SIGABRT
+            trace.uncontrolled.note(
+                f"a child process dies of {signal_name(number)} in the first execution, too, so it "
+                "counts as right"
+            )
+            return self._learn_and_judge(ended, printed)
         if ended.interrupted:
             return Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user")
         if ended.hung:
@@ -86,6 +93,23 @@ class NativeExplainer:
                 return Outcome(OutcomeKind.STEP_LIMIT, reading.message)
         if ended.code < 0 or reading.ending == layout.CRASH:
             return self._crash(reading, ended)
+        return self._learn_and_judge(ended, printed)
+
+    def _is_right_death(self, reading: Reading, ended: Ended) -> bool:
+        """Whether a child process has died in the first execution, on purpose.
+
+        As in the test of an assertion: the program has succeeded all the same.
+        """
+        expected = self.expectation
+        return (
+            not expected.learned
+            and reading.ending in (layout.CRASH, layout.ASSERTION)
+            and self._process(reading) != 0
+            and not (ended.hung or ended.interrupted)
+            and ended.code == (expected.code or 0)
+        )
+
+    def _learn_and_judge(self, ended: Ended, printed: Printed) -> Outcome:
         self.expectation.learn(ended, printed)
         return self._ended_by_itself(ended, printed)
 

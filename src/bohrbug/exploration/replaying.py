@@ -170,7 +170,9 @@ class _Replays:
             watched,
         )
         with runtime:
-            if points:
+            is_race = self._reproduction.failure.outcome.race is not None
+            if points or is_race:
+                # Only in functions that were executed before are data accesses seen.
                 runtime.want_points(points)
                 for _ in range(2):
                     runtime.execute(Plan())

@@ -32,7 +32,9 @@ from bohrbug.model.json_checks import (
     strings,
 )
 from bohrbug.model.operation import Site
+from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import plan_from_json, plan_to_json, trace_from_json, trace_to_json
+from bohrbug.model.site import site_of
 
 FORMAT = "bohrbug-reproduction"
 VERSION = 1
@@ -96,11 +98,15 @@ class Reproduction:
         }
 
     def write(self, directory: Path = DIRECTORY) -> Path:
-        """Write the file under a name made of test and schedule, and return its path."""
+        """Write the file under a name made of test and schedule, and return its path.
+
+        One schedule can show several data races; so what races is part of the name, too.
+        """
         directory.mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256(
-            json.dumps(plan_to_json(self.failure.plan), sort_keys=True).encode()
-        ).hexdigest()[:8]
+        plan = json.dumps(plan_to_json(self.failure.plan), sort_keys=True)
+        race = self.failure.outcome.race
+        raced = "" if race is None else _race_in_brief(race)
+        digest = hashlib.sha256(f"{plan}{raced}".encode()).hexdigest()[:8]
         return self.write_to(directory / f"{stem_of(self.test)}-{digest}.json")
 
     def write_to(self, path: Path) -> Path:
@@ -111,6 +117,14 @@ class Reproduction:
         partial.replace(path)
         self.failure.reproduction = path
         return path
+
+
+def _race_in_brief(race: Race) -> str:
+    """What tells a data race from others of the same test, on every machine."""
+    operations = (race.first.operation, race.second.operation)
+    sites = [site_of(operation.place) for operation in operations]
+    lines = [site and site.line for site in sites]
+    return repr((race.label, [operation.kind.name for operation in operations], lines))
 
 
 def reproduction_of(

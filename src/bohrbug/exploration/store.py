@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import sqlite3
 import time
@@ -116,6 +117,12 @@ class Kept:
     saved: float
 
 
+def _as_written_here(path: str) -> str:
+    """A path as a person in the current folder would write it."""
+    folder = os.getcwd() + os.sep
+    return path.removeprefix(folder)
+
+
 class ExplorationStore:
     """Keeps one exploration in one file; see :class:`~bohrbug.exploration.saving.Keeper`.
 
@@ -184,7 +191,7 @@ class ExplorationStore:
         for path, digest in connection.execute("SELECT path, sha256 FROM sources ORDER BY path"):
             self._sources.add(path)
             if digest_of(path) != digest:
-                differences.append(f"{path} has changed")
+                differences.append(f"{_as_written_here(path)} has changed")
         if differences:
             raise ResumeError(
                 f"{self.path} can't be resumed, since schedules mean something else now: "

@@ -171,7 +171,10 @@ def with_both_stacks(runtime: ThreadsRuntime, trace: Trace, races: list[Race]) -
         def task_id(index: int) -> str:
             return execution.all_tasks[index].id
 
-        witnesses.append(Witness(races, task_id, *_looks(execution)))
+        def steps() -> int:
+            return execution.steps
+
+        witnesses.append(Witness(races, task_id, *_looks(execution), steps))
         return witnesses[-1]
 
     plan = Plan(tuple(trace.choices))

@@ -103,12 +103,22 @@ class BlockedTask:
 @plain
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One side of a data race."""
+    """One side of a data race.
+
+    Parameters:
+        task: who made it.
+        operation: what was read or written, and where.
+        stack: where the task stood, innermost frame last.
+        holding: the locks that it held.
+        step: how many steps of the execution came before it, if that was seen; an access that is
+            a scheduling point is itself the last of them.
+    """
 
     task: TaskId
     operation: Operation
     stack: tuple[Frame, ...] = field(default=(), repr=False)
     holding: tuple[Held, ...] = field(default=(), repr=False)
+    step: int | None = None
 
 
 class RacePattern(str, Enum):

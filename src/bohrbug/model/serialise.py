@@ -116,6 +116,7 @@ class _Writer:
             "operation": self.operation(access.operation),
             "stack": self.frames(access.stack),
             "holding": self.holding(access.holding),
+            "step": access.step,
         }
 
     def race(self, race: Race) -> Json:
@@ -237,6 +238,7 @@ class _Reader:
             operation=self.operation(field_of(data, "operation", where), where),
             stack=self.frames(field_of(data, "stack", where), where),
             holding=self.holding(field_of(data, "holding", where), where),
+            step=optional(data.get("step"), f"{where} step", a_count),
         )
 
     def race(self, value: Json, where: str) -> Race:

@@ -25,6 +25,7 @@ class Witness(Clocks):
         task_id: the id of the task with an index.
         stack: the stack of the task with an index, which is running.
         locks_held: what it holds.
+        steps: how many steps the execution has made.
     """
 
     def __init__(
@@ -33,13 +34,15 @@ class Witness(Clocks):
         task_id: Callable[[int], TaskId],
         stack: Callable[[int], tuple[Frame, ...]],
         locks_held: Callable[[int], tuple[Held, ...]],
+        steps: Callable[[], int],
     ) -> None:
         super().__init__()
         self._task_id = task_id
         self._stack_of = stack
         self._locks_of = locks_held
+        self._steps = steps
         self._wanted = {_key(access) for race in races for access in (race.first, race.second)}
-        self._seen: dict[tuple[TaskId, int], tuple[tuple[Frame, ...], tuple[Held, ...]]] = {}
+        self._seen: dict[tuple[TaskId, int], tuple[tuple[Frame, ...], tuple[Held, ...], int]] = {}
 
     def read(self, shadow: Shadow, task_index: int, place: Place) -> None:  # noqa: ARG002
         """A task reads a variable."""
@@ -54,7 +57,7 @@ class Witness(Clocks):
             self.add_tasks(index + 1)
         key = (self._task_id(index), id(place))
         if key in self._wanted and key not in self._seen:
-            self._seen[key] = (self._stack_of(index), self._locks_of(index))
+            self._seen[key] = (self._stack_of(index), self._locks_of(index), self._steps())
 
     def completed(self, race: Race) -> Race:
         """A race with what was seen of its accesses."""
@@ -62,9 +65,12 @@ class Witness(Clocks):
 
     def _seen_of(self, access: Access) -> Access:
         seen = self._seen.get(_key(access))
-        if seen is None or access.stack:
+        if seen is None:
             return access
-        return replace(access, stack=seen[0], holding=seen[1])
+        stack, holding, step = seen
+        if access.stack:
+            return replace(access, step=step)
+        return replace(access, stack=stack, holding=holding, step=step)
 
 
 def _key(access: Access) -> tuple[TaskId, int]:

@@ -252,7 +252,8 @@ class BohrbugPlugin:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The section at the end."""
-        self._summary.write(terminalreporter)
+        untold = terminalreporter.config.option.tbstyle == "no"
+        self._summary.write(terminalreporter, with_failures=untold)
 
 
 def _encoding(stream: Any) -> str:

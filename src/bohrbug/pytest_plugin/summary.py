@@ -19,10 +19,10 @@ ATTRIBUTE = "bohrbug"
 """Attribute of test reports; plain data, so that pytest-xdist can pass it on."""
 
 
-_MOST_UNTIMELY = 10
+_MOST_FAILURES = 10
 
 
-def _untimely_line(test: str, failure: Failure) -> str:
+def _failure_line(test: str, failure: Failure) -> str:
     line = f"{test}: {failure_headline(failure.outcome)}"
     path = failure.reproduction
     return line if path is None else f"{line} (bohrbug explain {DIRECTORY / path.name})"
@@ -36,7 +36,8 @@ def report_data(result: Result) -> dict[str, Any]:
         "executions": result.executions,
         "seconds": result.seconds,
         "races": [race.label for race in result.races],
-        "untimely": [_untimely_line(result.test, failure) for failure in result.untimely],
+        "untimely": [_failure_line(result.test, failure) for failure in result.untimely],
+        "failures": [_failure_line(result.test, failure) for failure in result.failures],
         # Plain text, and without those that are listed as untimely.
         "caveats": [
             str(caveat)
@@ -62,6 +63,7 @@ class Summary:
     fixed: list[str] = field(default_factory=list)
     trouble: Counter[str] = field(default_factory=Counter)
     untimely: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
     replayed: list[str] = field(default_factory=list)
 
     def add(self, data: dict[str, Any]) -> None:
@@ -84,9 +86,15 @@ class Summary:
         if data.get("trouble"):
             self.trouble[data["trouble"]] += 1
         self.untimely.extend(data["untimely"])
+        self.failures.extend(data["failures"])
 
-    def write(self, reporter: pytest.TerminalReporter) -> None:
-        """Print the section."""
+    def write(self, reporter: pytest.TerminalReporter, *, with_failures: bool = False) -> None:
+        """Print the section.
+
+        Parameters:
+            reporter: where to print to.
+            with_failures: list the failures, as nothing above says how to see and to replay them.
+        """
         if not self.tests and not self.plain and not self.replayed:
             return
         reporter.section("Bohrbug")
@@ -109,6 +117,9 @@ class Summary:
             reporter.line(f"fixed: {what} (its remembered schedule passes now)")
         for what in self.trouble:
             reporter.line(what)
+        if with_failures and self.failures:
+            reporter.line("failures:")
+            self._some(reporter, self.failures)
         self._list_untimely(reporter)
         self._list(reporter, "not controlled, or not certain", self.caveats)
         self._list(reporter, "data races seen", self.races)
@@ -121,10 +132,14 @@ class Summary:
             "would fail if a timeout or a sleep ended although other tasks could still run "
             "(--bohrbug-timeouts=early makes it a failure):"
         )
-        for line in self.untimely[:_MOST_UNTIMELY]:
+        self._some(reporter, self.untimely)
+
+    @staticmethod
+    def _some(reporter: pytest.TerminalReporter, lines: list[str]) -> None:
+        for line in lines[:_MOST_FAILURES]:
             reporter.line(f"  {line}")
-        if len(self.untimely) > _MOST_UNTIMELY:
-            reporter.line(f"  and {len(self.untimely) - _MOST_UNTIMELY:,} more")
+        if len(lines) > _MOST_FAILURES:
+            reporter.line(f"  and {len(lines) - _MOST_FAILURES:,} more")
 
     def _list(self, reporter: pytest.TerminalReporter, title: str, found: Counter[str]) -> None:
         if not found:

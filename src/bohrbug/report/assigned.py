@@ -13,6 +13,10 @@ from bohrbug.report.sources import source_line
 
 _ASSIGNED = re.compile(r"^([A-Za-z_][\w.]*(?:\[[^\]=]*\])?)\s*(?::[^=]*)?=(?!=)")
 """Serves where a line is no statement by itself, and languages other than Python."""
+_USED = re.compile(
+    r"^(?:async )?with ([A-Za-z_][\w.]*):"
+    r"|([A-Za-z_][\w.]*)\.(?:acquire|release|wait|wait_for|notify|notify_all|set|is_set|put|get)\("
+)
 
 
 def assigned_name(site: Site) -> str:
@@ -35,6 +39,22 @@ def assigned_name(site: Site) -> str:
         column = site.column - 1 - _indentation(site)
         pairs = [(target, value) for target, value in pairs if _covers(value, column)]
     return qualified(ast.unparse(pairs[0][0]), site.function) if pairs else ""
+
+
+def used_name(site: Site) -> str:
+    """The name of the one thing that a line synchronises on: ``lock`` for ``with lock:``.
+
+    Parameters:
+        site: where it is used.
+
+    Returns:
+        the name, or an empty string if the line speaks of none or of several.
+    """
+    names = set(_USED.findall(source_line(site)))
+    if len(names) != 1:
+        return ""
+    (found,) = names
+    return qualified(found[0] or found[1], site.function)
 
 
 def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:

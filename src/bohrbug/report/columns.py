@@ -25,6 +25,8 @@ NARROWEST_COLUMN = 24
 _INDENT = 2
 _GAP = 2
 _WIDEST_PLACE = 26
+_MOST_WRAPPED = 0.25
+"""Share of the rows that may be wrapped in columns; beyond it one column reads better."""
 
 
 def draw_schedule(paper: Paper, schedule: Schedule, names: Names) -> None:
@@ -113,7 +115,16 @@ class _Layout:
                 self.sources[task] = self._widest_source(task)
                 widths[task] += missing[task]
                 room -= missing[task]
+        shown = [row for row in self.schedule.rows if isinstance(row, Line | Waits | Timeout)]
+        wrapped = sum(self._is_wrapped(row, widths[row.task] - 1) for row in shown)
+        if wrapped > len(shown) * _MOST_WRAPPED:
+            return {}
         return {task: widths[task] for task in tasks}
+
+    def _is_wrapped(self, row: Line | Waits | Timeout, width: int) -> bool:
+        """Whether a row of so many cells has its source, or what is said of it, in pieces."""
+        words = len(self._words(row)[0]) + (_INDENT if row.source else 0)
+        return max(len(row.source), words) > width
 
     def _widest_source(self, task: TaskId | None = None) -> int:
         """Cells of the longest source line of a task, or of all."""
@@ -321,9 +332,7 @@ class _Layout:
         if narrow:
             indent = _INDENT + gutter + 5
         width = paper.width - indent
-        widest = max((self._widest_words(task) for task in tasks), default=0)
-        if self._widest_source() + 2 + widest <= width:
-            self.sources = dict.fromkeys(tasks, self._widest_source())
+        self.sources = dict.fromkeys(tasks, self._aligned(width))
         paper.put(
             Text(" " * _INDENT + paper.glyphs.light_rule * (paper.width - _INDENT), style=QUIET)
         )
@@ -349,6 +358,19 @@ class _Layout:
                 line.append("  " if narrow else f"{place:<{self.place_width}}  ", style=QUIET)
                 paper.put(line + cell)
             shown = row.task
+
+    def _aligned(self, width: int) -> int:
+        """Where words can stand below each other, but for those behind longer source lines."""
+        cells = [
+            (len(row.source), len(self._words(row)[0]) + 2)
+            for row in self.schedule.rows
+            if isinstance(row, Line | Waits | Timeout) and row.source
+        ]
+        fitting = [(source, words) for source, words in cells if source + words <= width]
+        for aligned in sorted({source for source, _ in fitting}, reverse=True):
+            if all(aligned + words <= width for source, words in fitting if source <= aligned):
+                return aligned
+        return 0
 
     def _draw_tasks(self, gutter: int) -> None:
         """Who is who: a line for each of the first tasks."""

@@ -26,7 +26,7 @@ def failure_headline(outcome: Outcome) -> str:
         return f"Deadlock: {tasks} can't go on"
     if kind is OutcomeKind.LEAK and not message:
         return f"{plural(len(outcome.blocked), 'thread')} did not end"
-    if kind is OutcomeKind.RACE and not message and outcome.race is not None:
+    if kind is OutcomeKind.RACE and outcome.race is not None:
         return f"Data race on {outcome.race.label}"
     title = str(kind.value).capitalize()
     if not message:

@@ -25,7 +25,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import Outcome, TaskInfo
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.report.assigned import assigned_name
+from bohrbug.report.assigned import assigned_name, used_name
 from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
 from bohrbug.runtime.posix.layout import MADE_BY_CALLS
 from bohrbug.runtime.posix.naming import ANY_CHILD
@@ -131,6 +131,11 @@ class Names:
         described = {id: self._resources[id] for id in used if id in self._resources}
         files.update(r.created.filename for r in described.values() if r.created is not None)
         self._short = ShortNames(files)
+        # What was made before the exploration is called as where it is used.
+        self._used: dict[ResourceId, Operation] = {}
+        for operation in trace.operations:
+            if operation.resource.startswith("before:"):
+                self._used.setdefault(operation.resource, operation)
         self._labels = self._make_labels(described)
 
     def _make_labels(
@@ -150,6 +155,10 @@ class Names:
     def _label(self, resource: Resource) -> tuple[str, str]:
         label = resource.label or resource.type or resource.id
         created = resource.created
+        if label == f"{resource.type} {resource.id}" and resource.id in self._used:
+            site = self.site(self._used[resource.id])
+            name = used_name(site) if site is not None else ""
+            return (f"{resource.type} {name}" if name else label), ""
         if (
             created is None
             or is_tool_file(created.filename)

@@ -20,10 +20,10 @@ from bohrbug.model.operation import (
     TaskId,
     is_fault,
 )
-from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.outcome import Access, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.report.naming import Names
-from bohrbug.report.sources import source_line
+from bohrbug.report.sources import is_standard_file, source_line
 from bohrbug.report.stack import telling_frame
 from bohrbug.report.stories import Story, TaskSteps, stories
 from bohrbug.report.wording import fault_words
@@ -248,11 +248,25 @@ def _fold_place(trace: Trace, names: Names, first: int, last: int) -> str:
 
 
 def _words(operations: Sequence[str]) -> list[str]:
-    """Operations at one line, those that repeat counted."""
-    counts = Counter(operations)
-    shown = [f"{words} x{number}" if number > 1 else words for words, number in counts.items()]
+    """Operations at one line, those that repeat counted, those on one resource told together."""
+    shown: list[str] = []
+    verbs: list[str] = []
+    object_of_last = ""
+    for words, number in Counter(operations).items():
+        verb, _, resource = words.partition(" ")
+        if number == 1 and resource and resource == object_of_last:
+            verbs.append(verb)
+            shown[-1] = f"{', '.join(verbs[:-1])} and {verb} {resource}"
+            continue
+        shown.append(f"{words} x{number}" if number > 1 else words)
+        verbs, object_of_last = [verb], resource if number == 1 else ""
     more = len(shown) - _MOST_OPERATIONS
     return shown if more < 2 else [*shown[:_MOST_OPERATIONS], f"{more} more operations"]
+
+
+def _is_plumbing(line: Line) -> bool:
+    """Whether a line is in the standard library and nothing of what matters happens there."""
+    return not line.conflicting and line.site is not None and is_standard_file(line.site.filename)
 
 
 class _Writer:
@@ -320,9 +334,26 @@ class _Writer:
                 f"choose: {trace.choices[index]} of {trace.arities.get(index, 0)}"
             )
         line = Line(task, place, source, [words], [index], site, index in self.conflicting)
+        self._put(line, operation.kind, previous == index - 1)
+
+    def access(self, access: Access, label: str) -> None:
+        """One side of the data race that the failure is; ``label`` is the variable."""
+        operation = access.operation
+        place, source, site = self._described(operation)
+        last = (access.step or 0) - 1
+        if last >= 0 and self.trace.tasks[last] == access.task:
+            done = self.trace.operations[last]
+            if done.kind is operation.kind and self.names.site(done) == site:
+                # It is a scheduling point, and has a row.
+                return
+        words = f"{operation.kind.name} {label}"
+        self._put(Line(access.task, place, source, [words], [], site, True), operation.kind, True)
+
+    def _put(self, line: Line, kind: Kind, follows: bool) -> None:
+        """A row, or a part of the last one, if nothing lies between that and what it tells."""
         last = self.rows[-1] if self.rows else None
-        if isinstance(last, Line) and last.task == task and previous == index - 1:
-            if self._joined(last, line, operation.kind):
+        if follows and isinstance(last, Line) and last.task == line.task:
+            if self._joined(last, line, kind):
                 return
             if last.site is None and last.operations == ["begins"]:
                 # That a task begins says nothing when it then goes on.
@@ -338,6 +369,10 @@ class _Writer:
             return True
         site = line.site
         is_there = site is None or (last.site is not None and last.site[:2] == site[:2])
+        if not is_there and _is_plumbing(last) and _is_plumbing(line):
+            # One row for a stretch in the standard library; which of its lines, says little.
+            last.source = ""
+            is_there = True
         if not is_there or kind is BEGIN:
             return False
         last.operations += line.operations
@@ -396,7 +431,13 @@ class _Writer:
         """How it ended: where the failing task raised, or who waits for ever."""
         trace = self.trace
         outcome = trace.outcome
+        message = outcome.message or outcome.kind.value
         if outcome.kind is OutcomeKind.PASSED:
+            return
+        if outcome.kind is OutcomeKind.RACE:
+            # Nothing was raised: if it is known when it happened, its accesses stand above.
+            is_known = outcome.race is not None and outcome.race.second.step is not None
+            self.rows.append(End(outcome.task if is_known else None, "", "", message))
             return
         if outcome.kind in (OutcomeKind.DEADLOCK, OutcomeKind.LEAK) and len(trace):
             last = trace.tasks[-1]
@@ -417,7 +458,23 @@ class _Writer:
         ):
             place = self.names.place(frame.site)
             source = source_line(frame.site)
-        self.rows.append(End(outcome.task, place, source, outcome.message or outcome.kind.value))
+        self.rows.append(End(outcome.task, place, source, message))
+
+
+def _racing(trace: Trace) -> dict[int, list[Access]]:
+    """The accesses of the data race that the failure is, by the steps before them.
+
+    Empty if it is another failure, or not known when they were made.
+    """
+    race = trace.outcome.race
+    if trace.outcome.kind is not OutcomeKind.RACE or race is None:
+        return {}
+    found: dict[int, list[Access]] = {}
+    for access in (race.first, race.second):
+        if access.step is None or access.step > len(trace):
+            return {}
+        found.setdefault(access.step, []).append(access)
+    return found
 
 
 def schedule_of(
@@ -440,8 +497,10 @@ def schedule_of(
     steps = TaskSteps(trace)
     told = stories(trace, essential, steps)
     writer = _Writer(trace, names, steps, essential, told)
-    count = len(trace)
-    until, period = (count, 0) if full or only is not None else _repetition(trace)
+    racing = {} if only is not None else _racing(trace)
+    # What comes after a race has nothing to do with it.
+    count = len(trace) if full or not racing else max(racing)
+    until, period = (count, 0) if full or racing or only is not None else _repetition(trace)
     if period and essential:
         # Loops may seem to begin before the last preemption that leads into them.
         until = min(count, max(until, max(essential) + 1))
@@ -451,9 +510,19 @@ def schedule_of(
         chosen = list(range(until))
     else:
         kept = select(trace, told, steps, until, SHOWN_BEFORE_LOOP if period else SHOWN_STEPS)
+        kept.update(step - 1 for step in racing if step)
         # A fold of one step takes as much room as the step.
         kept.update([index + 1 for index in kept if index + 2 in kept])
         chosen = sorted(kept)
+    race = trace.outcome.race
+
+    def tell_accesses(done: int) -> None:
+        for access in racing.get(done, ()):
+            writer.access(access, race.label if race is not None else "")
+        if racing and done == max(racing):
+            writer.end()
+
+    tell_accesses(0)
     previous: int | None = None
     for index in chosen:
         expected = 0 if previous is None else previous + 1
@@ -462,13 +531,15 @@ def schedule_of(
             previous = None
         writer.step(index, previous, alone=only is not None and not writer.rows)
         previous = index
+        tell_accesses(index + 1)
     if only is None:
         shown_until = 0 if previous is None else previous + 1
         if shown_until < until:
             writer.fold(shown_until, until)
         if until < count:
             writer.fold(until, count, (count - until) // period)
-        writer.end()
+        if not racing:
+            writer.end()
     for row in writer.rows:
         if isinstance(row, Line):
             row.operations = _words(row.operations)

@@ -35,19 +35,25 @@ def is_threading_file(filename: str) -> bool:
     )
 
 
-_LIBRARIES = tuple(
-    {
-        os.path.abspath(path) + os.sep
-        for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        if (path := sysconfig.get_path(name))
-    }
-)
+def _folders(*names: str) -> tuple[str, ...]:
+    paths = (sysconfig.get_path(name) for name in names)
+    return tuple({os.path.abspath(path) + os.sep for path in paths if path})
+
+
+_PACKAGES = _folders("purelib", "platlib")
+_LIBRARIES = _PACKAGES + _folders("stdlib", "platstdlib")
 
 
 @lru_cache(maxsize=4096)
 def is_library_file(filename: str) -> bool:
     """Whether a file belongs to the standard library or to an installed package."""
     return filename.startswith("<frozen ") or os.path.abspath(filename).startswith(_LIBRARIES)
+
+
+@lru_cache(maxsize=4096)
+def is_standard_file(filename: str) -> bool:
+    """Whether a file belongs to the standard library."""
+    return is_library_file(filename) and not os.path.abspath(filename).startswith(_PACKAGES)
 
 
 def display_path(filename: str) -> str:

@@ -128,7 +128,7 @@ def _draw_specific(paper: Paper, failure: Failure, names: Names) -> None:
     if outcome.traceback.strip():
         paper.heading("Traceback")
         draw_traceback(paper, outcome.traceback)
-    elif program_frames(outcome.stack):
+    elif outcome.kind is not OutcomeKind.RACE and program_frames(outcome.stack):
         paper.heading("Where it was raised")
         draw_stack(paper, outcome.stack, names)
 

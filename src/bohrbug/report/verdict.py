@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.model.outcome import Race
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.style import FAILED, PASSED, QUIET, WARNED, Paper
 from bohrbug.report.wording import plural, seconds_in_words
@@ -19,6 +22,7 @@ _STYLES = {
 
 MOST_SENTENCES = 2
 """Sentences on what was covered that one line has room for."""
+_MOST_LABELS = 3
 
 
 def _covered(result: Result) -> str:
@@ -103,6 +107,17 @@ def figures(result: Result) -> str:
     return text
 
 
+def races_in_words(races: Sequence[Race], *, verbose: bool = False) -> str:
+    """How many data races were seen, on which variables, and how to see more of them."""
+    labels = list(dict.fromkeys(race.label for race in races))
+    more = len(labels) - _MOST_LABELS
+    if more > 1:
+        labels = [*labels[:_MOST_LABELS], f"{more} more"]
+    variables = " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
+    text = f"{plural(len(races), 'data race')} seen, on {variables}"
+    return text if verbose else f"{text} (-v shows more)"
+
+
 def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None:
     """Print the verdict block: kind, what was covered, figures, caveats.
 
@@ -137,9 +152,11 @@ def draw_verdict(paper: Paper, result: Result, *, verbose: bool = False) -> None
     if result.executions:
         paper.paragraph(paper.text(figures(result), QUIET), 2, 4)
     if result.races:
-        races = plural(len(result.races), "data race")
-        paper.paragraph(paper.text(f"{races} seen"), 2, 4)
+        paper.paragraph(paper.text(races_in_words(result.races, verbose=verbose)), 2, 4)
     for caveat in verdict.caveats:
+        if not failed and caveat == verdict.reason:
+            # It stands above.
+            continue
         paper.paragraph(paper.text("caveat: ", WARNED) + paper.text(caveat), 2, 4)
     for notice in result.notices:
         paper.paragraph(paper.text(f"note: {notice}", QUIET), 2, 4)

@@ -1,4 +1,5 @@
-/* Opening FIFOs, by two processes; with "crosswise" each waits for the other for ever. */
+/* Opening FIFOs, by two processes; with "crosswise" each waits for the other for ever.  With "reopened" both
+ * take a stream that was open before. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +10,17 @@
 
 static char there[200], back[200];
 
+static const char *how;
+
+static FILE *stream_on(const char *path, const char *mode) {
+    if (strcmp(how, "reopened")) return fopen(path, mode);
+    FILE *stream = fopen("/dev/null", mode);
+    return stream ? freopen(path, mode, stream) : NULL;
+}
+
 static void write_to(const char *path, const char *text, int as_stream) {
     if (as_stream) {
-        FILE *stream = fopen(path, "w");
+        FILE *stream = stream_on(path, "w");
         if (!stream || fputs(text, stream) < 0 || fclose(stream)) exit(2);
         return;
     }
@@ -22,7 +31,7 @@ static void write_to(const char *path, const char *text, int as_stream) {
 static void read_from(const char *path, const char *expected, int as_stream) {
     char text[100] = "";
     if (as_stream) {
-        FILE *stream = fopen(path, "r");
+        FILE *stream = stream_on(path, "r");
         if (!stream || !fgets(text, sizeof text, stream) || fclose(stream)) exit(4);
     } else {
         int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -37,7 +46,9 @@ static void read_from(const char *path, const char *expected, int as_stream) {
 
 int main(int count, char **words) {
     if (count < 3) return 1;
-    int crosswise = strcmp(words[1], "crosswise") == 0, as_stream = strcmp(words[1], "stream") == 0;
+    how = words[1];
+    int crosswise = strcmp(how, "crosswise") == 0;
+    int as_stream = strcmp(how, "stream") == 0 || strcmp(how, "reopened") == 0;
     snprintf(there, sizeof there, "%s/there", words[2]);
     snprintf(back, sizeof back, "%s/back", words[2]);
     unlink(there);

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bohrbug.exploration.interrupts import Interrupts
-from bohrbug.exploration.native import Command, needs_first_execution
+from bohrbug.exploration.native import Command
 from bohrbug.exploration.native_outcomes import NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.stepping.session import Stop
@@ -78,6 +78,6 @@ def stepped_program(command: Command, options: ExploreOptions) -> Iterator[Stepp
     assert isinstance(runtime.explainer, NativeExplainer)
     explainer = runtime.explainer = _Asking(runtime.explainer)
     with runtime:
-        if needs_first_execution(command):
-            runtime.execute(Plan(), learn=False)
+        # It shows what is expected.
+        runtime.execute(Plan(), learn=False)
         yield SteppedProgram(runtime, explainer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from bohrbug.runtime.posix.accesses_layout import (
     WATCH_RACES,
     WATCH_SHARED,
 )
+from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.instructions import Instruction, instructions_of, is_meant
 from bohrbug.runtime.posix.naming import MOST_MAPPINGS
 from bohrbug.runtime.posix.recorded import Reading
@@ -207,14 +208,24 @@ class HooksFolder:
         """Remove it."""
         self._folder.close()
 
-    def other_runtime(self, segment: Segment) -> str | None:
-        """The path of the sanitizer's own runtime, if a process has loaded that all the same."""
+    def check(self, segment: Segment) -> None:
+        """See that no process has loaded the sanitizer's own runtime all the same.
+
+        Raises:
+            UnsupportedError: one has.
+        """
         content = segment.read_modules()
         if content not in self._looked_at:
             if len(self._looked_at) >= MOST_MAPPINGS:
                 self._looked_at.clear()
             self._looked_at[content] = self._other_among(segment.modules)
-        return self._looked_at[content]
+        other = self._looked_at[content]
+        if other is not None:
+            raise UnsupportedError(
+                f"the program has loaded the runtime of the thread sanitizer itself ({other}), "
+                "which Bohrbug has to stand in for: it has a path built into it, or an "
+                "environment of its own, or our library was not built (install gcc)"
+            )
 
     def _other_among(self, modules: Any) -> str | None:
         for module in modules:
@@ -231,6 +242,23 @@ class HooksFolder:
 
 
 # -- reading -----------------------------------------------------------------------------
+
+
+def unseen_in(segment: Segment, seen: Seen) -> Iterator[str]:
+    """What an execution did that could not be controlled, or not be seen, for people.
+
+    Parameters:
+        segment: in which it ran.
+        seen: what :func:`seen_in` says of it.
+    """
+    if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
+        yield "processes that can't be controlled, such as programs that are linked statically"
+    if seen.gave_up:
+        yield "accesses to memory, more than there is room to remember"
+    if segment.accesses.tired_watchpoints:
+        yield "accesses to watched memory, after 20,000 of them"
+    if seen.tired:
+        yield f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
 
 
 def seen_in(segment: Segment, reading: Reading) -> Seen:

@@ -1,12 +1,14 @@
 """Executions that are made before anybody asks for them.
 
-A process that is put back after each execution makes several at one order, with nobody to talk to
-in between.  So where it is known what will be asked for, soon or later, that is made, and kept.
+A program that waits, and whose executions leave nothing behind, makes several at one order, with
+nobody to talk to in between.  So where it is known what will be asked for, soon or later, that is
+made, and kept; and while this process looks at what was made, that program goes on with what is
+next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bohrbug.model.operation import TaskId
@@ -18,9 +20,27 @@ from bohrbug.runtime.posix.segment import SMALL, Segment
 SMALL_SEGMENTS = 31
 """For executions that are made ahead: about half of these are made at one order, at most."""
 
+LONG = 0.25
+"""Seconds that an order should not take: whatever comes between has to wait for its end."""
+
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Prepared:
+    """An execution that is to be made.
+
+    Parameters:
+        plan: that is to be executed.
+        names: the tasks that the plan names, see :meth:`Segment.prepare`.
+        segment: where the plan is.
+    """
+
+    plan: Plan
+    names: tuple[TaskId, ...]
+    segment: Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Made(Prepared):
     """An execution.
 
     Parameters:
@@ -31,15 +51,20 @@ class Made:
         printed: what it printed.
     """
 
-    plan: Plan
-    names: tuple[TaskId, ...]
-    segment: Segment
     ended: Ended
     printed: Printed
 
 
+def made_of(prepared: Sequence[Prepared], ends: Sequence[tuple[Ended, Printed]]) -> list[Made]:
+    """The first executions that were prepared, as many as have ended."""
+    return [
+        Made(each.plan, each.names, each.segment, *end)
+        for each, end in zip(prepared, ends, strict=False)
+    ]
+
+
 class Ahead:
-    """The executions that were made, and for which nobody has asked yet.
+    """The executions that were made, or are being made, and for which nobody has asked yet.
 
     Parameters:
         segments: small ones, for them.
@@ -49,15 +74,34 @@ class Ahead:
         self._free = list(segments)
         self._made: dict[Plan, Made] = {}
         self._rules: object = None
-        # How many are made grows as long as the rules are the same.
+        # How many are made grows as long as the rules are the same, and none takes long.
         self._most = 1
+        self._under_way: Mapping[Plan, Prepared] = {}
+
+    def awaits(self, plan: Plan, rules: object) -> bool:
+        """Whether what is under way has to end before the execution of a plan can be taken.
+
+        Parameters:
+            plan: the plan.
+            rules: what else an execution depends on.
+        """
+        return bool(self._under_way) and (rules != self._rules or plan in self._under_way)
+
+    def begin(self, prepared: Sequence[Prepared]) -> None:
+        """These are under way from now on: ordered, without anybody waiting for them."""
+        self._under_way = {each.plan: each for each in prepared}
+
+    def end(self) -> Sequence[Prepared]:
+        """What was under way, and is no more."""
+        prepared, self._under_way = self._under_way, {}
+        return list(prepared.values())
 
     def take(self, plan: Plan, rules: object) -> Made | None:
         """The execution of a plan, if it was made; its segment may be used by the next order.
 
         Parameters:
             plan: the plan.
-            rules: what else an execution depends on.
+            rules: what else an execution depends on; nothing is under way if they change.
         """
         if rules != self._rules:
             self._begin(rules)
@@ -65,6 +109,31 @@ class Ahead:
         if made is not None:
             self._free.append(made.segment)
         return made
+
+    def places_beyond(
+        self, plan: Plan, rules: object, foresee: Callable[[int], Iterable[Plan]]
+    ) -> Sequence[tuple[Plan, Segment]]:
+        """What to execute while what was made is looked at, and where.
+
+        Parameters:
+            plan: that is asked for now.
+            rules: what else an execution depends on.
+            foresee: gives the plans that will be asked for, at most so many.
+        """
+        many = SMALL_SEGMENTS // 2
+        if self._under_way or self._most <= many or len(self._free) < many:
+            return ()
+        if rules != self._rules or plan not in self._made:
+            return ()
+        wanted = self._wanted(plan, foresee(len(self._made) + many))
+        return list(zip(wanted, self._free[:many], strict=False))
+
+    def _wanted(self, plan: Plan, foreseen: Iterable[Plan]) -> list[Plan]:
+        return [
+            each
+            for each in foreseen
+            if len(each.prefix) <= SMALL.steps and each not in self._made and each != plan
+        ]
 
     def _begin(self, rules: object) -> None:
         self._rules = rules
@@ -86,15 +155,17 @@ class Ahead:
             self._free.append(self._made.pop(next(iter(self._made))).segment)
         most = min(self._most, (len(self._free) + 1) // 2)
         self._most *= 2
-        wanted = [
-            each
-            for each in foresee(most + 1)
-            if len(each.prefix) <= SMALL.steps and each not in self._made and each != plan
-        ]
-        return list(zip(wanted, self._free[:most], strict=False))
+        return list(zip(self._wanted(plan, foresee(most + 1)), self._free[:most], strict=False))
 
-    def keep(self, made: Iterable[Made]) -> None:
-        """Keep what was made by the rules that :meth:`take` was told last."""
+    def keep(self, made: Iterable[Made], seconds: float) -> None:
+        """Keep what was made by the rules that :meth:`take` was told last.
+
+        Parameters:
+            made: the executions.
+            seconds: for which their order was waited for.
+        """
+        if seconds > LONG:
+            self._most = max(self._most // 4, 1)
         for each in made:
             # A larger segment may have room for it.
             if each.segment.header.ending != layout.TOO_BIG:

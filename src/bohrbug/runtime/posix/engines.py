@@ -63,6 +63,8 @@ class Choice:
         self._allowed = allowed
         self._losses = 0
         self._reasons: dict[Engine, str] = {}
+        self.leaves_something = False
+        """Whether an execution was seen to do what remains after it."""
         self.stacks: tuple[int, ...] = ()
         """How large the stacks were of the threads that the first execution started, in bytes; 0 if
         there is more to say of a thread."""
@@ -100,6 +102,24 @@ class Choice:
                 self.drop(engine, why)
         if header.processes > 1:
             self.drop(Engine.SNAPSHOT, "the program starts processes")
+            self.leaves_something = True
+
+    def leave(self, engine: Engine, segment: Segment | None, is_safe: bool) -> None:
+        """An engine could not make an execution.
+
+        Parameters:
+            engine: the engine.
+            segment: of what is no execution; ``None`` if the program did not wait for its order.
+            is_safe: it was to make forks that leave nothing behind: others may be possible.
+        """
+        self.leaves_something |= is_safe
+        if segment is None:
+            reason = "the program can't wait before its main function"
+        else:
+            reason = reason_of(segment)
+            self.leaves_something |= _is_call(segment.header.given_up)
+        if not is_safe:
+            self.drop(engine, reason)
 
     def drop(self, engine: Engine, reason: str) -> None:
         """An engine is not safe for the program.
@@ -212,6 +232,11 @@ _OTHER_REASONS = {
     100004: "memory can't be put back",
 }
 """``enum given_up`` of ``shim/snapshot.h``."""
+
+
+def _is_call(given_up: int) -> bool:
+    """Whether it is a system call for which an execution was given up."""
+    return 0 < given_up < min(_OTHER_REASONS)
 
 
 def reason_of(segment: Segment) -> str:

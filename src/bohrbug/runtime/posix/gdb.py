@@ -21,8 +21,14 @@ _ARGUMENTS = {"x86_64": ("$edi", "$rsi"), "aarch64": ("$w0", "$x1")}
 _FRAMES = 24
 """Frames of the shim, at most, that lie between its breakpoint and the program."""
 
+_LONGEST_INSTRUCTION = 15
+"""Bytes, on x86-64."""
+
 _OLDEST = 12
 """The first version of gdb that knows the commands used here."""
+
+_BY_PERF = 6
+"""What a SIGTRAP says of its cause that a debug register has sent: TRAP_PERF of the kernel."""
 
 _VERSION = re.compile(r"\b(\d+)\.\d+")
 
@@ -36,9 +42,14 @@ class BohrbugFilter:
     enabled = True
 
     def filter(self, frames):
+        is_ours = False
         for frame in frames:
-            library = gdb.solib_name(frame.inferior_frame().pc()) or ""
-            if not library.startswith({ours!r}):
+            inferior = frame.inferior_frame()
+            # What called a handler of ours is no part of the program either.
+            if is_ours and inferior.type() == gdb.SIGTRAMP_FRAME:
+                continue
+            is_ours = (gdb.solib_name(inferior.pc()) or "").startswith({ours!r})
+            if not is_ours:
                 yield frame
 
 
@@ -65,15 +76,22 @@ def gdb_path() -> str:
     return path
 
 
-def gdb_script(environment: Mapping[str, str], stops: Sequence[tuple[int, str]], end: str) -> str:
+def gdb_script(
+    environment: Mapping[str, str],
+    stops: Sequence[tuple[int, str]],
+    end: str,
+    watches: bool = False,
+) -> str:
     """Commands for gdb that start the program and stop it where something is to be seen.
 
     Parameters:
         environment: variables of the program.
         stops: numbers of steps before which control is taken from a task, each with what to say.
         end: what to say where the execution is ended from within, as in a deadlock.
+        watches: debug registers tell of accesses to memory, by a signal that gdb takes for its own.
     """
     step, site = _ARGUMENTS[platform.machine()]
+    far = f"$bohrbug_left < 0 || $bohrbug_left > {_LONGEST_INSTRUCTION}"
     lines = [
         "set confirm off",
         "set breakpoint pending on",
@@ -90,12 +108,14 @@ def gdb_script(environment: Mapping[str, str], stops: Sequence[tuple[int, str]],
         "unset environment LINES",
         "unset environment COLUMNS",
         *(f"set environment {name} {value}" for name, value in environment.items()),
-        # The frame that goes on from where the program called.
+        # The frame that goes on from where the program called, or stands just before.
         "define bohrbug-program-frame",
         "  set $bohrbug_frames = 0",
-        f"  while $pc != $bohrbug_site && $bohrbug_frames < {_FRAMES}",
+        "  set $bohrbug_left = $bohrbug_site - (long)$pc",
+        f"  while $bohrbug_frames < {_FRAMES} && ({far})",
         "    up-silently",
         "    set $bohrbug_frames = $bohrbug_frames + 1",
+        "    set $bohrbug_left = $bohrbug_site - (long)$pc",
         "  end",
         "  frame",
         "end",
@@ -115,6 +135,10 @@ def gdb_script(environment: Mapping[str, str], stops: Sequence[tuple[int, str]],
             "end",
         ]
     lines += ["break bohrbug_ends", "commands", "silent", *_echo(end), "end"]
+    if watches:
+        # gdb sends its own, of breakpoints, with another code, and keeps all to itself.
+        lines += ["catch signal SIGTRAP", f"condition $bpnum $_siginfo.si_code == {_BY_PERF}"]
+        lines += ["commands", "silent", "signal SIGTRAP", "end"]
     lines += ["set logging enabled off", "run"]
     return "\n".join(lines) + "\n"
 
@@ -131,13 +155,14 @@ def run_gdb(
     shim: Path,
     stops: Sequence[tuple[int, str]],
     end: str,
+    watches: bool = False,
 ) -> None:
     """Start gdb with a program; returns when its user has left it.
 
     Parameters:
         command: the program, with its path, and its arguments.
         shim: the library that it preloads.
-        environment, stops, end: see :func:`gdb_script`.
+        environment, stops, end, watches: see :func:`gdb_script`.
 
     Raises:
         UnsupportedError: there is no gdb.
@@ -149,7 +174,7 @@ def run_gdb(
         hooks = environment.get("LD_LIBRARY_PATH", "").partition(":")[0]
         ours = (str(shim), hooks) if hooks else (str(shim),)
         frames.write_text(_FILTER.format(ours=ours), encoding="utf-8")
-        commands.write_text(gdb_script(environment, stops, end), encoding="utf-8")
+        commands.write_text(gdb_script(environment, stops, end, watches), encoding="utf-8")
         # Ctrl-C is for gdb, which stops the program then.
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:

@@ -9,6 +9,7 @@ import select
 import signal
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -182,7 +183,12 @@ class Launcher:
         self.stderr = Capture("bohrbug-stderr")
         self._input = input
         self.server: Server | None = None
+        # What the server was told to execute, and nobody has asked yet what came of it.
+        self._ordered: Sequence[Segment] = ()
+        self.waited = 0.0
+        """Seconds for which the last order was waited for."""
         self._cpus = os.sched_getaffinity(0)
+        self._shares_processor = False
 
     def close(self) -> None:
         """Give everything back."""
@@ -257,7 +263,13 @@ class Launcher:
 
     # -- programs that wait before main ----------------------------------------------------
 
-    def serve(self, segment: Segment, engine: Engine, stacks: Sequence[int] = ()) -> bool:
+    def serve(
+        self,
+        segment: Segment,
+        engine: Engine,
+        stacks: Sequence[int] = (),
+        is_safe: bool = False,
+    ) -> bool:
         """Start the program once and let it wait before its main function; whether it can.
 
         Parameters:
@@ -265,6 +277,7 @@ class Launcher:
             engine: what it does for each execution.
             stacks: of the threads that it is expected to start in each, see
                 :attr:`~bohrbug.runtime.posix.engines.Choice.stacks`.
+            is_safe: its forks are to leave nothing behind.
         """
 
         def spawn(more: dict[str, str], descriptors: list[tuple[int, int]]) -> int:
@@ -272,51 +285,81 @@ class Launcher:
 
         self.end_server()
         early = "LD_BIND_NOW" in self._environment
-        self.server = Server(engine, spawn, self._input.path, early, stacks)
+        self.server = Server(engine, spawn, self._input.path, early, stacks, is_safe)
         if not self.server.is_ready:
             self.end_server()
-        elif engine is Engine.SNAPSHOT and self.server.pid is not None:
-            # The two never run at the same time for long, and one processor need not be woken for
-            # each execution, which costs more than many an execution.
-            self._cpus = os.sched_getaffinity(0)
-            os.sched_setaffinity(0, os.sched_getaffinity(self.server.pid))
         return self.server is not None
 
-    def serves(self, engine: Engine) -> bool:
-        """Whether a program waits for :meth:`run_served` by that engine."""
-        return self.server is not None and self.server.engine is engine
+    def _share_processor(self, wanted: bool) -> None:
+        """Whether this process stays on the processor of the one that is restored.
+
+        Where the one waits for the other, one processor need not be woken for each execution, which
+        costs more than many an execution.
+        """
+        server = self.server
+        if wanted and server is not None and server.pid is not None and not self._shares_processor:
+            self._cpus = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, os.sched_getaffinity(server.pid))
+        if not wanted and self._shares_processor:
+            os.sched_setaffinity(0, self._cpus)
+        self._shares_processor = wanted
+
+    def serves(self, engine: Engine, is_safe: bool = False) -> bool:
+        """Whether a program waits for orders by that engine; ``is_safe`` as of :meth:`serve`."""
+        server = self.server
+        return server is not None and server.engine is engine and server.is_safe >= is_safe
 
     def run_served(self, segments: Sequence[Segment]) -> list[tuple[Ended, Printed]]:
         """Execute plans in the waiting program.
 
         Parameters:
-            segments: what they are in; one for a fork server.
+            segments: what they are in; one if its forks may leave something behind.
 
         Returns:
-            How the first of them ended, as many as were executed; none if not even the first is an
-            execution.  The server may be gone then, and may be gone after one in which it died.
+            What :meth:`collect` does.
+        """
+        self.order(segments, is_awaited=True)
+        return self.collect()
+
+    def order(self, segments: Sequence[Segment], *, is_awaited: bool) -> None:
+        """Let the waiting program execute plans; :meth:`collect` has to follow.
+
+        Parameters:
+            segments: what they are in; one if its forks may leave something behind.
+            is_awaited: there is nothing else to do until it has.
         """
         server = self.server
         assert server is not None
+        assert not self._ordered
         self._clear()
-        if not server.order([segment.start for segment in segments]):
-            self.end_server()
-            return []
-        # Mostly it is there at once: the two share a processor.
+        if server.engine is Engine.SNAPSHOT:
+            self._share_processor(is_awaited)
+        self._ordered = segments
+        server.order([segment.start for segment in segments])
+
+    def collect(self) -> list[tuple[Ended, Printed]]:
+        """Wait for what was ordered.
+
+        Returns:
+            How the first of the executions ended, as many as were made; none if not even the first
+            is an execution.  The server may be gone then, and may be gone after one in which it
+            died.
+        """
+        segments, server = self._ordered, self.server
+        self._ordered = ()
+        assert server is not None
+        began = time.perf_counter()
+        # Mostly it is there at once: the two share a processor, or there was something to do.
         pid, status = server.answer()
         stop = None if pid else self._until_ended(server.poller, segments)
         if stop is not None:
             self._kill_served(server, _unfinished(segments) or segments[-1])
             server.poller.poll()
+        self.waited = time.perf_counter() - began
         if not pid:
             pid, status = server.answer()
         if server.engine is Engine.FORK_SERVER:
-            server.executions += 1
-            if pid:
-                kill_all(pid, segments[0])
-                return [(self._ended(status, stop), self.printed)]
-            self.end_server()
-            return []
+            return self._forked(server, segments, pid, self._ended(status, stop))
         made = [self._over(each) for each in segments if each.header.over]
         server.executions += len(made)
         if pid:
@@ -331,8 +374,29 @@ class Launcher:
         self.end_server()
         return made
 
+    def _forked(
+        self, server: Server, segments: Sequence[Segment], pid: int, last: Ended
+    ) -> list[tuple[Ended, Printed]]:
+        """What forks have done; for the last one the server has answered, if it is still there."""
+        before = [each for each in segments if each.header.over == layout.PRINTED_KEPT]
+        made = [self._over(each) for each in before]
+        is_made = False
+        if pid:
+            segment = segments[len(before)]
+            kill_all(pid, segment)
+            # What had to be stopped is executed again when its turn comes.
+            is_stopped = bool(made) and (last.hung or last.interrupted)
+            is_none = server.is_safe and _is_none(segment, -last.code)
+            is_made = not is_none and not is_stopped
+        if is_made:
+            made.append((last, self.printed))
+        elif not made or not pid:
+            self.end_server()
+        server.executions += len(made)
+        return made
+
     def _over(self, segment: Segment) -> tuple[Ended, Printed]:
-        """What a process has done that was put back after it."""
+        """What an execution has done that was not the last of its order, or that was undone."""
         header = segment.header
         kept = header.over == layout.PRINTED_KEPT
         return Ended(header.status), Printed(*segment.read_printed()) if kept else self.printed
@@ -340,10 +404,7 @@ class Launcher:
     def _death_of(self, server: Server, segment: Segment, stop: str | None) -> Ended | None:
         """How the process ended that was to be restored, if it is the program that ended it."""
         status = server.wait()
-        if segment.header.given_up or not os.WIFSIGNALED(status):
-            return None
-        if os.WTERMSIG(status) == signal.SIGSYS and segment.header.ending == layout.UNFINISHED:
-            # A system call that nobody could look at.
+        if not os.WIFSIGNALED(status) or _is_none(segment, os.WTERMSIG(status)):
             return None
         return self._ended(status, stop)
 
@@ -357,8 +418,7 @@ class Launcher:
     def end_server(self) -> None:
         """Let the waiting program go."""
         if self.server is not None:
-            if self.server.engine is Engine.SNAPSHOT and self.server.is_ready:
-                os.sched_setaffinity(0, self._cpus)
+            self._share_processor(False)
             self.server.close()
             self.server = None
 
@@ -380,6 +440,18 @@ class Launcher:
             if standstill.is_too_long:
                 nudge(segment)
         return None
+
+
+def _is_none(segment: Segment, number: int) -> bool:
+    """Whether an execution is none, of a process that may not make all system calls.
+
+    Parameters:
+        segment: of the execution.
+        number: of the signal that the process died of; not positive if it did not.
+    """
+    # A system call that was refused, or one that nobody could look at.
+    is_refused = number == signal.SIGSYS and segment.header.ending == layout.UNFINISHED
+    return bool(segment.header.given_up) or is_refused
 
 
 def _unfinished(segments: Sequence[Segment]) -> Segment | None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from bohrbug.model.operation import TaskId
-from bohrbug.model.outcome import Outcome
+from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import (
-    MOST_OF_A_PLACE,
     HooksFolder,
     PointKey,
     Points,
@@ -23,13 +22,14 @@ from bohrbug.runtime.posix.accesses import (
     SeenRace,
     Witnessed,
     seen_in,
+    unseen_in,
     witnessed_in,
 )
-from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS, Ahead, Made
+from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS, Ahead, Made, Prepared, made_of
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.commands import command_of
 from bohrbug.runtime.posix.elf import is_of_rust
-from bohrbug.runtime.posix.engines import Choice, Done, Engine, reason_of, ways_in_words
+from bohrbug.runtime.posix.engines import Choice, Done, Engine, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import (
     Ended,
@@ -45,6 +45,7 @@ from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.recorded import Dependences, Reading
 from bohrbug.runtime.posix.sampled import SampledPoints
 from bohrbug.runtime.posix.segment import SMALL, Segment, SegmentFile
+from bohrbug.runtime.posix.serving import Server
 from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.runtime.posix.symbols import Symbols
 from bohrbug.runtime.protocol import Executed, Foresight
@@ -92,7 +93,7 @@ class NativeRuntime:
         program = str(Path(self.command[0]).resolve())
         self._watchpoints = watchpoints.watchpoints(settings.watch, program)
         if settings.watch or settings.sample:
-            self._preload += f":{_hooks_to_preload(settings)}"
+            self._preload += f":{watchpoints.hooks_to_preload(settings.level)}"
         self.points = Points(settings.level)
         if settings.sample:
             watchpoints.check_registers(len(settings.watch), settings.sample)
@@ -127,6 +128,8 @@ class NativeRuntime:
         # What each segment was last prepared with, beside a plan.
         self._prepared: dict[int, tuple[object, ...]] = {}
         self._nobody_comes = False
+        # Signals, as bits, of which child processes may die.
+        self._right_deaths = 0
         # Data choices of the first execution that had any: from it on the same, whoever goes on.
         self._choices = 0
         self.has_learned = False
@@ -198,6 +201,11 @@ class NativeRuntime:
         # Whoever asked for it knows.
         why = "" if not self.settings.fibers else fibers.forbidden_by
         return ways_in_words(self._choice, fibers.in_use, why)
+
+    @property
+    def newer_sources(self) -> list[str]:
+        """Files of the source that were changed since the program was built."""
+        return self._symbols.newer_sources()
 
     def interrupt(self) -> None:
         """End the running execution (the user pressed Ctrl-C)."""
@@ -279,7 +287,7 @@ class NativeRuntime:
         engine = self._choice.current if not with_stacks else Engine.ANEW
         if like is not None:
             engine = like.engine
-        made = self._taken(plan) if engine is Engine.SNAPSHOT and like is None else None
+        made = self._taken(plan, engine) if not with_stacks and like is None else None
         while made is None:
             fibers = self.fibers.in_use
             if like is not None or with_stacks:
@@ -300,13 +308,7 @@ class NativeRuntime:
                 + self.printed.stderr.decode("utf-8", "replace").strip()
             )
         assert self._hooks is not None
-        other = self._hooks.other_runtime(segment)
-        if other is not None:
-            raise UnsupportedError(
-                f"the program has loaded the runtime of the thread sanitizer itself ({other}), "
-                "which Bohrbug has to stand in for: it has a path built into it, or an "
-                "environment of its own, or our library was not built (install gcc)"
-            )
+        self._hooks.check(segment)
         if segment.accesses.watch_error:
             raise watchpoints.refused(segment.accesses.watch_error)
         ended_by_itself = ended.code >= 0 and not ended.hung and not ended.interrupted
@@ -322,19 +324,11 @@ class NativeRuntime:
         self._has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
         self._note_futexes(trace, reading)
-        if segment.header.processes > 1 and not all(each.joined for each in segment.processes):
-            trace.uncontrolled.note(
-                "processes that can't be controlled, such as programs that are linked statically"
-            )
-        if trace.seen.gave_up:
-            trace.uncontrolled.note("accesses to memory, more than there is room to remember")
-        if segment.accesses.tired_watchpoints:
-            trace.uncontrolled.note("accesses to watched memory, after 20,000 of them")
-        if trace.seen.tired:
-            trace.uncontrolled.note(
-                f"accesses at a place that had been a scheduling point {MOST_OF_A_PLACE:,} times"
-            )
+        for what in unseen_in(segment, trace.seen):
+            trace.uncontrolled.note(what)
         trace.outcome = self.explainer(reading, trace, ended, self.printed)
+        if trace.outcome.kind is OutcomeKind.PASSED:
+            self._right_deaths |= segment.header.deaths
         if trace.outcome.is_failure:
             self.printed_by_failure = self.printed
         if self._on_printed is not None:
@@ -365,33 +359,59 @@ class NativeRuntime:
     ) -> Made | None:
         """Execute a plan, and perhaps those behind it; ``None`` if that engine could not do it."""
         assert self._segment is not None
-        plans, segments = [plan], [self._segment]
-        names = [self._prepare(self._segment, plan, with_stacks, fibers)]
+        assert self._launcher is not None
+        self._collect_ahead()
+        prepared = [self._prepare(self._segment, plan, with_stacks, fibers)]
         self._prepare_accesses(self._segment, wanted)
-        if engine is Engine.SNAPSHOT and not with_stacks and fibers == self.fibers.in_use:
-            for more, small in self._places_behind(plan):
-                names.append(self._prepare(small, more, False, fibers))
-                plans.append(more)
-                segments.append(small)
-        ends = self._end_by(engine, segments)
-        made = [
-            Made(*each, *end)
-            for each, end in zip(zip(plans, names, segments, strict=True), ends, strict=False)
-        ]
-        self._ahead.keep(made[1:])
+        foresee = self._foresee
+        if not with_stacks and fibers == self.fibers.in_use and self._may_go_ahead(engine):
+            assert foresee is not None
+            for more, small in self._ahead.places(plan, foresee):
+                prepared.append(self._prepare(small, more, False, fibers))
+        made = made_of(prepared, self._end_by(engine, [each.segment for each in prepared]))
+        if len(prepared) > 1:
+            self._ahead.keep(made[1:], self._launcher.waited)
         return made[0] if made else None
 
-    def _places_behind(self, plan: Plan) -> Sequence[tuple[Plan, Segment]]:
-        """What can be executed at once behind a plan, and where."""
-        # Each execution may show scheduling points for the next, or may need more room.
-        is_possible = not self._has_hooks and self.settings.max_steps <= SMALL.steps
-        if self._foresee is None or not is_possible:
-            return ()
-        return self._ahead.places(plan, self._foresee)
+    def _may_go_ahead(self, engine: Engine) -> bool:
+        """Whether an engine can make more executions than the one that is asked for."""
+        if self._foresee is None or self._has_hooks or self.settings.max_steps > SMALL.steps:
+            # Each execution may show scheduling points for the next, or may need more room.
+            return False
+        safe_forks = engine is Engine.FORK_SERVER and not self._choice.leaves_something
+        return engine is Engine.SNAPSHOT or safe_forks
 
-    def _taken(self, plan: Plan) -> Made | None:
+    def _order_ahead(self, plan: Plan, engine: Engine) -> None:
+        """Let the waiting program go on while what it has made is looked at."""
+        launcher, fibers = self._launcher, self.fibers.in_use
+        assert launcher is not None
+        if not self._may_go_ahead(engine) or not launcher.serves(engine):
+            return
+        assert self._foresee is not None
+        places = self._ahead.places_beyond(plan, self._rules(), self._foresee)
+        if places:
+            prepared = [self._prepare(small, more, False, fibers) for more, small in places]
+            self._ahead.begin(prepared)
+            launcher.order([each.segment for each in prepared], is_awaited=False)
+
+    def _collect_ahead(self) -> None:
+        """Wait until nothing is under way that nobody has asked for."""
+        prepared = self._ahead.end()
+        if prepared:
+            launcher = self._launcher
+            assert launcher is not None
+            server, ends = launcher.server, launcher.collect()
+            assert server is not None
+            self._note_ends(server, prepared[0].segment, len(ends))
+            self._ahead.keep(made_of(prepared, ends), launcher.waited)
+
+    def _taken(self, plan: Plan, engine: Engine) -> Made | None:
         """What the execution of a plan showed, if it was made together with those before it."""
-        made = self._ahead.take(plan, self._rules())
+        rules = self._rules()
+        if self._ahead.awaits(plan, rules):
+            self._collect_ahead()
+        self._order_ahead(plan, engine)
+        made = self._ahead.take(plan, rules)
         if made is None or self.fibers.learn(made.segment, made.ended.hung):
             return made
         return None
@@ -410,17 +430,24 @@ class NativeRuntime:
                 self._choice.settle(segment)
             return [(ended, launcher.printed)]
         stacks = self._choice.stacks
-        if not launcher.serves(engine) and not launcher.serve(segment, engine, stacks):
-            self._choice.drop(engine, "the program can't wait before its main function")
+        is_safe = engine is Engine.FORK_SERVER and self._may_go_ahead(engine)
+        waits = launcher.serves(engine, is_safe)
+        if not waits and not launcher.serve(segment, engine, stacks, is_safe):
+            self._choice.leave(engine, None, is_safe)
             return []
         server = launcher.server
         assert server is not None
         served = launcher.run_served(segments)
-        if not served:
-            self._choice.drop(engine, reason_of(segment))
-        elif launcher.server is None:
-            self._choice.lost(server.executions)
+        self._note_ends(server, segment, len(served))
         return served
+
+    def _note_ends(self, server: Server, segment: Segment, executions: int) -> None:
+        """Take note of how a waiting program has carried out an order."""
+        assert self._launcher is not None
+        if not executions:
+            self._choice.leave(server.engine, segment, server.is_safe)
+        elif self._launcher.server is None and server.engine is Engine.SNAPSHOT:
+            self._choice.lost(server.executions)
 
     def _check_engine(self) -> None:
         """See now and then that a process that is restored does again what the first one did."""
@@ -430,6 +457,7 @@ class NativeRuntime:
         if reference is None:
             self._choice.drop(Engine.SNAPSHOT, "no execution is known that could be repeated")
             return
+        self._collect_ahead()
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None
@@ -446,13 +474,13 @@ class NativeRuntime:
 
     def _prepare(
         self, segment: Segment, plan: Plan, with_stacks: bool, fibers: bool = False
-    ) -> tuple[TaskId, ...]:
+    ) -> Prepared:
         settings = self.settings
         prepared = (len(plan.prefix) if with_stacks else None, fibers, self._rules())
         if prepared == self._prepared.get(segment.start):
-            return segment.prepare_again(plan)
+            return Prepared(plan, segment.prepare_again(plan), segment)
         self._prepared[segment.start] = prepared
-        return segment.prepare(
+        names = segment.prepare(
             plan,
             settings.max_steps,
             late_timeouts=settings.late_timeouts,
@@ -467,14 +495,16 @@ class NativeRuntime:
             faults_left=settings.most_faults,
             expected_choices=self._choices,
             nobody_comes=self._nobody_comes,
+            right_deaths=self._right_deaths,
             kernel_matters=self._known.kernel,
             polls_matter=self._known.polls,
             cpus=self._cpus,
         )
+        return Prepared(plan, names, segment)
 
     def _rules(self) -> tuple[object, ...]:
         """What executions depend on beside their plans."""
-        learnt = (self._choices, self._nobody_comes, self._known)
+        learnt = (self._choices, self._nobody_comes, self._right_deaths, self._known)
         return (self.settings, self.fibers.in_use, *learnt)
 
     def _prepare_accesses(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:
@@ -584,17 +614,3 @@ class NativeRuntime:
 
     def name_older_objects(self, origin: str) -> None:
         """No object is older than an execution."""
-
-
-def _hooks_to_preload(settings: NativeSettings) -> Path:
-    """The library of hooks, for a program that need not be compiled for it."""
-    if settings.level == "sync":
-        raise UnsupportedError(
-            "--watch and --sample-accesses are of no use with --level sync, which sees no accesses"
-        )
-    hooks = build.hooks()
-    if hooks is None:
-        raise UnsupportedError(
-            "--watch and --sample-accesses need the library of hooks, which could not be compiled"
-        )
-    return hooks

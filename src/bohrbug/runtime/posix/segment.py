@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import os
 import struct
+import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -203,11 +204,13 @@ class Segment:
         self.accesses = AccessesRecord.from_buffer(memory, self._at["accesses"])
         self._address = ctypes.addressof(self.header)
         self._reader: ref[Reader] | None = None
+        # What is older than that was not made by an execution.
+        self._made = time.time_ns()
         # The header before an execution.
         self._begun = b""
-        # What is cleared after one: address, how many records there are at most, and their size.
+        # What is cleared after one: where, how many records there are at most, and their size.
         self._cleared = [
-            (self._address + offsets[name], most, size)
+            (start + offsets[name], most, size)
             for name, most, size in (
                 ("tasks", layout.MOST_TASKS, _TASK_SIZE),
                 ("resources", sizes.resources, _RESOURCE_SIZE),
@@ -281,6 +284,7 @@ class Segment:
         header.most_pool = self._sizes.pool
         header.most_stacks = self._sizes.stacks
         header.path = self.path.encode()
+        header.made = self._made
         return bytes(header)
 
     def _clear(self) -> None:
@@ -293,13 +297,15 @@ class Segment:
         counts_at = self.start + _COUNTS_AT
         tasks, resources, processes, modules = _COUNTS.unpack_from(self._memory, counts_at)
         counts = (tasks, resources, processes, modules, self.header.names, tasks)
-        for (address, most, size), count in zip(self._cleared, counts, strict=True):
+        memory = self._memory
+        for (at, most, size), count in zip(self._cleared, counts, strict=True):
             if count:
                 # Whatever a program may have written there by mistake.
-                ctypes.memset(address, 0, (count if count < most else most) * size)
+                length = (count if count < most else most) * size
+                memory[at : at + length] = bytes(length)
         if not self.start:
             self._clear_accesses(min(tasks, layout.MOST_TASKS))
-        ctypes.memmove(self._address, self._begun, len(self._begun))
+        memory[self.start : self.start + len(self._begun)] = self._begun
 
     def _clear_accesses(self, tasks: int) -> None:
         """The part of the segment that is about accesses; the clocks themselves are made zero."""

@@ -38,6 +38,8 @@ class Server:
         looks_up_early: whether it would look up the functions that it calls at once by itself.
         stacks: of the threads that it is expected to start in each execution, see
             :attr:`~bohrbug.runtime.posix.engines.Choice.stacks`.
+        is_safe: its forks are to leave nothing behind, so that it can execute several plans at one
+            order.
     """
 
     def __init__(
@@ -47,8 +49,10 @@ class Server:
         input: str,
         looks_up_early: bool,
         stacks: Sequence[int],
+        is_safe: bool = False,
     ) -> None:
         self.engine = engine
+        self.is_safe = is_safe
         self.executions = 0
         self._answers = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._socket, its = socket.socketpair()
@@ -56,6 +60,8 @@ class Server:
         environment["BOHRBUG_STACKS"] = ",".join(map(str, stacks))
         if engine is Engine.SNAPSHOT:
             environment["BOHRBUG_SNAPSHOT"] = ""
+        elif is_safe:
+            environment["BOHRBUG_SAFE"] = ""
         if not looks_up_early:
             # Else each execution looks up what it calls.  The program is not to see it.
             environment |= {"LD_BIND_NOW": "1", "BOHRBUG_SERVER": "LD_BIND_NOW"}
@@ -70,17 +76,15 @@ class Server:
         self.is_ready = bool(self.poller.poll(PATIENCE * 1000) and self.answer()[0])
         """Whether it can be used."""
 
-    def order(self, starts: Sequence[int]) -> bool:
-        """Let it execute what segments say; whether it is still there.
+    def order(self, starts: Sequence[int]) -> None:
+        """Let it execute what segments say; if it has gone, :attr:`poller` tells.
 
         Parameters:
-            starts: where they begin in their file; one for a fork server, else at most 64.
+            starts: where they begin in their file; at most 64, and one if its forks may leave
+                something behind.
         """
-        try:
+        with contextlib.suppress(OSError):
             self._socket.send(_ORDER.pack(len(starts), *starts, *[0] * (64 - len(starts))))
-        except OSError:
-            return False
-        return True
 
     def answer(self) -> tuple[int, int]:
         """The process that has ended, or 0 if there is none, and its status as of ``waitpid``."""

@@ -85,6 +85,12 @@ class Module:
         for place in unknown:
             place._site = found.get(place.offset) or self._by_symbol(place.offset)
 
+    def newer_sources(self) -> set[str]:
+        """The files with places of it that were looked up, changed since it was built."""
+        files = {place._site.filename for place in self.places.values() if place._site is not None}
+        built = _changed(self.path)
+        return {file for file in files if _is_newer(file, built) and not is_system_file(file)}
+
     def _by_symbol(self, offset: int) -> Site:
         # A call that does not return may be the last instruction of its function.
         symbol = self.elf.functions.at(max(offset - 1, 0))
@@ -170,6 +176,20 @@ def _may_have(filename: str, line: int) -> bool:
     return line > 0 and (length is None or line <= length)
 
 
+def _changed(path: str) -> float | None:
+    """When a file was last changed; ``None`` if nobody knows."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return None
+
+
+def _is_newer(path: str, moment: float | None) -> bool:
+    """Whether a file was changed after a moment, as far as anybody knows."""
+    changed = _changed(path)
+    return changed is not None and moment is not None and changed > moment
+
+
 @cache
 def _length_of(filename: str) -> int | None:
     """How many lines a file has; ``None`` if it can't be read."""
@@ -199,6 +219,10 @@ class Symbols:
         if module is None:
             module = self._modules[path] = Module(path)
         return module
+
+    def newer_sources(self) -> list[str]:
+        """Files of the source that were changed since what they tell the lines of was built."""
+        return sorted(set().union(*(each.newer_sources() for each in self._modules.values())))
 
 
 class Mapping:

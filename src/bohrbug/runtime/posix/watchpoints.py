@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from bohrbug.runtime.posix.accesses_layout import MOST_WATCHPOINTS, AccessesRecord
-from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.build import UnsupportedError, hooks
 from bohrbug.runtime.posix.elf import ElfFile, Symbol, interpreter_of
 from bohrbug.runtime.posix.tools import said_by
 
@@ -43,6 +43,28 @@ class Watchpoint:
     path: str
     address: int
     size: int
+
+
+def hooks_to_preload(level: str) -> Path:
+    """The library of hooks, for a program that need not be compiled for it.
+
+    Parameters:
+        level: which accesses are scheduling points, see
+            :class:`~bohrbug.runtime.posix.settings.NativeSettings`.
+
+    Raises:
+        UnsupportedError: there is none, or no use for it.
+    """
+    if level == "sync":
+        raise UnsupportedError(
+            "--watch and --sample-accesses are of no use with --level sync, which sees no accesses"
+        )
+    found = hooks()
+    if found is None:
+        raise UnsupportedError(
+            "--watch and --sample-accesses need the library of hooks, which could not be compiled"
+        )
+    return found
 
 
 def watchpoint(text: str, program: str) -> Watchpoint:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import INSPECT, PUT, RESOLVE, RESULT, SHUTDOWN, WAIT
+from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOWN
 from bohrbug.runtime.threads import thread_functions
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
@@ -185,7 +185,7 @@ def shutdown(self: Any, wait: bool = True, *, cancel_futures: bool = False) -> N
         for thread in list(self._threads):
             worker = thread_functions._task_of(execution, thread)
             if worker is not None and worker is not task:
-                execution.perform(WAIT, worker.state, place, _has_ended(worker))
+                execution.perform(JOIN, worker.state, place, _has_ended(worker))
             else:
                 thread.join()
 

@@ -46,7 +46,7 @@ EXPORT int flock(int fd, int operation) {
         if (result < 0) fruitless(SITE);
         return result;
     }
-    struct call call = {try_flock, NULL, {fd, operation}, outsider_with_lock};
+    struct call call = {try_flock, NULL, {fd, operation}, outsider_with_lock, 0};
     return (int)persist(&call, ACQUIRE, resource, SITE);
 }
 
@@ -73,7 +73,7 @@ static int control(int fd, int command, void *argument, uint64_t site) {
         return result;
     }
     struct call call = {
-        try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK}, outsider_with_lock,
+        try_fcntl, argument, {fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK}, outsider_with_lock, 0,
     };
     return (int)persist(&call, ACQUIRE, resource, site);
 }
@@ -110,7 +110,7 @@ EXPORT int lockf(int fd, int command, off_t length) {
         let_go(resource, SITE);
         return result;
     }
-    struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock};
+    struct call call = {try_lockf, NULL, {fd, length}, outsider_with_lock, 0};
     return (int)persist(&call, ACQUIRE, resource, SITE);
 }
 
@@ -124,7 +124,7 @@ static long try_to_send(const struct call *call) {
 EXPORT int msgsnd(int queue, const void *message, size_t size, int flags) {
     CONTROLLED(msgsnd, queue, message, size, flags);
     uint32_t resource = numbered(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
-    struct call call = {try_to_send, message, {queue, (long)size, flags}, NULL};
+    struct call call = {try_to_send, message, {queue, (long)size, flags}, NULL, 0};
     int result;
     if (flags & IPC_NOWAIT) {
         perform(PUT, resource, SITE);
@@ -145,7 +145,7 @@ static long try_to_receive(const struct call *call) {
 EXPORT ssize_t msgrcv(int queue, void *message, size_t size, long type, int flags) {
     CONTROLLED(msgrcv, queue, message, size, type, flags);
     uint32_t resource = numbered(QUEUES, (uint32_t)queue, DESCRIPTOR, SITE);
-    struct call call = {try_to_receive, message, {queue, (long)size, type, flags}, NULL};
+    struct call call = {try_to_receive, message, {queue, (long)size, type, flags}, NULL, 0};
     long result;
     if (flags & IPC_NOWAIT) {
         perform(GET, resource, SITE);
@@ -174,7 +174,7 @@ EXPORT int semop(int set, struct sembuf *operations, size_t count) {
     uint32_t resource = numbered(SEMAPHORES, (uint32_t)set, DESCRIPTOR, SITE);
     bool waits = true;
     for (size_t i = 0; i < count; i++) waits &= !(operations[i].sem_flg & IPC_NOWAIT);
-    struct call call = {try_semaphores, operations, {set, (long)count}, NULL};
+    struct call call = {try_semaphores, operations, {set, (long)count}, NULL, 0};
     int result;
     if (waits) {
         result = (int)persist(&call, GET, resource, SITE);

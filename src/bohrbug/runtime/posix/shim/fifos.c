@@ -8,9 +8,16 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "descriptors.h"
 #include "real.h"
 #include "trying.h"
+
+/* Of a file system's clock, at most. */
+#define CLOCK_STEP (SECOND / 100)
+
+/* The numbers of a call. */
+enum { FOLDER, FLAGS, MODE, OPENED };
 
 static bool is_fifo(int folder, const char *path) {
     struct stat status;
@@ -20,21 +27,27 @@ static bool is_fifo(int folder, const char *path) {
     return found;
 }
 
-static enum outsider anybody_may_come(const struct call *call) {
-    (void)call;
-    return MAY_COME;
+/* A FIFO that was there before is there for somebody outside, perhaps; one that the test has made is for
+ * the test.  Writing changes all times but that of its birth, which some file systems don't keep. */
+static enum outsider who_may_come(const struct call *call) {
+    struct statx status;
+    bool known = statx((int)call->numbers[FOLDER], call->what, 0, STATX_BTIME, &status) == 0 &&
+                 status.stx_mask & STATX_BTIME;
+    if (!known) return MAY_COME;
+    uint64_t born = (uint64_t)status.stx_btime.tv_sec * SECOND + status.stx_btime.tv_nsec;
+    return born + CLOCK_STEP < segment->made ? CONNECTED : MAY_COME;
 }
 
 static long try_to_open_for_writing(const struct call *call) {
-    long fd = REAL(openat)((int)call->numbers[0], call->what, (int)call->numbers[1] | O_NONBLOCK,
-                           (mode_t)call->numbers[2]);
+    long fd = REAL(openat)((int)call->numbers[FOLDER], call->what,
+                           (int)call->numbers[FLAGS] | O_NONBLOCK, (mode_t)call->numbers[MODE]);
     if (fd < 0 && errno == ENXIO) errno = EAGAIN;
     return fd;
 }
 
 /* Whether somebody writes, or has written, since this end was opened. */
 static long try_to_see_writer(const struct call *call) {
-    int fd = (int)call->numbers[0], waiting = 0;
+    int fd = (int)call->numbers[OPENED], waiting = 0;
     struct pollfd end = {fd, POLLIN, 0};
     char nothing;
     if (ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0) return fd;
@@ -48,14 +61,17 @@ static long try_to_see_writer(const struct call *call) {
 static int open_fifo(int folder, const char *path, int flags, mode_t mode, uint64_t site) {
     bool reads = (flags & O_ACCMODE) == O_RDONLY;
     struct call call = {
-        try_to_open_for_writing, path, {folder, flags, (long)mode}, anybody_may_come,
+        .attempt = try_to_open_for_writing,
+        .what = path,
+        .numbers = {folder, flags, (long)mode},
+        .outsider = who_may_come,
     };
     uint32_t resource = descriptor_fifo(folder, path, site);
     perform(SET, resource, site);
     if (reads) {
         /* From now on it can be opened for writing. */
-        call.numbers[0] = REAL(openat)(folder, path, flags | O_NONBLOCK, mode);
-        if (call.numbers[0] < 0) return -1;
+        call.numbers[OPENED] = REAL(openat)(folder, path, flags | O_NONBLOCK, mode);
+        if (call.numbers[OPENED] < 0) return -1;
         call.attempt = try_to_see_writer;
         segment->releases++;
         segment->fd_changes++;
@@ -63,7 +79,7 @@ static int open_fifo(int folder, const char *path, int flags, mode_t mode, uint6
     int fd = (int)persist_from_now(&call, reads ? GET : PUT, resource, site);
     int error = errno;
     if (fd < 0) {
-        if (reads) REAL(close)((int)call.numbers[0]);
+        if (reads) REAL(close)((int)call.numbers[OPENED]);
         errno = error;
         return -1;
     }
@@ -123,10 +139,14 @@ OPENS_AT(openat64)
 OPENS_CHECKED(__open_2)
 OPENS_CHECKED(__open64_2)
 
-static FILE *stream_of(const char *path, const char *mode, uint64_t site) {
+static int open_for_stream(const char *path, const char *mode, uint64_t site) {
     int flags = *mode == 'r' ? O_RDONLY : O_WRONLY;
     if (strchr(mode, 'e')) flags |= O_CLOEXEC;
-    int fd = open_fifo(AT_FDCWD, path, flags, 0, site);
+    return open_fifo(AT_FDCWD, path, flags, 0, site);
+}
+
+static FILE *stream_of(const char *path, const char *mode, uint64_t site) {
+    int fd = open_for_stream(path, mode, site);
     FILE *stream = fd < 0 ? NULL : fdopen(fd, mode);
     if (fd >= 0 && !stream) REAL(close)(fd);
     return stream;
@@ -142,3 +162,41 @@ static FILE *stream_of(const char *path, const char *mode, uint64_t site) {
 
 OPENS_STREAM(fopen)
 OPENS_STREAM(fopen64)
+
+/* What the stream was on is closed first, which others may wait for. */
+static void let_go_of(FILE *stream, uint64_t site) {
+    int fd = fileno(stream);
+    if (fd < 0 || !descriptor_may_block(fd)) return;
+    descriptor_change(fd, site);
+    REAL(fflush)(stream);
+    int nothing = REAL(open)("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0) return;
+    REAL(dup3)(nothing, fd, O_CLOEXEC);
+    REAL(close)(nothing);
+    segment->releases++;
+    segment->fd_changes++;
+}
+
+/* The C library opens it a second time, which can't block while somebody has both ends. */
+static FILE *reopened(FILE *(*real)(const char *, const char *, FILE *), const char *path,
+                      const char *mode, FILE *stream, uint64_t site) {
+    int fd = open_for_stream(path, mode, site), error = errno;
+    int both = fd < 0 ? -1 : REAL(open)(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    FILE *result = real(fd < 0 ? "" : path, mode, stream);
+    if (fd < 0) errno = error;
+    if (both >= 0) REAL(close)(both);
+    if (fd >= 0) REAL(close)(fd);
+    return result;
+}
+
+#define REOPENS_STREAM(name) \
+    EXPORT FILE *name(const char *path, const char *mode, FILE *stream) { \
+        CONTROLLED(name, path, mode, stream); \
+        bool waits = path && !strchr(mode, '+') && is_fifo(AT_FDCWD, path); \
+        if (path) let_go_of(stream, SITE); \
+        return waits ? reopened(REAL(name), path, mode, stream, SITE) \
+                     : REAL(name)(path, mode, stream); \
+    }
+
+REOPENS_STREAM(freopen)
+REOPENS_STREAM(freopen64)

@@ -4,7 +4,11 @@
 
 #include <stdint.h>
 
-/* A process that is not of the execution and holds a lock of the file with that inode; 0 if none does. */
+/* Locks of open files belong to whoever has the file open, so the kernel names nobody. */
+#define SOMEBODY (-1)
+
+/* A process that is not of the execution and holds a lock of the file with that inode, or SOMEBODY; 0 if
+ * none does. */
 int32_t lock_owner_outside(uint64_t inode);
 
 #endif

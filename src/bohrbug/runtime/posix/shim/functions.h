@@ -65,7 +65,10 @@
     F(recvfrom) F(recvmsg) F(send) F(sendto) F(sendmsg) F(shutdown) \
     /* FIFOs, locks of files, System V */ \
     F(open) F(open64) F(openat) F(openat64) F(__open_2) F(__open64_2) F(fopen) F(fopen64) \
+    F(freopen) F(freopen64) \
     F(flock) F(fcntl) F(fcntl64) F(lockf) F(msgsnd) F(msgrcv) F(semop) \
+    F(mq_open) F(__mq_open_2) F(mq_send) F(mq_timedsend) F(mq_receive) F(mq_timedreceive) \
+    F(mq_getattr) F(mq_unlink) \
     F(__uflow) F(__underflow) F(fgetc) F(getc) F(fgetc_unlocked) F(fgets) F(fgets_unlocked) \
     F(fread) F(fread_unlocked) F(getdelim) F(__getdelim) F(getline) \
     F(fwrite) F(fwrite_unlocked) F(fputs) F(fputs_unlocked) F(puts) F(fputc) F(putc) \

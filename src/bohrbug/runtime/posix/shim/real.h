@@ -14,6 +14,7 @@
 #include <pwd.h>
 #include <sched.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <search.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -49,6 +50,7 @@ int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
 int __underflow(FILE *stream);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
+mqd_t __mq_open_2(const char *name, int flags);
 int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t size);
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);

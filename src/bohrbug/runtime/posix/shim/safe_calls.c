@@ -16,6 +16,7 @@
 
 #include "own_call.h"
 #include "real.h"
+#include "segment.h"
 #include "server.h"
 #include "snapshot.h"
 #include "trap.h"
@@ -48,15 +49,21 @@ static const int always[] = {
     SYS_restart_syscall,
 };
 
-static struct {
+/* Only while it is written: forks would get copies of it. */
+static struct program {
     struct sock_filter rules[MOST_RULES];
     unsigned short length;
-} program;
+} *program;
+
+/* Whose calls are looked at. */
+static enum { RESTORED, SERVER, FORK } caller;
+/* Descriptors that were open before there were forks, as bits. */
+static uint64_t open_before[SERVER_FD / 64 + 1];
 
 /* One too many is counted, so that it is noticed. */
 static void rule(struct sock_filter filter) {
-    if (program.length < MOST_RULES) program.rules[program.length] = filter;
-    program.length++;
+    if (program->length < MOST_RULES) program->rules[program->length] = filter;
+    program->length++;
 }
 
 #define LOAD(offset) rule((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset))
@@ -119,6 +126,9 @@ static void write_program(uintptr_t free_from, uintptr_t free_to) {
         JUMP(BPF_JEQ, always[i], 0, 1);
         RETURN(SECCOMP_RET_ALLOW);
     }
+    /* The end of a fork is really one. */
+    JUMP(BPF_JEQ, caller == RESTORED ? (uint32_t)-1 : SYS_exit_group, 0, 1);
+    RETURN(SECCOMP_RET_ALLOW);
     LOAD((uint32_t)offsetof(struct seccomp_data, instruction_pointer));
     JUMP(BPF_JEQ, (uint32_t)place, 0, 3);
     LOAD((uint32_t)offsetof(struct seccomp_data, instruction_pointer) + 4);
@@ -172,6 +182,28 @@ static void write_program(uintptr_t free_from, uintptr_t free_to) {
 
 static struct sigaction before;
 
+static bool is_closed_at_the_end(long descriptor) {
+    if (caller == RESTORED) return snapshot_frees(descriptor);
+    if (descriptor < 3 || descriptor >= SERVER_FD) return false;
+    return !(open_before[descriptor / 64] & UINT64_C(1) << descriptor % 64);
+}
+
+static void note(enum changed changed) {
+    if (caller == RESTORED) snapshot_note(changed);
+}
+
+/* What a fork does to its memory is its own affair. */
+static bool changes_what_is_kept(const long *arguments) {
+    return caller == RESTORED &&
+           snapshot_holds((uintptr_t)arguments[0], (uintptr_t)arguments[1]);
+}
+
+static void give_up(uint32_t why) {
+    if (caller == RESTORED) snapshot_give_up(why);
+    segment->given_up = why;
+    OWN_CALL(SYS_exit_group, 0, 0, 0);
+}
+
 /* A file that is only read is closed after the execution, as if it had never been open. */
 static long open_to_read(const long *arguments) {
     long flags = arguments[2];
@@ -181,8 +213,8 @@ static long open_to_read(const long *arguments) {
     if (fd < 0) return fd;
     bool is_plain = OWN_CALL(SYS_fstat, fd, &status, 0) == 0 &&
                     (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
-    if (is_plain && snapshot_frees(fd)) {
-        snapshot_note(FILES_OPENED);
+    if (is_plain && is_closed_at_the_end(fd)) {
+        note(FILES_OPENED);
         return fd;
     }
     OWN_CALL(SYS_close, fd, 0, 0);
@@ -198,7 +230,7 @@ static bool is_safe_action(int number, const uintptr_t *action) {
 
 /* The result of a call that may be made after all; -EPERM, which none of them gives, if it may not. */
 static long look(int call, const long *arguments) {
-    bool changes_known = snapshot_holds((uintptr_t)arguments[0], (uintptr_t)arguments[1]);
+    bool changes_known = changes_what_is_kept(arguments);
     bool is_safe = false;
     switch (call) {
     case SYS_openat:
@@ -223,19 +255,19 @@ static long look(int call, const long *arguments) {
     case SYS_lseek:
     case SYS_getdents64:
     case SYS_fadvise64:
-        is_safe = snapshot_frees(arguments[0]);
+        is_safe = is_closed_at_the_end(arguments[0]);
         break;
     case SYS_prctl:
         is_safe = arguments[0] == PR_SET_NAME;
-        if (is_safe) snapshot_note(NAME_CHANGED);
+        if (is_safe) note(NAME_CHANGED);
         break;
     case SYS_sigaltstack:
         is_safe = true;
-        snapshot_note(SIGNAL_STACK_CHANGED);
+        note(SIGNAL_STACK_CHANGED);
         break;
     case SYS_rt_sigaction:
         is_safe = is_safe_action((int)arguments[0], (const uintptr_t *)arguments[1]);
-        if (is_safe) snapshot_keep_action((int)arguments[0]);
+        if (is_safe && caller == RESTORED) snapshot_keep_action((int)arguments[0]);
         break;
     default:
         break;
@@ -248,32 +280,51 @@ static long look(int call, const long *arguments) {
 static void on_call(int number, siginfo_t *info, void *context) {
     if (info->si_code != TRAPPED || info->si_syscall == SYS_futex) {
         if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)
-            snapshot_give_up(SYS_futex + 1);
+            give_up(SYS_futex + 1);
         before.sa_sigaction(number, info, context);
         return;
     }
     long arguments[6];
     trapped_arguments(context, arguments);
     if (info->si_syscall == SYS_exit_group) snapshot_end((int)arguments[0]);
+    if (caller == SERVER) {
+        /* In a fork it comes back, too. */
+        trapped_result(context, own_call(info->si_syscall, arguments[0], arguments[1], arguments[2],
+                                         arguments[3], arguments[4], arguments[5]));
+        return;
+    }
     long result = look(info->si_syscall, arguments);
-    if (result == -EPERM) snapshot_give_up((uint32_t)info->si_syscall + 1);
+    if (result == -EPERM) give_up((uint32_t)info->si_syscall + 1);
     trapped_result(context, result);
 }
 
 bool safe_calls_only(uintptr_t free_from, uintptr_t free_to) {
+    struct program written = {.length = 0};
+    program = &written;
     write_program(free_from, free_to);
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_call;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    struct sock_fprog filter = {program.length, program.rules};
-    return program.length <= MOST_RULES && REAL(sigaction)(SIGSYS, &action, &before) == 0 &&
+    struct sock_fprog filter = {written.length, written.rules};
+    return written.length <= MOST_RULES && REAL(sigaction)(SIGSYS, &action, &before) == 0 &&
            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+bool safe_calls_in_forks(void) {
+    caller = SERVER;
+    for (int fd = 3; fd < SERVER_FD; fd++)
+        if (REAL(fcntl)(fd, F_GETFD) >= 0) open_before[fd / 64] |= UINT64_C(1) << fd % 64;
+    return safe_calls_only(0, UINTPTR_MAX);
+}
+
+void safe_calls_begin(void) { caller = FORK; }
+
 #else
 
 bool safe_calls_only(uintptr_t free_from, uintptr_t free_to) { return free_from > free_to; }
+bool safe_calls_in_forks(void) { return false; }
+void safe_calls_begin(void) {}
 
 #endif

@@ -253,7 +253,9 @@ struct header {
     uint32_t fibers;           /* one kernel thread wears all tasks */
     int32_t starter;           /* process id of whoever starts the executions */
     uint64_t cpus[CPU_WORDS];  /* the processors that the program believes to have, as bits */
+    uint32_t right_deaths;     /* signals, as bits, that child processes may die of */
     uint64_t epoch;            /* nanoseconds of the real-time clock at the beginning */
+    uint64_t made;             /* ... when the segment was made, before any execution, in reality */
     char shim[512];            /* what to preload into new programs, with colons in between */
     char path[128];            /* of the segment itself */
     /* What happened. */
@@ -262,6 +264,7 @@ struct header {
     uint32_t reached_main, steps_before_main, resources_before_main;
     uint32_t ending, ending_task;
     uint32_t signal;
+    uint32_t deaths;           /* signals, as bits, that child processes have died of */
     uint64_t fault_address;
     uint32_t ending_resource, ending_stack;
     uint64_t ending_site;

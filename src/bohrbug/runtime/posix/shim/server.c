@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "own_call.h"
 #include "real.h"
+#include "safe_forks.h"
 #include "snapshot.h"
 #include "spare.h"
 #include "thread.h"
@@ -21,6 +23,8 @@
 #define WANTED "BOHRBUG_SERVER"
 /* Set if it is to be one process for all executions. */
 #define SNAPSHOT "BOHRBUG_SNAPSHOT"
+/* Set if its forks are to leave nothing behind. */
+#define SAFE "BOHRBUG_SAFE"
 /* The sizes of the stacks of the threads that are expected in each, with commas in between. */
 #define STACKS "BOHRBUG_STACKS"
 /* Where standard input is found anew in each execution. */
@@ -30,13 +34,13 @@ bool server_is_wanted(void) { return variable(WANTED) != NULL; }
 
 /* Everything that an execution begins with and that needs no plan. */
 static void get_ready(const char *input) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    OWN_CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
     /* Of its own: some servers end by kill(0, SIGTERM). */
-    setsid();
-    int fd = input ? (int)syscall(SYS_openat, AT_FDCWD, input, O_RDONLY) : -1;
+    OWN_CALL(SYS_setsid, 0, 0, 0);
+    long fd = input ? OWN_CALL(SYS_openat, AT_FDCWD, input, O_RDONLY) : -1;
     if (fd > 0) {
-        REAL(dup2)(fd, 0);
-        REAL(close)(fd);
+        OWN_CALL(SYS_dup3, fd, 0, 0);
+        OWN_CALL(SYS_close, fd, 0, 0);
     }
     touch_in_fork();
     spares_touch();
@@ -72,6 +76,7 @@ static void clean_environment(void) {
     forget_variable(WANTED);
     forget_variable(INPUT);
     forget_variable(SNAPSHOT);
+    forget_variable(SAFE);
     forget_variable(STACKS);
 }
 
@@ -82,7 +87,7 @@ static pid_t copy_process(void) { return spare_count() ? REAL(_Fork)() : REAL(fo
 void server_run(void) {
     const char *input = variable(INPUT);
     const char *sizes = variable(STACKS);
-    bool restores = variable(SNAPSHOT) != NULL;
+    bool restores = variable(SNAPSHOT) != NULL, is_safe = variable(SAFE) != NULL;
     clean_environment();
     REAL(fflush)(NULL);
     int error = errno;
@@ -90,9 +95,15 @@ void server_run(void) {
         snapshot_run(sizes);
         return;
     }
-    if (!tell(restores || has_open_files() ? 0 : getpid(), 1)) REAL(_exit)(0);
+    bool can_be = !restores && !has_open_files();
+    if (!(can_be && is_safe) && !tell(can_be ? getpid() : 0, 1)) REAL(_exit)(0);
     /* What can't be made is made in each execution. */
     if (segment->fibers && REAL(_Fork)) spares_make(sizes, thread_begin_kept);
+    if (can_be && is_safe) {
+        safe_forks_run((struct forking){copy_process, get_ready, input});
+        errno = error;
+        return;
+    }
     touch_before_forks();
     while (!is_wanted_no_more()) {
         int status = -1;

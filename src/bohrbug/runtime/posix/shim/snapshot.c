@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "signals.h"
+#include "kept_output.h"
 #include "own_call.h"
 #include "real.h"
 #include "safe_calls.h"
@@ -231,23 +232,6 @@ static void forget_nudges(void) {
     while (own_call(SYS_rt_sigtimedwait, (long)&nudge, 0, (long)&now, MASK_SIZE, 0, 0) == NUDGE) {}
 }
 
-/* Makes room for what the next execution prints; false if it takes too much of it. */
-static bool keep_printed(void) {
-    struct stat status[2];
-    for (int i = 0; i < 2; i++)
-        if (OWN_CALL(SYS_fstat, 1 + i, &status[i], 0) < 0 || status[i].st_size > MOST_PRINTED)
-            return false;
-    for (int i = 0; i < 2; i++) {
-        long size = status[i].st_size;
-        char *kept = TABLE(char, printed) + i * MOST_PRINTED;
-        if (size && own_call(SYS_pread64, 1 + i, (long)kept, size, 0, 0, 0) != size) return false;
-        segment->printed[i] = (uint32_t)size;
-    }
-    for (int i = 0; i < 2; i++)
-        if (segment->printed[i]) OWN_CALL(SYS_ftruncate, 1 + i, 0, 0);
-    return true;
-}
-
 static void take_next(void) {
     uint64_t start = snapshot->order.starts[snapshot->next++];
     snapshot->room = (struct header *)((char *)segment + start);
@@ -262,7 +246,7 @@ static void tell_and_restore(void) {
     if (segment->signals_matter) snapshot_give_up(SIGNALS_MATTER);
     if (!be_alone()) snapshot_give_up(THREADS_STAY);
     segment->status = (uint32_t)snapshot->status & 0xff;
-    bool goes_on = snapshot->next < snapshot->order.count && keep_printed();
+    bool goes_on = snapshot->next < snapshot->order.count && output_keep(segment);
     __atomic_store_n(&segment->over, goes_on ? PRINTED_KEPT : IN_FILES, __ATOMIC_RELEASE);
     snapshot->room = NULL;
     if (!goes_on) tell();

@@ -36,7 +36,7 @@ void spares_touch(void) {
         uintptr_t from = ((uintptr_t)spares[i].fiber.stack - 1) & ~(PAGE - 1);
         uintptr_t to = (uintptr_t)spares[i].fiber.thread_pointer + PAGE;
         if (to - from < STACK_IN_USE + 16 * PAGE)
-            madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+            populate(from, to, MADV_POPULATE_WRITE);
     }
 }
 

@@ -146,7 +146,15 @@ static void finish_outside(void) {
     for (uint32_t i = 0; i < segment->alive_count; i++) {
         const struct task *task = &TASKS[segment->alive[i]];
         if (task->condition != TRIED || task->fd_outside != CONNECTED) continue;
-        int32_t owner = lock_owner_outside(RESOURCES[task->resource].address);
+        const struct resource *resource = &RESOURCES[task->resource];
+        if (resource->type == DESCRIPTOR)
+            finish(STUCK_OUTSIDE, index_of(task),
+                   "waits for somebody to open the other end of a FIFO that was there before the test: "
+                   "if nobody outside is to do so, let the test make the FIFO anew each time");
+        int32_t owner = lock_owner_outside(resource->address);
+        if (owner == SOMEBODY)
+            finish(STUCK_OUTSIDE, index_of(task),
+                   "waits for a lock of a file (F_OFD_SETLK) that somebody holds who is not of the test");
         if (owner)
             finish(STUCK_OUTSIDE, index_of(task),
                    "waits for a lock of a file that process %d holds, which is not of the test", owner);

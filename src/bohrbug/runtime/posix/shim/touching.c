@@ -29,11 +29,6 @@ static struct range {
 } written[MOST_RANGES];
 static unsigned written_count;
 
-/* Linux 5.14; where that is not known, or memory is not what its module says, all is as before. */
-static void populate(uintptr_t from, uintptr_t to, int advice) {
-    madvise((void *)from, to - from, advice);
-}
-
 static uintptr_t page_of(const struct dl_phdr_info *info, uint64_t address) {
     return (info->dlpi_addr + address) & ~(PAGE - 1);
 }

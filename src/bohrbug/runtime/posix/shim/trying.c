@@ -35,13 +35,14 @@ void try_again(struct task *task) {
 
 long persist_from_now(const struct call *call, enum kind kind, uint32_t resource, uint64_t site) {
     uint32_t index = index_of(current);
+    uint64_t deadline = call->deadline ? call->deadline : NO_DEADLINE;
     for (;;) {
         long result = call->attempt(call);
         if (result >= 0 || !would_block()) return result;
         tries[index].call = call;
         tries[index].is_done = false;
         current->fd_outside = NOBODY;
-        struct waiting waiting = {TRIED, segment->releases, NO_DEADLINE, true, true};
+        struct waiting waiting = {TRIED, segment->releases, deadline, true, true};
         enum woken woken = perform_when(kind, resource, site, waiting);
         tries[index].call = NULL;
         if (tries[index].is_done) {
@@ -49,6 +50,10 @@ long persist_from_now(const struct call *call, enum kind kind, uint32_t resource
             return tries[index].result;
         }
         REAL(pthread_testcancel)();
+        if (woken == TIMED_OUT) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
         if (woken != INTERRUPTED || current->restarts) continue;
         errno = EINTR;
         return -1;

@@ -10,6 +10,7 @@
 #define LOCKED_FILES 5
 #define QUEUES 6
 #define SEMAPHORES 7
+#define MESSAGE_QUEUES 8
 
 struct call {
     /* What it gives, or -1 and EAGAIN, EACCES or ENOMSG as long as it would block. */
@@ -18,6 +19,8 @@ struct call {
     long numbers[4];
     /* Who is not of the execution could let it go on, NOBODY if NULL. */
     enum outsider (*outsider)(const struct call *call);
+    /* The virtual moment at which it fails with ETIMEDOUT; 0 if it waits for ever. */
+    uint64_t deadline;
 };
 
 /* What the call gives when it can be done, behind a scheduling point. */
