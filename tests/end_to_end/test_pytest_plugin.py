@@ -47,18 +47,24 @@ def test_the_replay_command_works_for_tests(folder: Folder) -> None:
     assert "test_counter.py::test_add" in explained.out
 
 
-@pytest.mark.parametrize("rootdir", [[], ["--rootdir=other"]])
-def test_the_test_is_found_again_from_another_folder(folder: Folder, rootdir: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "configuration"),
+    [([], "here/pytest.ini"), (["--rootdir=other", "-c", "own.ini"], "own.ini")],
+)
+def test_the_test_is_found_again_from_another_folder(
+    folder: Folder, options: list[str], configuration: str
+) -> None:
     for name in ("here", "other"):
         (folder.path / name).mkdir()
-    folder.write("here/test_counter.py", LOST_UPDATE)
-    folder.write("here/pytest.ini", "[pytest]\n")
-    folder.pytest("--bohrbug", *rootdir, "here/test_counter.py")
+    folder.write("here/test_counter.py", LOST_UPDATE + "\nadds = test_add\ndel test_add\n")
+    folder.write(configuration, "[pytest]\npython_functions = adds\n")
+    first = folder.pytest("--bohrbug", *options, "here/test_counter.py")
+    assert first.code == 1, first.out + first.err
     (path,) = folder.path.rglob("*.json")
     replayed = folder.bohrbug("replay", str(path))
     assert replayed.code == 1, replayed.out + replayed.err
     assert "reproduced in 1 of 1 replay" in replayed.out
-    moved = folder.pytest(f"--bohrbug-replay={path}", "--rootdir=.")
+    moved = folder.pytest(f"--bohrbug-replay={path}", "-c", configuration, "--rootdir=.")
     assert "reproduced in 1 of 1 replay" in moved.out, moved.out
 
 

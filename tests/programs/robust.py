@@ -106,6 +106,12 @@ def polls_a_subprocess() -> None:
     while process.poll() is None:
         time.sleep(0.01)
     assert process.returncode == 0
+    child = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "0.02")
+    looks = 0
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        looks += 1
+        time.sleep(0.01)
+    assert looks < 100, "virtual time runs ahead of the child"
 
 
 def uses_the_shell() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import pickle
 import re
 import threading
@@ -311,6 +312,13 @@ def test_options_have_the_names_of_the_settings() -> None:
     for option in OPTIONS:
         for choice in option.choices:
             ExploreOptions(**{option.name: choice})
+
+
+@pytest.mark.parametrize(("hang_seconds", "patience"), [(1, 5), (10, 5), (60, 30), (0, math.inf)])
+def test_who_waits_longer_for_hangs_waits_longer_for_children(
+    hang_seconds: float, patience: float
+) -> None:
+    assert ExploreOptions(hang_seconds=hang_seconds).settings().external_patience == patience
 
 
 def test_results_go_from_process_to_process() -> None:

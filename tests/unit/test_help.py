@@ -49,3 +49,12 @@ def test_the_reference_has_all_options_and_their_defaults() -> None:
         if default:
             assert told[option.name] == default
     assert {field.name for field in fields(ExploreOptions)} - set(told) == {"epoch"}
+
+
+def test_a_number_that_was_left_out_before_a_program() -> None:
+    """The program is not taken for it without a word of what to do."""
+    told = CliRunner().invoke(main, ["run", "--sample-accesses", "./server"])
+    assert told.exit_code == 2
+    assert "write '--' before the program: --sample-accesses -- ./server" in told.output
+    outside = CliRunner().invoke(main, ["run", "--sample-accesses", "9", "./server"])
+    assert "9 is not in the range 1<=x<=3" in outside.output

@@ -68,3 +68,20 @@ def test_workers_do_not_outlive_the_helper_that_would_end_them() -> None:
     for worker in multiprocessing.active_children():
         worker.join(30)
         assert worker.exitcode is not None
+
+
+def test_a_pool_that_is_older_than_the_exploration_works_in_each_execution() -> None:
+    """With helpers of that execution; it is left as it was, to be used natively after."""
+    pool = ProcessPoolExecutor(1, FORK)
+    results = []
+
+    def use() -> None:
+        results.append(pool.submit(abs, -len(results)).result())
+
+    for _ in range(2):
+        result = bohrbug.explore(use, executions=2, strategy="random")
+        assert not result.failures, result.failures[0].outcome.message
+    assert results == list(range(len(results)))
+    assert len(results) >= 4
+    with pool:
+        assert pool.submit(abs, -3).result() == 3

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import queue
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+import bohrbug
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
@@ -189,3 +192,33 @@ def test_thread_from_outside_holds_a_lock(level: Level) -> None:
     finally:
         stop.set()
         outside.join()
+
+
+INTERRUPTS: dict[str, Callable[[int], object]] = {
+    "kill": lambda _: os.kill(os.getpid(), signal.SIGINT),
+    "pthread_kill": lambda main: signal.pthread_kill(main, signal.SIGINT),
+    "raise_signal": lambda _: signal.raise_signal(signal.SIGINT),
+    "interrupt_main": lambda _: _thread.interrupt_main(),
+}
+
+
+@pytest.mark.parametrize("name", INTERRUPTS)
+def test_a_program_that_interrupts_itself_does_not_end_the_exploration(name: str) -> None:
+    """That is for the program alone, as natively; whatever handles the signal there."""
+    handled = []
+
+    def interrupts(send: Callable[[int], object]) -> None:
+        main = threading.get_ident()
+        thread = threading.Thread(target=lambda: send(main))
+        with pytest.raises(KeyboardInterrupt):
+            thread.start()
+            threading.Event().wait()
+        thread.join()
+        before = signal.signal(signal.SIGINT, lambda *_: handled.append(True))
+        send(main)
+        signal.signal(signal.SIGINT, before)
+
+    result = bohrbug.explore(lambda: interrupts(INTERRUPTS[name]), executions=5, timeouts="late")
+    assert not result.failures, result.failures[0].outcome
+    assert not result.interrupted
+    assert len(handled) >= result.executions

@@ -378,7 +378,7 @@ def run_in_pytest(
     # Not needed for anything else.
     import pytest
 
-    from bohrbug.pytest_plugin.target import argument_for, folders_of
+    from bohrbug.pytest_plugin.target import argument_for, configuration_for, folders_of
 
     path = file.absolute()
     root, directory = folders_of(reproduction.target)
@@ -387,6 +387,7 @@ def run_in_pytest(
         [
             argument_for(reproduction.target, root),
             f"--rootdir={root}",
+            *configuration_for(reproduction.target, root),
             f"--bohrbug-replay={path}",
             "--no-header",
             # The command line has imported the package before pytest could.

@@ -41,6 +41,21 @@ from bohrbug.runtime.posix.launching import Printed
 _FAULT_NAMES = ", ".join(FAULTS)
 
 
+class _Accesses(click.IntRange):
+    """A number that may be left out: then the program must not be taken for it."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """As ``click.IntRange.convert``."""
+        if not str(value).lstrip("-").isdigit():
+            self.fail(
+                f"{str(value)!r} is no number of accesses. To leave the number out, write "
+                f"'--' before the program: --sample-accesses -- {value}",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
 def is_native(program: str, arguments: Sequence[str], raw: Sequence[str]) -> bool:
     """Whether a command line means a native program.
 
@@ -190,7 +205,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--sample-accesses",
             is_flag=False,
             flag_value=3,
-            type=click.IntRange(1, 3),
+            type=_Accesses(1, 3),
             metavar="[N]",
             help="Hold tasks of a native program at N of its accesses to memory (3), other ones in "
             "each execution, and see who comes to the same memory.",

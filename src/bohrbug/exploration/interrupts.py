@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self
 
+from bohrbug.runtime.threads.keyboard import Handlers
+
 
 class Interrupts:
     """Context manager: Ctrl-C ends the exploration in good order, a second one at once.
@@ -26,6 +28,7 @@ class Interrupts:
         if threading.current_thread() is threading.main_thread():
             self._handler = signal.getsignal(signal.SIGINT)
             signal.signal(signal.SIGINT, self._interrupt)
+            Handlers.ours, Handlers.program = self._interrupt, self._handler
         return self
 
     def _interrupt(self, *_: object) -> None:
@@ -37,3 +40,4 @@ class Interrupts:
     def __exit__(self, *exc_info: object) -> None:
         if self._handler is not None:
             signal.signal(signal.SIGINT, self._handler)
+            Handlers.ours = Handlers.program = None

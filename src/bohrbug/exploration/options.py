@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.settings import EXTERNAL_PATIENCE, Settings
 from bohrbug.settings import OPTIONS
 
 _wall = time.time
@@ -48,7 +49,8 @@ class ExploreOptions:
             give reason to expect in other schedules; 0: predict nothing.
         max_steps: steps after which an execution is a livelock.
         hang_seconds: real seconds without any progress after which the
-            watchdog ends an execution; 0 switches it off.
+            watchdog ends an execution; 0 switches it off. What is outside our control is waited
+            for half as long, or 5 seconds if that is more.
         workers: processes that explore at the same time.
         epoch: what ``time.time()`` says at the beginning of each execution, in seconds; by
             default the moment at which the exploration begins. It is kept in reproduction files.
@@ -110,7 +112,17 @@ class ExploreOptions:
             max_steps=self.max_steps,
             gil=self.interpreter == "gil",
             epoch=self.epoch,
+            external_patience=self._external_patience(),
         )
+
+    def _external_patience(self) -> float:
+        """Real seconds to wait for a child process or another machine.
+
+        Half of what the watchdog waits: it is to find executions that nobody else gives up.
+        """
+        if not self.hang_seconds:
+            return math.inf
+        return max(EXTERNAL_PATIENCE, self.hang_seconds / 2)
 
 
 class Keywords(TypedDict, total=False):

@@ -87,7 +87,9 @@ def stuck_outcome(
     if outside:
         return Outcome(
             OutcomeKind.HANG,
-            "waits for something outside our control: " + "; ".join(outside),
+            "waits for something outside our control: "
+            + "; ".join(outside)
+            + " (a larger --hang-seconds lets it take longer)",
             blocked=tuple(blocked),
         )
     cycle = waiting_cycle({b.task: b.holders for b in blocked})

@@ -16,14 +16,21 @@ import pytest
 
 def target_of_item(item: pytest.Item) -> dict[str, Any]:
     """What a reproduction file says of a test; paths are relative to pytest's root folder."""
-    root = item.config.rootpath
-    return {
+    config = item.config
+    root = config.rootpath
+    directory = config.invocation_params.dir
+    target = {
         "kind": "pytest",
         "node": item.nodeid,
         "root": str(root),
         "file": _relative(item.path, root),
-        "directory": _relative(item.config.invocation_params.dir, root),
+        "directory": _relative(directory, root),
     }
+    configuration = config.getoption("inifilename", None)
+    if configuration:
+        # Given by hand (``-c``), so that pytest would not find it by itself.
+        target["configuration"] = _relative(directory / configuration, root)
+    return target
 
 
 def folders_of(target: Mapping[str, Any]) -> tuple[Path, Path]:
@@ -41,6 +48,12 @@ def folders_of(target: Mapping[str, Any]) -> tuple[Path, Path]:
 def argument_for(target: Mapping[str, Any], root: Path) -> str:
     """What pytest, with a root folder, is to be given to collect the test."""
     return f"{_file_of(target, root)}{_within_file(target['node'])}"
+
+
+def configuration_for(target: Mapping[str, Any], root: Path) -> list[str]:
+    """The arguments by which pytest reads the configuration file that was named to it, if any."""
+    name = target.get("configuration")
+    return ["-c", str(root / name)] if name and (root / name).exists() else []
 
 
 def is_target(item: pytest.Item, target: Mapping[str, Any]) -> bool:

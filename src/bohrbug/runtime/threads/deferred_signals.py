@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import Kind
+from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.outside import Handler
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.task import Firing
@@ -51,9 +52,20 @@ def after_signals(
     task.external = False
     task.firing = Firing.EARLY
     task.timed_out = False
-    while execution.signals:
-        handler, number, frame = execution.signals.pop(0)
-        handler(number, frame)
+    _handle(execution)
     if timed_out:
         return False
     return execution.perform(kind, state, place, ready, left, external, firing)
+
+
+def handle_now() -> None:
+    """A call of ours has sent a signal: the main thread handles it before the call returns."""
+    execution = controlled()
+    if execution is not None and execution.current is execution.root:
+        _handle(execution)
+
+
+def _handle(execution: Execution) -> None:
+    while execution.signals:
+        handler, number, frame = execution.signals.pop(0)
+        handler(number, frame)

@@ -19,6 +19,7 @@ from bohrbug.runtime.threads import (
     futures,
     hashing,
     imports,
+    keyboard,
     log_records,
     queues,
     stand_ins,
@@ -75,14 +76,16 @@ _ALL: tuple[Patches, ...] = (
     hashing.patches,
     imports.patches,
     log_records.patches,
+    keyboard.patches,
 )
 if os.name == "posix":
-    from bohrbug.runtime.threads import io, processes, semaphores, signal_waits
+    from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits
 
     _ALL = (
         *_ALL,
         io.patches,
         processes.patches,
+        process_pools.patches,
         processes.signal_patches,
         signal_waits.patches,
         semaphores.patches,
@@ -90,6 +93,7 @@ if os.name == "posix":
     imports.after_import += [
         io.patches.catch_up,
         processes.patches.catch_up,
+        process_pools.patches.catch_up,
         semaphores.patches.catch_up,
     ]
 
@@ -156,11 +160,16 @@ class Installation:
     def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
         """Exchange references to real primitives that were made before the patches."""
         executors = with_subclasses(_Executor)
-        shared = semaphores.types_of_semaphores(sys.modules) if os.name == "posix" else set()
+        shared: set[type] = set()
+        pools: set[type] = set()
+        if os.name == "posix":
+            shared = semaphores.types_of_semaphores(sys.modules)
+            pool_class = process_pools.pool_class()
+            pools = with_subclasses(pool_class) if pool_class is not None else pools
         objects, holders = survey(
             [original for original, _ in functions],
             set(_WRAP),
-            {*executors, *shared, thread_state.Values, lock, RLock},
+            {*executors, *pools, *shared, thread_state.Values, lock, RLock},
             PASSED_OVER.union(_WRAPPERS),
             unchangeable_types(),
         )
@@ -177,6 +186,8 @@ class Installation:
                 continue
             elif type(obj) in executors:
                 futures.lasting_executors.add(obj)
+            elif type(obj) in pools:
+                process_pools.lasting_pools.add(obj)
             else:
                 semaphores.adopt(obj)
         own = {

@@ -21,14 +21,15 @@ from typing import Any
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
-from bohrbug.runtime.threads.deferred_signals import defer_signal
+from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import IOPatches
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
+from bohrbug.runtime.threads.keyboard import interrupts
 from bohrbug.runtime.threads.outside import Glances
 from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing, TaskKilled
+from bohrbug.runtime.threads.task import Firing
 
 patches = IOPatches()
 
@@ -87,16 +88,21 @@ def _wait(self: Any, timeout: float | None) -> Any:
     return self.returncode
 
 
+def _glance(look: Callable[[], Any], is_answer: Callable[[Any], bool]) -> Any:
+    """Look whether a child has ended; if not, give it real time and look once more."""
+    found = look()
+    if is_answer(found):
+        _glances.rewarded()
+        return found
+    _glances.in_vain()
+    return look()
+
+
 @patches.method(_Popen, "poll")
 def _poll(self: Any) -> Any:
-    code = _popen_poll(self)
-    if controlled() is not None:
-        if code is None:
-            _glances.in_vain()
-            code = _popen_poll(self)
-        else:
-            _glances.rewarded()
-    return code
+    if controlled() is None:
+        return _popen_poll(self)
+    return _glance(lambda: _popen_poll(self), lambda code: code is not None)
 
 
 # -- multiprocessing ---------------------------------------------------------------------
@@ -118,23 +124,6 @@ def _wrap_starting(module: Any) -> None:
         start(self, process)
 
 
-@patches.when_imported("concurrent.futures.process")
-def _wrap_managing(module: Any) -> None:
-    cls = module._ExecutorManagerThread
-    manage = cls.run
-
-    @patches.method(cls, "run")
-    def run(self: Any) -> None:
-        try:
-            manage(self)
-        except TaskKilled:
-            # Nobody is left to send the workers home, and the interpreter waits for them at its
-            # exit.
-            for worker in list(self.processes.values()):
-                worker.terminate()
-            raise
-
-
 # -- os ----------------------------------------------------------------------------------
 
 
@@ -147,8 +136,10 @@ def _wrap_waiting(name: str, options_at: int, wait_id: Callable[[Any], Any]) -> 
         """Wait for a child as a task."""
         execution = controlled()
         options = args[options_at] if 0 <= options_at < len(args) else 0
-        if execution is None or options & os.WNOHANG:
+        if execution is None:
             return real(*args)
+        if options & os.WNOHANG:
+            return _glance(lambda: real(*args), lambda found: found[0] != 0)
         kind, number = wait_id(args)
 
         def ended() -> bool:
@@ -319,8 +310,11 @@ if hasattr(signal, "pthread_kill"):
         """Stands for ``signal.pthread_kill``: all tasks share one thread of the system."""
         execution = controlled()
         if execution is not None and any(task.ident == thread_id for task in execution.alive):
+            if interrupts(signalnum):
+                return
             thread_id = execution.root.ident
         _real_pthread_kill(thread_id, signalnum)
+        handle_now()
 
 
 def _noting_alarm(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,7 +45,13 @@ COLLECTED_EVERY = 100
 MOST_YOUNG_OBJECTS = 20_000
 """Objects made and not let go, since the last garbage collection, after which there is another."""
 
-_END_HOOKS = (futures.let_workers_end,)
+_END_HOOKS: tuple[Callable[[Execution], None], ...] = (futures.let_workers_end,)
+_AFTERWARDS: tuple[Callable[[], None], ...] = (lasting_executors.end,)
+if os.name == "posix":
+    from bohrbug.runtime.threads.process_pools import lasting_pools, let_helpers_end
+
+    _END_HOOKS = (*_END_HOOKS, let_helpers_end)
+    _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end)
 
 MakeDetector = Callable[[Execution], RaceDetector]
 
@@ -270,7 +277,8 @@ class ThreadsRuntime:
                 watchdog.release()
             hooks.set_sink(None)
             files.forget_files()
-            lasting_executors.end()
+            for put_back in _AFTERWARDS:
+                put_back()
             self._thread_names.end()
 
     def look_closer(self) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+EXTERNAL_PATIENCE = 5.0
+"""Seconds of real time to wait for something outside our control, unless told otherwise."""
+
 
 class Level(str, Enum):
     """Which operations are scheduling points."""
@@ -40,4 +43,4 @@ class Settings:
     epoch: float = 1_700_000_000.0
     gil: bool = False
     watch_breakers: bool = False
-    external_patience: float = 5.0
+    external_patience: float = EXTERNAL_PATIENCE

@@ -15,8 +15,10 @@ from typing import Any
 
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.deferred_signals import handle_now
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import IOPatches
+from bohrbug.runtime.threads.keyboard import interrupts
 from bohrbug.runtime.threads.processes import Deferring
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
@@ -47,7 +49,10 @@ def kill(pid: int, number: int, /) -> None:
     execution = controlled()
     if execution is not None and pid == os.getpid() and not execution.current.inside:
         execution.perform(EXTERNAL, _signals_of(execution), place_of(_getframe(2)))
+        if interrupts(number):
+            return
     _real_kill(pid, number)
+    handle_now()
 
 
 if hasattr(signal, "pause"):

@@ -11,6 +11,7 @@ from typing import Any, Self
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.control import controlled, unseen
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
+from bohrbug.runtime.threads.io.event_loops import looked_for_work
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
 from bohrbug.runtime.threads.recording import effect
@@ -221,8 +222,10 @@ def _wrap_selector(cls: Any) -> None:
         if execution is None or execution.current.inside:
             return original(self, timeout)
         task = execution.current
-        if _getframe(1).f_globals.get("__name__") == "asyncio.base_events":
+        is_loop = _getframe(1).f_globals.get("__name__") == "asyncio.base_events"
+        if is_loop:
             execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
+            looked_for_work(execution, self)
 
         def look() -> Any:
             # The scheduler calls this on behalf of whoever waits.
@@ -234,13 +237,16 @@ def _wrap_selector(cls: Any) -> None:
             finally:
                 task.inside = inside
 
-        return _await_several(
+        found = _await_several(
             _getframe(1),
             look,
             lambda: sorted(self._fd_to_key),
             lambda found: [key.fd for key, _ in found],
             timeout,
         )
+        if is_loop:
+            looked_for_work(execution, self)
+        return found
 
 
 for _class in (

@@ -42,6 +42,13 @@ SHARED_STATE = frozenset(
         ("contextlib", "_RedirectStream.__exit__"),
         ("contextlib", "chdir.__enter__"),
         ("contextlib", "chdir.__exit__"),
+        # What threads that forget about the loop share with it.
+        ("asyncio.locks", "Event.is_set"),
+        ("asyncio.locks", "Event.set"),
+        ("asyncio.locks", "Event.wait"),
+        ("asyncio.queues", "Queue._get"),
+        ("asyncio.queues", "Queue._put"),
+        ("asyncio.queues", "Queue.empty"),
         # In which order mocks are called.
         ("unittest.mock", "CallableMixin._increment_mock_call"),
     }
