@@ -130,10 +130,16 @@ def test_fixtures_that_fail_are_errors(folder: Folder) -> None:
     folder.write(
         "test_errors.py",
         """
-        import pytest
+        import queue, sys, pytest
 
         @pytest.fixture
         def broken(): raise RuntimeError("in the setup")
+
+        @pytest.fixture
+        def waiting(): queue.Queue().get()
+
+        @pytest.fixture
+        def exiting(): sys.exit("from the setup")
 
         @pytest.fixture
         def leaving():
@@ -144,6 +150,8 @@ def test_fixtures_that_fail_are_errors(folder: Folder) -> None:
         def wide(): raise RuntimeError("in a wide setup")
 
         def test_setup(broken): pass
+        def test_deadlock(waiting): pass
+        def test_exit(exiting): pass
         def test_teardown(leaving): pass
         def test_wide(wide): pass
         def test_missing(no_such_fixture): pass
@@ -151,12 +159,14 @@ def test_fixtures_that_fail_are_errors(folder: Folder) -> None:
         """,
     )
     done = folder.pytest("--bohrbug")
-    assert "1 failed, 1 passed, 4 errors" in done.out, done.out
+    assert "1 failed, 1 passed, 6 errors" in done.out, done.out
     assert "ERROR at setup of test_setup" in done.out
+    assert "waits for Queue" in done.out and "not confirmed" not in done.out
+    assert "SystemExit: from the setup" in done.out
     assert "ERROR at teardown of test_teardown" in done.out
     assert "fixture 'no_such_fixture' not found" in done.out
     assert "At index 1 diff: 2 != 3" in done.out, "an ordinary failure is shown as always"
-    assert not folder.reproductions()
+    assert [each for each in folder.reproductions() if "test_deadlock" not in str(each)] == []
 
 
 def test_setup_of_modules_and_classes_runs_once(folder: Folder) -> None:

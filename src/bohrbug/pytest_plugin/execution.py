@@ -92,6 +92,7 @@ class ItemExecution:
             internals.finalize(self.item, internals.finalizers_of(self.item))
         else:
             self._clean_up(execution, error)
+        internals.finish_fixtures(self.item)
         self._remove_folder()
         raise error
 

@@ -153,6 +153,23 @@ def finalize(item: pytest.Function, finalizers: list[Callable[[], object]]) -> N
     pytest would not go on after, and the fixtures that were not finished
     would give the next execution their old values.
     """
+    _run_all(finalizers)
+    item.session._setupstate.stack.pop(item, None)
+
+
+def finish_fixtures(item: pytest.Function) -> None:
+    """Finish the fixtures whose functions raised what is no ``Exception``.
+
+    They have no value, so that pytest neither finishes them nor can set them up anew.
+    """
+    for definitions in item._fixtureinfo.name2fixturedefs.values():
+        for definition in definitions:
+            if definition.cached_result is None:
+                _run_all(definition._finalizers)
+
+
+def _run_all(finalizers: list[Callable[[], object]]) -> None:
+    """Run finalizers, the last one first, and take them out."""
     while finalizers:
         finalizer = finalizers.pop()
         try:
@@ -160,7 +177,6 @@ def finalize(item: pytest.Function, finalizers: list[Callable[[], object]]) -> N
         except BaseException as error:  # noqa: BLE001
             # It can't be completed, since the threads that it waits for have been stopped.
             _ = error
-    item.session._setupstate.stack.pop(item, None)
 
 
 def sections_of(item: pytest.Item) -> Sections:
