@@ -86,8 +86,9 @@ def test_confirming_in_vain_is_given_up() -> None:
     assert runtime.made == ATTEMPTS
 
 
-def test_what_has_passed_under_the_same_schedule_can_not_be_repeated() -> None:
-    found, result = findings(Replaying(failing()))
+@pytest.mark.parametrize("now", [FAILED, OTHER])
+def test_what_has_passed_under_the_same_schedule_can_not_be_repeated(now: Outcome) -> None:
+    found, result = findings(Replaying(*[failing()] * CONFIRMATIONS, failing(now)))
     found.note_pass(Trace(plan=Plan()))
     found.note_failure(failing())
     assert not result.failures

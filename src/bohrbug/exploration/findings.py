@@ -216,10 +216,11 @@ class Findings:
             if not self.reproduces(plan, signature):
                 self.not_confirmed(signature)
                 return
-        if self._passes_undisturbed and self.reproduces(Plan(), signature):
+        undisturbed = self.replay(Plan()).outcome if self._passes_undisturbed else None
+        if undisturbed is not None and undisturbed.is_failure:
             self.unrepeatable = (
                 "the test can't be executed again and again: the schedule without preemptions, "
-                f"which has passed, fails now ({trace.outcome.message or trace.outcome.kind.value})"
+                f"which has passed, fails now ({undisturbed.message or undisturbed.kind.value})"
                 "; what the test leaves behind outside of its own fixtures may be the reason"
             )
             return
