@@ -214,9 +214,9 @@ def explored(program: Program, strategy: Any, most: int) -> tuple[set[Any], bool
                 return outcomes, False
 
 
-def check(program: Program, strategy: Any) -> None:
-    """That a strategy finds all outcomes and nothing else."""
-    outcomes, is_done = explored(program, strategy, 2_000)
+def check(program: Program, strategy: Any, most: int = 2_000) -> None:
+    """That a strategy finds all outcomes and nothing else, the former if it comes to its end."""
+    outcomes, is_done = explored(program, strategy, most)
     expected = brute_force(program)
     assert outcomes <= expected
     assert outcomes == expected or not is_done
