@@ -33,6 +33,10 @@ class Caveats:
             self.notes.append(Caveat(words, CaveatKind.DIVERGENCE))
         self.diverged += count
 
+    def note_difference(self, words: str) -> None:
+        """The test did something else when it was executed again under the same schedule."""
+        self.notes.append(Caveat(words, CaveatKind.DIVERGENCE))
+
     def note_uncontrolled(self, counts: Mapping[str, int]) -> None:
         """Something ran outside our control."""
         for what, count in counts.items():

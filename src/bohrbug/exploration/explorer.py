@@ -18,13 +18,22 @@ from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.priming import Priming
 from bohrbug.exploration.progress import Progress
+from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Saved, SavedPiece, check_points
 from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
-from bohrbug.exploration.verdicts import Evidence, Verdict, VerdictKind, estimate_of, judge, unseen
+from bohrbug.exploration.verdicts import (
+    Evidence,
+    Verdict,
+    VerdictKind,
+    bound_of,
+    estimate_of,
+    judge,
+    unseen,
+)
 from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
@@ -161,6 +170,8 @@ class Explorer:
             with Interrupts(self.stop), self.runtime:
                 searched = self._begin() and self._search()
                 self.findings.finish()
+                if searched:
+                    self._repeat_before_a_promise()
                 self._keep_at_the_end(searched)
         finally:
             if self._keeper is not None:
@@ -179,6 +190,19 @@ class Explorer:
         result.interrupted = self.is_interrupted
         result.verdict = judge(self._evidence(searched))
         return result
+
+    def _repeat_before_a_promise(self) -> None:
+        """Before every schedule is said to be covered: does the test do the same again?"""
+        strategy, caveats = self.strategy, self.caveats
+        if (
+            isinstance(self.runtime, ThreadsRuntime)
+            and not (self.is_interrupted or self.result.failures)
+            and not (caveats.hung or caveats.given_up or caveats.diverged)
+            and (strategy.complete or bound_of(strategy) is not None)
+        ):
+            words = difference_when_repeated(self.runtime)
+            if words and not self.is_interrupted:
+                caveats.note_difference(words)
 
     def _evidence(self, searched: bool) -> Evidence:
         result = self.result

@@ -1,0 +1,61 @@
+"""Whether a test does the same when it is executed again under the same schedule.
+
+What a search says of all schedules is true only if the choices determine what the test does. A
+search that follows a few plans only may not notice that they do not: as long as the tasks that a
+plan names can run, it can be followed, whatever they do.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.runtime.protocol import Runtime
+
+_Did = tuple[str, str, str]
+"""Of a step: its task, the name of the kind of its operation, and the resource."""
+
+
+def difference_when_repeated(runtime: Runtime) -> str:
+    """Execute the schedule without preemptions twice; one sentence if the two differ, else "".
+
+    What the test leaves behind once, as a cache that it fills, makes no difference here.
+    """
+    first = runtime.execute(Plan(), learn=False).trace
+    second = runtime.execute(Plan(tuple(first.choices)), learn=False).trace
+    return _difference(first, second)
+
+
+def _difference(first: Trace, second: Trace) -> str:
+    for step, (one, other) in enumerate(zip_longest(_steps(first), _steps(second))):
+        if one != other:
+            return (
+                "the test is not deterministic: executed twice under the same schedule, it "
+                f"{_words(one)} at step {step}, and then {_words(other)}"
+            )
+    if first.outcome.signature() != second.outcome.signature():
+        return (
+            "the test is not deterministic: executed twice under the same schedule, it "
+            f"{_end(first)}, and then {_end(second)}"
+        )
+    return ""
+
+
+def _steps(trace: Trace) -> list[_Did]:
+    return [
+        (task, kind.name, resource)
+        for task, (kind, resource, _) in zip(trace.tasks, trace.operations, strict=True)
+    ]
+
+
+def _words(did: _Did | None) -> str:
+    if did is None:
+        return "has ended"
+    task, kind, _ = did
+    return f"did {kind} in task {task}"
+
+
+def _end(trace: Trace) -> str:
+    outcome = trace.outcome
+    return f"ended with: {outcome.message or outcome.kind.value}"
