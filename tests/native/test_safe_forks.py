@@ -45,6 +45,7 @@ def test_what_forks_execute_ahead_is_what_would_have_been_executed(
         assert makes_safe_forks(on_kernel_threads)
 
 
+@pytest.mark.usefixtures("native_build")
 def test_what_leaves_something_behind_is_not_executed_ahead(tmp_path: Path) -> None:
     written = tmp_path / "written"
     command = ["-c", f"echo line >> {written}"]

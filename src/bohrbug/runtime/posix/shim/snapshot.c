@@ -51,6 +51,9 @@ struct action {
     uint64_t mask;
 };
 
+/* One word says that an execution has ended and how: who sees the one knows the other. */
+enum { IS_OVER = 0x100 };
+
 /* All of it lies in memory of its own, which is not restored. */
 static struct snapshot {
     struct registers registers;
@@ -58,8 +61,7 @@ static struct snapshot {
     struct header *room;                 /* the segment of the execution */
     struct order order;
     uint64_t next;                       /* of the order, what is to follow it at once */
-    uint32_t ends;                       /* 1 from the end of an execution on */
-    int status;
+    uint32_t ends;                       /* once an execution is over: IS_OVER and its status */
     int threads;                         /* a descriptor whose links count the threads */
     struct gap {
         int from, to;
@@ -245,7 +247,7 @@ static void tell(void) {
 static void tell_and_restore(void) {
     if (segment->signals_matter) snapshot_give_up(SIGNALS_MATTER);
     if (!be_alone()) snapshot_give_up(THREADS_STAY);
-    segment->status = (uint32_t)snapshot->status & 0xff;
+    segment->status = __atomic_load_n(&snapshot->ends, __ATOMIC_ACQUIRE) & 0xff;
     bool goes_on = snapshot->next < snapshot->order.count && output_keep(segment);
     __atomic_store_n(&segment->over, goes_on ? PRINTED_KEPT : IN_FILES, __ATOMIC_RELEASE);
     snapshot->room = NULL;
@@ -276,11 +278,11 @@ void snapshot_look(void) {
 
 void snapshot_end(int status) {
     if (!snapshot) return;
-    if (!__atomic_exchange_n(&snapshot->ends, 1, __ATOMIC_ACQ_REL)) {
-        snapshot->status = status;
-        if (OWN_CALL(SYS_gettid, 0, 0, 0) != snapshot->process)
-            OWN_CALL(SYS_tgkill, snapshot->process, snapshot->process, NUDGE);
-    }
+    uint32_t goes_on = 0, ends = IS_OVER | ((uint32_t)status & 0xff);
+    if (__atomic_compare_exchange_n(&snapshot->ends, &goes_on, ends, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE) &&
+        OWN_CALL(SYS_gettid, 0, 0, 0) != snapshot->process)
+        OWN_CALL(SYS_tgkill, snapshot->process, snapshot->process, NUDGE);
     go_home();
 }
 
