@@ -127,19 +127,51 @@ void signals_let_in(const uint64_t *before) {
 
 /* -- waiting for signals ------------------------------------------------------------------ */
 
+/* By task, the mask with which it waits in place of its own. */
+static struct {
+    bool is_set;
+    uint64_t bits;
+} masks_of_waits[MOST_TASKS];
+
 void signals_look(struct task *task) {
     sigset_t set;
     /* What a handler has had since is not pending any more. */
     uint64_t left = sigpending(&set) == 0 ? bits(&set) : 0;
     task->signals &= left;
     PROCESSES[task->process].signals &= left;
-    task->mask = REAL(pthread_sigmask)(SIG_BLOCK, NULL, &set) == 0 ? bits(&set) : 0;
+    if (masks_of_waits[index_of(task)].is_set) task->mask = masks_of_waits[index_of(task)].bits;
+    else task->mask = REAL(pthread_sigmask)(SIG_BLOCK, NULL, &set) == 0 ? bits(&set) : 0;
 }
 
-bool signals_come_with(const sigset_t *mask) {
+void signals_exchange(struct other_mask *other, const sigset_t *mask) {
+    *other = (struct other_mask){.is_held = mask && segment->signals_matter};
+    if (!mask) return;
+    other->given = without_nudge(mask, &other->usable, SIG_SETMASK);
+    other->bits = bits(other->given);
+    fibers_keep_masks();
+    if (other->is_held) signals_hold(&other->before);
+    /* Nobody has a handler, and each signal that the mask lets in kills who waits. */
+    else syscall(SYS_rt_sigprocmask, SIG_SETMASK, &other->bits, &other->before, sizeof other->bits);
+}
+
+void signals_put_back(const struct other_mask *other) {
+    if (!other->given) return;
+    int error = errno;
+    signals_wait_with(NULL);
+    signals_let_in(&other->before);
+    errno = error;
+}
+
+bool signals_come_with(const struct other_mask *other) {
     sigset_t pending;
-    return sigpending(&pending) == 0 &&
-           bits(&pending) & ~bits(mask) & PROCESSES[this_process].handled;
+    return other->is_held && sigpending(&pending) == 0 &&
+           bits(&pending) & ~other->bits & PROCESSES[this_process].handled;
+}
+
+void signals_wait_with(const struct other_mask *other) {
+    bool is_set = other && other->is_held;
+    masks_of_waits[index_of(current)].is_set = is_set;
+    if (is_set) masks_of_waits[index_of(current)].bits = other->bits;
 }
 
 void signals_gather(const struct task *task) {

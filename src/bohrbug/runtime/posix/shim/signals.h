@@ -14,8 +14,24 @@ void signals_begin(void);
 /* No handler runs in this thread; `before` is for letting them in again. */
 void signals_hold(uint64_t *before);
 void signals_let_in(const uint64_t *before);
-/* Whether a handler would run at once with another mask. */
-bool signals_come_with(const sigset_t *mask);
+/* A mask that a task has only while it waits, as in ppoll.  Signals are held from before until the real
+ * call lets them in: one that came in between would be handled without ending the wait. */
+struct other_mask {
+    const sigset_t *given;       /* NULL: the task keeps its own */
+    sigset_t usable;             /* what `given` points to */
+    uint64_t bits, before;
+    bool is_held;
+};
+/* From here to the end of the function the current task has another mask, called `other`. */
+#define WITH_MASK(mask) \
+    __attribute__((cleanup(signals_put_back))) struct other_mask other; \
+    signals_exchange(&other, mask)
+void signals_exchange(struct other_mask *other, const sigset_t *mask);
+void signals_put_back(const struct other_mask *other);
+/* Whether a handler would run at once with it. */
+bool signals_come_with(const struct other_mask *other);
+/* From now on the waits of the current task count as made with it; NULL: with what is really blocked. */
+void signals_wait_with(const struct other_mask *other);
 /* Notes what the kernel has for this process, by a timer say. */
 void signals_gather(const struct task *task);
 /* Forgets what has been handled, and notes what the task blocks. */

@@ -46,7 +46,7 @@ static void sleep_until_turn(struct task *task) {
             wait_for_the_dying();
             schedule_after(segment->running);
         } else if (turn == TO_FACE_SIGNALS) {
-            if (masked) face_fatal_signals(before);
+            if (masked) face_fatal_signals(task->interruptible ? task->mask : before);
             is_done_with(task, TO_FACE_SIGNALS);
         } else {
             processes_wait(task);
