@@ -17,8 +17,11 @@ from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.launching import Ended, Printed
 from bohrbug.runtime.posix.segment import SMALL, Segment
 
-SMALL_SEGMENTS = 31
-"""For executions that are made ahead: about half of these are made at one order, at most."""
+SMALL_SEGMENTS = 48
+"""For executions that are made ahead."""
+
+_AT_ONE_ORDER = SMALL_SEGMENTS // 3
+"""At most: some are looked at, others are under way, and the next ones are ready to be ordered."""
 
 LONG = 0.25
 """Seconds that an order should not take: whatever comes between has to wait for its end."""
@@ -77,6 +80,16 @@ class Ahead:
         # How many are made grows as long as the rules are the same, and none takes long.
         self._most = 1
         self._under_way: Mapping[Plan, Prepared] = {}
+        self._next: Sequence[Prepared] = ()
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether an order is being carried out."""
+        return bool(self._under_way)
+
+    def is_by(self, rules: object) -> bool:
+        """Whether these are the rules by which everything was made."""
+        return rules == self._rules
 
     def awaits(self, plan: Plan, rules: object) -> bool:
         """Whether what is under way has to end before the execution of a plan can be taken.
@@ -87,14 +100,29 @@ class Ahead:
         """
         return bool(self._under_way) and (rules != self._rules or plan in self._under_way)
 
-    def begin(self, prepared: Sequence[Prepared]) -> None:
-        """These are under way from now on: ordered, without anybody waiting for them."""
-        self._under_way = {each.plan: each for each in prepared}
+    def get_ready(self, prepared: Sequence[Prepared]) -> None:
+        """These are to be ordered next, as soon as nothing is under way."""
+        self._next = prepared
+
+    @property
+    def segments_of_next(self) -> Sequence[Segment]:
+        """Of what is ready."""
+        return [each.segment for each in self._next]
+
+    def begin(self) -> None:
+        """What was ready is under way from now on, without anybody waiting for it."""
+        assert not self._under_way
+        self._under_way = {each.plan: each for each in self._next}
+        self._next = ()
 
     def end(self) -> Sequence[Prepared]:
         """What was under way, and is no more."""
         prepared, self._under_way = self._under_way, {}
         return list(prepared.values())
+
+    def stop(self) -> None:
+        """Nothing is ready any more: something else comes first."""
+        self._next = ()
 
     def take(self, plan: Plan, rules: object) -> Made | None:
         """The execution of a plan, if it was made; its segment may be used by the next order.
@@ -120,19 +148,24 @@ class Ahead:
             rules: what else an execution depends on.
             foresee: gives the plans that will be asked for, at most so many.
         """
-        many = SMALL_SEGMENTS // 2
-        if self._under_way or self._most <= many or len(self._free) < many:
+        many = _AT_ONE_ORDER
+        if self._next or self._most <= many or rules != self._rules or plan not in self._made:
             return ()
-        if rules != self._rules or plan not in self._made:
+        in_use = {each.segment.start for each in self._under_way.values()}
+        free = [segment for segment in self._free if segment.start not in in_use]
+        if len(free) < many:
             return ()
-        wanted = self._wanted(plan, foresee(len(self._made) + many))
-        return list(zip(wanted, self._free[:many], strict=False))
+        known = len(self._made) + len(self._under_way)
+        return list(zip(self._wanted(plan, foresee(known + many)), free[:many], strict=False))
 
     def _wanted(self, plan: Plan, foreseen: Iterable[Plan]) -> list[Plan]:
+        known = (self._made, self._under_way)
         return [
             each
             for each in foreseen
-            if len(each.prefix) <= SMALL.steps and each not in self._made and each != plan
+            if len(each.prefix) <= SMALL.steps
+            and each != plan
+            and not any(each in some for some in known)
         ]
 
     def _begin(self, rules: object) -> None:
@@ -153,7 +186,7 @@ class Ahead:
         if not self._free:
             # Nobody has asked for these for the longest time, and perhaps nobody will.
             self._free.append(self._made.pop(next(iter(self._made))).segment)
-        most = min(self._most, (len(self._free) + 1) // 2)
+        most = min(self._most, _AT_ONE_ORDER, len(self._free))
         self._most *= 2
         return list(zip(self._wanted(plan, foresee(most + 1)), self._free[:most], strict=False))
 
@@ -166,6 +199,7 @@ class Ahead:
         """
         if seconds > LONG:
             self._most = max(self._most // 4, 1)
+            self.stop()
         for each in made:
             # A larger segment may have room for it.
             if each.segment.header.ending != layout.TOO_BIG:

@@ -337,8 +337,17 @@ class Launcher:
         self._ordered = segments
         server.order([segment.start for segment in segments])
 
-    def collect(self) -> list[tuple[Ended, Printed]]:
+    @property
+    def has_orders(self) -> bool:
+        """Whether the waiting program was ordered to do something, and nobody waits for it yet."""
+        return bool(self._ordered)
+
+    def collect(self, behind: Sequence[Segment] = ()) -> list[tuple[Ended, Printed]]:
         """Wait for what was ordered.
+
+        Parameters:
+            behind: what to order at once if all went as usual, see :attr:`has_orders`; before
+                anything is done with what was made, so that the waiting program need not wait.
 
         Returns:
             How the first of the executions ended, as many as were made; none if not even the first
@@ -358,6 +367,10 @@ class Launcher:
         self.waited = time.perf_counter() - began
         if not pid:
             pid, status = server.answer()
+        is_usual = all(each.header.over == layout.PRINTED_KEPT for each in segments)
+        if behind and pid and stop is None and is_usual:
+            self._ordered = behind
+            server.order([segment.start for segment in behind])
         if server.engine is Engine.FORK_SERVER:
             return self._forked(server, segments, pid, self._ended(status, stop))
         made = [self._over(each) for each in segments if each.header.over]
@@ -378,16 +391,18 @@ class Launcher:
         self, server: Server, segments: Sequence[Segment], pid: int, last: Ended
     ) -> list[tuple[Ended, Printed]]:
         """What forks have done; for the last one the server has answered, if it is still there."""
-        before = [each for each in segments if each.header.over == layout.PRINTED_KEPT]
-        made = [self._over(each) for each in before]
+        made = [self._over(s) for s in segments if s.header.over == layout.PRINTED_KEPT]
         is_made = False
-        if pid:
-            segment = segments[len(before)]
-            kill_all(pid, segment)
-            # What had to be stopped is executed again when its turn comes.
-            is_stopped = bool(made) and (last.hung or last.interrupted)
+        if pid and len(made) < len(segments):
+            segment = segments[len(made)]
+            if not server.is_safe:
+                kill_all(pid, segment)
+            was_stopped = last.hung or last.interrupted
             is_none = server.is_safe and _is_none(segment, -last.code)
-            is_made = not is_none and not is_stopped
+            # Nor is it one if there was no order any more.
+            is_none = is_none or not (segment.header.started or was_stopped)
+            # What had to be stopped is executed again when its turn comes.
+            is_made = not is_none and not (made and was_stopped)
         if is_made:
             made.append((last, self.printed))
         elif not made or not pid:
@@ -410,7 +425,11 @@ class Launcher:
 
     def _kill_served(self, server: Server, segment: Segment) -> None:
         if segment.header.processes:
-            kill_all(segment.processes[0].pid, segment)
+            pid = segment.processes[0].pid
+            kill_all(pid, segment)
+            # It may have no session of its own yet.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         else:
             # It never got as far as to say who it is.
             server.kill()

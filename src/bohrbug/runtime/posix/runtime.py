@@ -360,7 +360,7 @@ class NativeRuntime:
         """Execute a plan, and perhaps those behind it; ``None`` if that engine could not do it."""
         assert self._segment is not None
         assert self._launcher is not None
-        self._collect_ahead()
+        self._collect_ahead(goes_on=False)
         prepared = [self._prepare(self._segment, plan, with_stacks, fibers)]
         self._prepare_accesses(self._segment, wanted)
         foresee = self._foresee
@@ -381,7 +381,7 @@ class NativeRuntime:
         safe_forks = engine is Engine.FORK_SERVER and not self._choice.leaves_something
         return engine is Engine.SNAPSHOT or safe_forks
 
-    def _order_ahead(self, plan: Plan, engine: Engine) -> None:
+    def _look_ahead(self, plan: Plan, engine: Engine) -> None:
         """Let the waiting program go on while what it has made is looked at."""
         launcher, fibers = self._launcher, self.fibers.in_use
         assert launcher is not None
@@ -390,18 +390,24 @@ class NativeRuntime:
         assert self._foresee is not None
         places = self._ahead.places_beyond(plan, self._rules(), self._foresee)
         if places:
-            prepared = [self._prepare(small, more, False, fibers) for more, small in places]
-            self._ahead.begin(prepared)
-            launcher.order([each.segment for each in prepared], is_awaited=False)
+            self._ahead.get_ready([self._prepare(at, more, False, fibers) for more, at in places])
+        segments = self._ahead.segments_of_next
+        if segments and not self._ahead.is_under_way:
+            launcher.order(segments, is_awaited=False)
+            self._ahead.begin()
 
-    def _collect_ahead(self) -> None:
-        """Wait until nothing is under way that nobody has asked for."""
+    def _collect_ahead(self, *, goes_on: bool) -> None:
+        """Wait for what is under way and nobody has asked for; then nothing is, or what is next."""
+        if not goes_on:
+            self._ahead.stop()
         prepared = self._ahead.end()
         if prepared:
             launcher = self._launcher
             assert launcher is not None
-            server, ends = launcher.server, launcher.collect()
+            server, ends = launcher.server, launcher.collect(self._ahead.segments_of_next)
             assert server is not None
+            if launcher.has_orders:
+                self._ahead.begin()
             self._note_ends(server, prepared[0].segment, len(ends))
             self._ahead.keep(made_of(prepared, ends), launcher.waited)
 
@@ -409,8 +415,8 @@ class NativeRuntime:
         """What the execution of a plan showed, if it was made together with those before it."""
         rules = self._rules()
         if self._ahead.awaits(plan, rules):
-            self._collect_ahead()
-        self._order_ahead(plan, engine)
+            self._collect_ahead(goes_on=self._ahead.is_by(rules))
+        self._look_ahead(plan, engine)
         made = self._ahead.take(plan, rules)
         if made is None or self.fibers.learn(made.segment, made.ended.hung):
             return made
@@ -457,7 +463,7 @@ class NativeRuntime:
         if reference is None:
             self._choice.drop(Engine.SNAPSHOT, "no execution is known that could be repeated")
             return
-        self._collect_ahead()
+        self._collect_ahead(goes_on=False)
         segment, launcher = self._segment, self._launcher
         assert segment is not None
         assert launcher is not None

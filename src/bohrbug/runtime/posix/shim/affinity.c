@@ -24,10 +24,6 @@ void affinity_begin(void) {
     pinned = REAL(sched_setaffinity)(0, sizeof one, &one) == 0;
 }
 
-void affinity_widen(void) {
-    if (pinned) REAL(sched_setaffinity)(0, sizeof believed, &believed);
-}
-
 static void tell(size_t size, cpu_set_t *set) {
     memset(set, 0, size);
     memcpy(set, &believed, size < sizeof believed ? size : sizeof believed);

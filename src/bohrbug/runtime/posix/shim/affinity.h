@@ -3,7 +3,5 @@
 #define BOHRBUG_AFFINITY_H
 
 void affinity_begin(void);
-/* All that it may have, for a process whose forks have one kernel thread each. */
-void affinity_widen(void);
 
 #endif

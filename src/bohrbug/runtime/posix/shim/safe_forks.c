@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "affinity.h"
 #include "kept_output.h"
 #include "own_call.h"
 #include "real.h"
@@ -22,6 +24,13 @@ static struct {
     int from, to;
 } pipes[2];
 static pid_t server;
+/* What the kernel knows of the only thread that goes on in a fork. */
+static struct {
+    long id_at;
+    long mutexes, size_of_mutexes;
+} thread;
+/* Where the input begins: all forks share the position. */
+static long input_at;
 
 static void tell(pid_t pid, int status) {
     uint64_t answer = (uint64_t)(uint32_t)pid << 32 | (uint32_t)status;
@@ -46,10 +55,24 @@ static bool open_pipes(void) {
     return true;
 }
 
+static void look_at_thread(void) {
+    long error = OWN_CALL(SYS_get_robust_list, 0, &thread.mutexes, &thread.size_of_mutexes);
+    if (error || OWN_CALL(SYS_prctl, PR_GET_TID_ADDRESS, &thread.id_at, 0)) thread.id_at = 0;
+}
+
+/* As the C library's _Fork does, by a call that passes the filter: this is made for each execution. */
+static pid_t copy(struct forking forking) {
+    if (!thread.id_at) return forking.copy();
+    const long flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
+    long pid = own_call(SYS_clone, flags, 0, 0, thread.id_at, 0, 0);
+    if (pid == 0) OWN_CALL(SYS_set_robust_list, thread.mutexes, thread.size_of_mutexes, 0);
+    return (pid_t)pid;
+}
+
 /* In a fork: waits for the plan. */
 static void begin_execution(struct forking forking, int number) {
     uint64_t start;
-    forking.get_ready(forking.input);
+    forking.get_ready();
     /* Nobody would tell it if the server had gone before it was asked to end with it. */
     if (OWN_CALL(SYS_getppid, 0, 0, 0) != server) REAL(_exit)(0);
     if (OWN_CALL(SYS_read, pipes[number].from, &start, sizeof start) != sizeof start) REAL(_exit)(0);
@@ -59,9 +82,10 @@ static void begin_execution(struct forking forking, int number) {
 }
 
 /* Takes note of how a plan was executed; false if the next one is not to follow at once. */
-static bool finish(struct header *room, int status, bool is_last) {
+static bool finish(struct header *room, int status) {
     bool is_usual = WIFEXITED(status) && !room->given_up;
-    bool goes_on = is_usual && !is_last && output_keep(room);
+    bool goes_on = is_usual && output_keep(room);
+    OWN_CALL(SYS_lseek, 0, input_at, SEEK_SET);
     room->status = is_usual ? (uint32_t)WEXITSTATUS(status) : 0;
     room->over = goes_on ? PRINTED_KEPT : IN_FILES;
     return goes_on;
@@ -72,12 +96,12 @@ void safe_forks_run(struct forking forking) {
     bool can_be = open_pipes() && safe_calls_in_forks();
     tell(can_be ? server : 0, 1);
     if (!can_be) REAL(_exit)(0);
+    look_at_thread();
+    input_at = OWN_CALL(SYS_lseek, 0, 0, SEEK_CUR);
     touch_before_forks();
-    /* The fork of one execution is made while the one before goes on: that can be elsewhere. */
-    if (segment->fibers) affinity_widen();
     struct order order;
     int number = 0;
-    pid_t next = forking.copy();
+    pid_t next = copy(forking);
     if (next == 0) {
         begin_execution(forking, number);
         return;
@@ -90,14 +114,14 @@ void safe_forks_run(struct forking forking) {
             if (pid < 0) break;
             OWN_CALL(SYS_write, pipes[number].to, &order.starts[i], sizeof order.starts[i]);
             number = !number;
-            next = forking.copy();
+            next = copy(forking);
             if (next == 0) {
                 begin_execution(forking, number);
                 return;
             }
             while (own_call(SYS_wait4, pid, (long)&status, 0, 0, 0, 0) == -EINTR) {}
             struct header *room = (struct header *)((char *)segment + order.starts[i]);
-            if (!finish(room, status, i + 1 == order.count)) break;
+            if (!finish(room, status)) break;
         }
         tell(pid > 0 ? pid : 0, status);
     }

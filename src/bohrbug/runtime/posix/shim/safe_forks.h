@@ -10,8 +10,7 @@
 /* How a fork is made, and what it does before its plan has come. */
 struct forking {
     pid_t (*copy)(void);
-    void (*get_ready)(const char *input);
-    const char *input;
+    void (*get_ready)(void);
 };
 
 /* Serves; returns once for each execution, in its fork, when its plan has come. */

@@ -33,17 +33,22 @@
 bool server_is_wanted(void) { return variable(WANTED) != NULL; }
 
 /* Everything that an execution begins with and that needs no plan. */
-static void get_ready(const char *input) {
+static void get_ready(void) {
     OWN_CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
-    /* Of its own: some servers end by kill(0, SIGTERM). */
+    touch_in_fork();
+    spares_touch();
+}
+
+/* What a fork does to its session and to its input is to be no other fork's affair. */
+static void stand_alone(const char *input) {
+    /* Some servers end by kill(0, SIGTERM). */
     OWN_CALL(SYS_setsid, 0, 0, 0);
     long fd = input ? OWN_CALL(SYS_openat, AT_FDCWD, input, O_RDONLY) : -1;
     if (fd > 0) {
         OWN_CALL(SYS_dup3, fd, 0, 0);
         OWN_CALL(SYS_close, fd, 0, 0);
     }
-    touch_in_fork();
-    spares_touch();
+    touch_segment();
 }
 
 static bool has_order(void) {
@@ -100,7 +105,7 @@ void server_run(void) {
     /* What can't be made is made in each execution. */
     if (segment->fibers && REAL(_Fork)) spares_make(sizes, thread_begin_kept);
     if (can_be && is_safe) {
-        safe_forks_run((struct forking){copy_process, get_ready, input});
+        safe_forks_run((struct forking){copy_process, get_ready});
         errno = error;
         return;
     }
@@ -109,7 +114,8 @@ void server_run(void) {
         int status = -1;
         pid_t pid = copy_process();
         if (pid == 0) {
-            get_ready(input);
+            get_ready();
+            stand_alone(input);
             if (!has_order()) REAL(_exit)(0);
             REAL(close)(SERVER_FD);
             REAL(close)(ANSWER_FD);

@@ -248,8 +248,8 @@ static void tell_and_restore(void) {
     if (segment->signals_matter) snapshot_give_up(SIGNALS_MATTER);
     if (!be_alone()) snapshot_give_up(THREADS_STAY);
     segment->status = __atomic_load_n(&snapshot->ends, __ATOMIC_ACQUIRE) & 0xff;
-    bool goes_on = snapshot->next < snapshot->order.count && output_keep(segment);
-    __atomic_store_n(&segment->over, goes_on ? PRINTED_KEPT : IN_FILES, __ATOMIC_RELEASE);
+    bool is_kept = output_keep(segment), goes_on = is_kept && snapshot->next < snapshot->order.count;
+    __atomic_store_n(&segment->over, is_kept ? PRINTED_KEPT : IN_FILES, __ATOMIC_RELEASE);
     snapshot->room = NULL;
     if (!goes_on) tell();
     restore_kernel_state();

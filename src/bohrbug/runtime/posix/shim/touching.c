@@ -38,13 +38,13 @@ static void touch_file(uintptr_t from, uintptr_t to, struct budget *left) {
         populate(from, from + PAGE, MADV_POPULATE_READ);
 }
 
-/* A fork finds the pages of a file only if one of them is a copy; else it has to ask for each again.  Where
- * memory may not be changed, it does. */
-static void let_forks_find(uintptr_t from, uintptr_t to, int rights) {
+/* A fork finds the code of a file only if a page of it is a copy; else it has to ask for each page again.
+ * Where memory may not be changed, it does.  For data, of which few pages are read, that does not pay. */
+static void let_forks_find(uintptr_t from, uintptr_t to) {
     volatile char *first = (volatile char *)from;
-    if (mprotect((void *)from, to - from, rights | PROT_WRITE)) return;
+    if (mprotect((void *)from, to - from, PROT_READ | PROT_WRITE | PROT_EXEC)) return;
     *first = *first;
-    mprotect((void *)from, to - from, rights);
+    mprotect((void *)from, to - from, PROT_READ | PROT_EXEC);
 }
 
 static void note_written(uintptr_t from, uintptr_t to, struct budget *left) {
@@ -73,13 +73,11 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *left) {
         const ElfW(Phdr) *header = &headers[i];
         if (header->p_type != PT_LOAD) continue;
         uint64_t from = header->p_vaddr, to = from + header->p_memsz;
-        if (!(header->p_flags & PF_W)) {
-            bool is_code = header->p_flags & PF_X;
-            if (is_code) touch_file(page_of(info, from), info->dlpi_addr + to, left);
-            let_forks_find(page_of(info, from), info->dlpi_addr + to,
-                           is_code ? PROT_READ | PROT_EXEC : PROT_READ);
-            continue;
+        if (header->p_flags & PF_X) {
+            touch_file(page_of(info, from), info->dlpi_addr + to, left);
+            let_forks_find(page_of(info, from), info->dlpi_addr + to);
         }
+        if (!(header->p_flags & PF_W)) continue;
         if (sealed && sealed->p_vaddr < to && sealed->p_vaddr + sealed->p_memsz > from)
             from = sealed->p_vaddr + sealed->p_memsz + PAGE - 1;
         note_written(page_of(info, from), info->dlpi_addr + to, left);
@@ -95,6 +93,9 @@ void touch_before_forks(void) {
 void touch_in_fork(void) {
     for (unsigned i = 0; i < written_count; i++)
         populate(written[i].from, written[i].to, MADV_POPULATE_WRITE);
+}
+
+void touch_segment(void) {
     const struct tables *at = &segment->at;
     const uint64_t used[] = {0, at->tasks, at->resources, at->processes, at->modules, at->steps,
                              at->pool};

@@ -6,5 +6,7 @@
 void touch_before_forks(void);
 /* In a fork, before it has its order. */
 void touch_in_fork(void);
+/* ... if it is known which segment it will have. */
+void touch_segment(void);
 
 #endif
