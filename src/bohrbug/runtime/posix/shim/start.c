@@ -16,6 +16,7 @@
 #include "real.h"
 #include "rights.h"
 #include "server.h"
+#include "shared_by_forks.h"
 #include "signals.h"
 #include "stack.h"
 #include "start.h"
@@ -87,6 +88,7 @@ __attribute__((constructor(101))) static void start(void) {
     if (!segment_open()) return;
     end_with_starter();
     bool serves = server_is_wanted();
+    if (serves) note_inherited_descriptors();
     stack_prepare();
     threads_begin();
     forks_begin();
