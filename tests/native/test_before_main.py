@@ -59,6 +59,8 @@ def done_by(
         "HANDLES",
         "IGNORES_CHILDREN",
         "MINDS_FORKS",
+        "SETS_TIMER",
+        "MAKES_TIMER",
     ],
 )
 def test_what_comes_before_main_is_part_of_each_execution(

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -15,6 +17,7 @@ static int number, calls;
 static int *counter = &number;
 static char read_before[5], read_after[5];
 static int ends[2] = {-1, -1};
+static timer_t timer;
 
 static void count_call(void) { calls++; }
 static void on_signal(int number) { calls += number == SIGUSR1; }
@@ -40,11 +43,21 @@ __attribute__((constructor)) static void before_main(void) {
 #ifdef IGNORES_CHILDREN
     signal(SIGCHLD, SIG_IGN);
 #endif
+#ifdef SETS_TIMER
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+    setitimer(ITIMER_REAL, &soon, NULL);
+#endif
+#ifdef MAKES_TIMER
+    if (timer_create(CLOCK_MONOTONIC, NULL, &timer)) abort();
+#endif
 #ifdef MINDS_FORKS
     pthread_atfork(count_call, count_call, count_call);
 #endif
     (void)count_call;
     (void)on_signal;
+    (void)timer;
 }
 
 static void *work(void *is_second) {
@@ -63,6 +76,12 @@ int main(void) {
     pthread_t thread;
     int waiting = 0;
     sem_init(&semaphore, 0, 0);
+#ifdef SETS_TIMER
+    pause();
+#endif
+#ifdef MAKES_TIMER
+    if (timer_delete(timer)) abort();
+#endif
     pthread_create(&thread, NULL, work, &thread);
     work(NULL);
 #ifdef HANDLES

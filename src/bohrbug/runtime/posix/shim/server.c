@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "forkable.h"
 #include "own_call.h"
 #include "real.h"
 #include "safe_forks.h"
-#include "shared_by_forks.h"
 #include "snapshot.h"
 #include "spare.h"
 #include "thread.h"
@@ -102,7 +102,7 @@ void server_run(void) {
     bool restores = variable(SNAPSHOT) != NULL, is_safe = variable(SAFE) != NULL;
     clean_environment();
     int error = errno;
-    bool can_be = !forks_would_share();
+    bool can_be = is_forkable();
     if (restores && can_be) {
         snapshot_run(sizes);
         return;

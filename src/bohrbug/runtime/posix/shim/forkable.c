@@ -1,4 +1,4 @@
-#include "shared_by_forks.h"
+#include "forkable.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "real.h"
@@ -59,8 +60,23 @@ static bool has_shared_memory(void) {
     return is_there;
 }
 
-bool forks_would_share(void) {
+static bool has_timer(void) {
+    static const int kinds[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct itimerval left;
+        if (getitimer(kinds[i], &left) == 0 && timerisset(&left.it_value)) return true;
+    }
+    /* Those of timer_create, set or not; not all kernels have the list. */
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/timers", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    char first;
+    bool is_there = syscall(SYS_read, fd, &first, 1) == 1;
+    syscall(SYS_close, fd);
+    return is_there;
+}
+
+bool is_forkable(void) {
     for (int fd = 3; fd < MOST_DESCRIPTORS; fd++)
-        if (has_state(fd)) return true;
-    return has_shared_memory();
+        if (has_state(fd)) return false;
+    return !has_shared_memory() && !has_timer();
 }
