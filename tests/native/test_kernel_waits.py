@@ -14,6 +14,7 @@ from typing import TextIO
 
 import pytest
 
+from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
 from tests.native.exploring import explored, runtime_for
@@ -188,3 +189,14 @@ def test_locks_of_files_can_deadlock(native_build: Build, tmp_path: Path) -> Non
     (failure,) = result.failures
     assert failure.outcome.kind is OutcomeKind.DEADLOCK
     assert failure.confirmed
+
+
+@pytest.mark.parametrize("way", ["-DCHECKED", "-DEPOLL"])
+def test_less_usual_waits_for_descriptors_are_scheduling_points(
+    native_build: Build, way: str
+) -> None:
+    broken = explored(native_build("waits_for_events.c", way), hang_seconds=2.0)
+    assert [each.outcome.kind for each in broken.failures] == [OutcomeKind.DEADLOCK]
+    fixed = explored(native_build("waits_for_events.c", way, "-DFIXED"))
+    assert fixed.verdict.kind is VerdictKind.HOLDS, fixed.verdict
+    assert not fixed.failures

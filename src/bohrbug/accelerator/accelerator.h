@@ -173,7 +173,7 @@ PyObject *new_readiness(int (*holds)(PyObject *), PyObject *subject, bool is_qui
 PyObject *shared_place(PyObject *code, long offset);
 PyObject *forget_shared(PyObject *module, PyObject *nothing);
 
-/* -- threads.c ------------------------------------------------------------------ */
+/* -- tasks.c, threads.c --------------------------------------------------------- */
 
 PyObject *use_tasks(PyObject *module, PyObject *arguments);
 PyObject *use_threads(PyObject *module, PyObject *arguments);

@@ -1,114 +1,10 @@
-/* What the policies that know pending operations ask at every step: which of these are decisions,
- * and who has the highest priority.
+/* POS: who has the highest priority; see bohrbug/runtime/policies/partial_order.py.
  *
- * See bohrbug/runtime/policies/filtering.py and partial_order.py.  Common is: the tasks are those of
- * an execution of this process.
+ * Common is: the tasks are those of an execution of this process.
  */
 #include "deciders.h"
 
 enum { KIND, RESOURCE };
-
-static PyObject *points_of_operations; /* site.point_of */
-
-int
-is_among_points(PyObject *operation, PyObject *points)
-{
-    PyObject *point = PyObject_CallOneArg(points_of_operations, operation);
-    int found = point == NULL ? -1 : PySet_Contains(points, point);
-    Py_XDECREF(point);
-    return found;
-}
-
-double
-draw(PyObject *random)
-{
-    static PyObject *text_random;
-    if (text_random == NULL && (text_random = PyUnicode_InternFromString("random")) == NULL)
-        return -1.0;
-    PyObject *drawn = PyObject_CallMethodNoArgs(random, text_random);
-    double value = drawn == NULL ? -1.0 : PyFloat_AsDouble(drawn);
-    Py_XDECREF(drawn);
-    return value;
-}
-
-/* -- what is a decision -------------------------------------------------------------- */
-
-static PyObject *runs_at_once_in_python;
-
-/* filtering._is_no_decision; -1: exception */
-static int
-is_no_decision(PyObject *task, PyObject *points, PyObject *named)
-{
-    PyObject *operation = TASK(task, PENDING);
-    if (operation == Py_None ||
-        slot_get(PyTuple_GET_ITEM(operation, KIND), kind_slots[KIND_IS_YIELD]) != Py_False)
-        return 0;
-    int found = is_among_points(operation, points);
-    if (found == 0 && named != NULL)
-        found = PySequence_Contains(named, PyTuple_GET_ITEM(operation, RESOURCE));
-    return found < 0 ? -1 : !found;
-}
-
-/* The task that runs at once, borrowed, or None; NULL: an exception, or there is a task that is not
- * of this process. */
-static PyObject *
-undecided(PyObject *points, PyObject *running, PyObject *enabled, bool yielded, PyObject *named)
-{
-    Py_ssize_t count = PyList_GET_SIZE(enabled);
-    bool goes_on = false;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *task = PyList_GET_ITEM(enabled, i);
-        if (!is_task(task))
-            return NULL;
-        goes_on |= task == running;
-    }
-    int found = goes_on && !yielded ? is_no_decision(running, points, named) : 0;
-    if (found != 0)
-        return found < 0 ? NULL : running;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(enabled); i++) {
-        PyObject *task = PyList_GET_ITEM(enabled, i);
-        found = task == running ? 0 : is_no_decision(task, points, named);
-        if (found != 0)
-            return found < 0 ? NULL : task;
-    }
-    return Py_None;
-}
-
-/* runs_at_once(points, running, enabled, yielded, named=()) */
-static PyObject *
-runs_at_once(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
-{
-    if (count >= 4 && arguments[0] == Py_None)
-        Py_RETURN_NONE;
-    if (count >= 4 && PyFrozenSet_CheckExact(arguments[0]) && PyList_CheckExact(arguments[2]) &&
-        PyBool_Check(arguments[3])) {
-        PyObject *task = undecided(arguments[0], arguments[1], arguments[2],
-                                   arguments[3] == Py_True, count > 4 ? arguments[4] : NULL);
-        if (task != NULL || PyErr_Occurred())
-            return Py_XNewRef(task);
-    }
-    return PyObject_Vectorcall(runs_at_once_in_python, arguments, (size_t)count, NULL);
-}
-
-static PyMethodDef filtering = {
-    "runs_at_once", (PyCFunction)(void (*)(void))runs_at_once, METH_FASTCALL,
-    "See the function in Python.",
-};
-
-/* use_filtering(runs_at_once, point_of): ``runs_at_once`` in C */
-PyObject *
-use_filtering(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *reference, *points;
-    if (!PyArg_ParseTuple(arguments, "OO", &reference, &points))
-        return NULL;
-    Py_XSETREF(runs_at_once_in_python, Py_NewRef(reference));
-    Py_XSETREF(points_of_operations, Py_NewRef(points));
-    return PyCFunction_New(&filtering, NULL);
-}
-
-/* -- priorities ---------------------------------------------------------------------- */
-
 enum { PRIORITY, PENDING_EVENTS, WAITING_TASKS, RANDOM };
 static Slot decider_slots[] = {
     [PRIORITY] = {"_priorities", 0}, [PENDING_EVENTS] = {"_pending", 0},
@@ -185,7 +81,7 @@ highest(PyObject *self, PyObject *options)
     }
     if (best != NULL)
         return Py_NewRef(best);
-    return PyObject_CallFunctionObjArgs(decider_twins[HIGHEST].reference, self, options, NULL);
+    return by_reference(&decider_twins[HIGHEST], self, options);
 }
 
 /* Forget the event of a task that was pending. */
@@ -232,7 +128,7 @@ static PyObject *
 executed(PyObject *self, PyObject *task)
 {
     if (!is_task(task))
-        return PyObject_CallFunctionObjArgs(decider_twins[EXECUTED].reference, self, task, NULL);
+        return by_reference(&decider_twins[EXECUTED], self, task);
     if (forget(self, TASK(task, ID)) < 0)
         return NULL;
     PyObject *operation = TASK(task, PENDING);
@@ -257,8 +153,8 @@ executed(PyObject *self, PyObject *task)
 }
 
 static Twin decider_twins[] = {
-    [HIGHEST] = {{"_highest", highest, METH_O, "See the method in Python."}, NULL},
-    [EXECUTED] = {{"_executed", executed, METH_O, "See the method in Python."}, NULL},
+    [HIGHEST] = TWIN("_highest", highest),
+    [EXECUTED] = TWIN("_executed", executed),
     {{0}, NULL},
 };
 
@@ -266,7 +162,5 @@ static Twin decider_twins[] = {
 PyObject *
 use_partial_order(PyObject *Py_UNUSED(module), PyObject *decider)
 {
-    if (find_slots(decider, decider_slots) < 0 || take_over(decider, decider_twins) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return use_decider(decider, decider_slots, decider_twins);
 }

@@ -117,7 +117,7 @@ drawn_method(PyObject *self, PyObject *options)
         is_common = is_task(PyList_GET_ITEM(options, i));
     if (is_common)
         return Py_XNewRef(drawn_of(self, ((PyListObject *)options)->ob_item, count));
-    return PyObject_CallFunctionObjArgs(decider_twins[DRAWN].reference, self, options, NULL);
+    return by_reference(&decider_twins[DRAWN], self, options);
 }
 
 /* WeightedRandomDecider._is_selected(task) */
@@ -125,14 +125,14 @@ static PyObject *
 is_selected_method(PyObject *self, PyObject *task)
 {
     if (!is_task(task))
-        return PyObject_CallFunctionObjArgs(decider_twins[IS_SELECTED].reference, self, task, NULL);
+        return by_reference(&decider_twins[IS_SELECTED], self, task);
     int found = is_selected(self, task);
     return found < 0 ? NULL : PyBool_FromLong(found);
 }
 
 static Twin decider_twins[] = {
-    [DRAWN] = {{"_drawn", drawn_method, METH_O, "See the method in Python."}, NULL},
-    [IS_SELECTED] = {{"_is_selected", is_selected_method, METH_O, "See the method in Python."}, NULL},
+    [DRAWN] = TWIN("_drawn", drawn_method),
+    [IS_SELECTED] = TWIN("_is_selected", is_selected_method),
     {{0}, NULL},
 };
 
@@ -140,7 +140,5 @@ static Twin decider_twins[] = {
 PyObject *
 use_weighted(PyObject *Py_UNUSED(module), PyObject *decider)
 {
-    if (find_slots(decider, decider_slots) < 0 || take_over(decider, decider_twins) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return use_decider(decider, decider_slots, decider_twins);
 }

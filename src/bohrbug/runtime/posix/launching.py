@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
+import resource
 import select
 import signal
 import stat
@@ -17,7 +19,7 @@ from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.segment import Segment
-from bohrbug.runtime.posix.serving import Server
+from bohrbug.runtime.posix.serving import HIGHEST_FD, Server
 from bohrbug.runtime.posix.standstill import LOOK_SECONDS, Standstill, nudge
 
 _ADDR_NO_RANDOMIZE = 0x0040000
@@ -69,9 +71,11 @@ class Capture:
         self.writer = os.open(f"/proc/self/fd/{self.file}", os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
 
     def clear(self) -> None:
-        """Forget what the last execution printed."""
+        """Forget what the last execution printed, and what it did to the descriptor."""
         if os.lseek(self.file, 0, os.SEEK_END):
             os.ftruncate(self.file, 0)
+        os.lseek(self.writer, 0, os.SEEK_SET)
+        fcntl.fcntl(self.writer, fcntl.F_SETFL, os.O_APPEND)
 
     def read(self) -> bytes:
         """What was printed."""
@@ -183,6 +187,8 @@ class Launcher:
         self.stderr = Capture("bohrbug-stderr")
         self._input = input
         self.server: Server | None = None
+        # What the waiting program had printed when it came to its main function.
+        self._printed_before = Printed(b"", b"")
         # What the server was told to execute, and nobody has asked yet what came of it.
         self._ordered: Sequence[Segment] = ()
         self.waited = 0.0
@@ -284,10 +290,14 @@ class Launcher:
             return self._spawn(segment, {**self._environment, **more}, descriptors)
 
         self.end_server()
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= HIGHEST_FD:
+            return False
+        self._clear()
         early = "LD_BIND_NOW" in self._environment
         self.server = Server(engine, spawn, self._input.path, early, stacks, is_safe)
         if not self.server.is_ready:
             self.end_server()
+        self._printed_before = self.printed
         return self.server is not None
 
     def _share_processor(self, wanted: bool) -> None:
@@ -382,7 +392,7 @@ class Launcher:
             died = self._death_of(server, left, stop)
             # What had to be stopped is executed again when its turn comes.
             if died is not None and (stop is None or not made):
-                made.append((died, self.printed))
+                made.append((died, self._printed_by_server()))
                 server.executions += 1
         self.end_server()
         return made
@@ -392,7 +402,7 @@ class Launcher:
     ) -> list[tuple[Ended, Printed]]:
         """What forks have done; for the last one the server has answered, if it is still there."""
         made = [self._over(s) for s in segments if s.header.over == layout.PRINTED_KEPT]
-        is_made = False
+        is_lost = not pid
         if pid and len(made) < len(segments):
             segment = segments[len(made)]
             if not server.is_safe:
@@ -401,20 +411,30 @@ class Launcher:
             is_none = server.is_safe and _is_none(segment, -last.code)
             # Nor is it one if there was no order any more.
             is_none = is_none or not (segment.header.started or was_stopped)
+            # What has not begun may have left its order to the next one.
+            is_lost = not segment.header.started or (is_none and not made)
             # What had to be stopped is executed again when its turn comes.
-            is_made = not is_none and not (made and was_stopped)
-        if is_made:
-            made.append((last, self.printed))
-        elif not made or not pid:
+            if not is_none and not (made and was_stopped):
+                made.append((last, self._printed_by_server()))
+        if is_lost:
             self.end_server()
         server.executions += len(made)
         return made
 
     def _over(self, segment: Segment) -> tuple[Ended, Printed]:
         """What an execution has done that was not the last of its order, or that was undone."""
-        header = segment.header
-        kept = header.over == layout.PRINTED_KEPT
-        return Ended(header.status), Printed(*segment.read_printed()) if kept else self.printed
+        kept = segment if segment.header.over == layout.PRINTED_KEPT else None
+        return Ended(segment.header.status), self._printed_by_server(kept)
+
+    def _printed_by_server(self, kept: Segment | None = None) -> Printed:
+        """All that an execution has printed, with what came before its main function.
+
+        Parameters:
+            kept: where the rest is, if it is not in the files any more.
+        """
+        before = self._printed_before
+        after = self.printed if kept is None else Printed(*kept.read_printed())
+        return Printed(before.stdout + after.stdout, before.stderr + after.stderr)
 
     def _death_of(self, server: Server, segment: Segment, stop: str | None) -> Ended | None:
         """How the process ended that was to be restored, if it is the program that ended it."""

@@ -18,6 +18,9 @@ SERVER_FD = 900
 ANSWER_FD = 901
 """Where it puts its answers."""
 
+HIGHEST_FD = ANSWER_FD + 8
+"""The highest that it may open for itself."""
+
 PATIENCE = 10.0
 """Seconds that a program may take to get to its main function."""
 

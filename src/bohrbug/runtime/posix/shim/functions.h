@@ -60,8 +60,8 @@
     F(fork) F(_Fork) F(vfork) F(daemon) F(forkpty) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
     F(execvp) F(execvpe) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(pclose) \
     /* descriptors */ \
-    F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) \
-    F(select) F(pselect) F(epoll_wait) F(epoll_pwait) F(accept) F(accept4) F(connect) F(recv) \
+    F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) F(__ppoll_chk) \
+    F(select) F(pselect) F(epoll_wait) F(epoll_pwait) F(epoll_pwait2) F(accept) F(accept4) F(connect) F(recv) \
     F(recvfrom) F(recvmsg) F(send) F(sendto) F(sendmsg) F(shutdown) \
     /* FIFOs, locks of files, System V */ \
     F(open) F(open64) F(openat) F(openat64) F(__open_2) F(__open64_2) F(fopen) F(fopen64) \

@@ -67,6 +67,14 @@ EXPORT int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec
     return REAL(ppoll)(descriptors, count, &more, other.given);
 }
 
+EXPORT int __ppoll_chk(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
+                       const sigset_t *mask, size_t size) {
+    CONTROLLED(__ppoll_chk, descriptors, count, time, mask, size);
+    WITH_MASK(mask);
+    struct timespec more = wait_with(&other, descriptors, count, time, SITE);
+    return REAL(__ppoll_chk)(descriptors, count, &more, other.given, size);
+}
+
 /* -- select ---------------------------------------------------------------------------------- */
 
 /* What select waits for, as poll has it; how many descriptors these are. */
@@ -123,4 +131,13 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout
     WITH_MASK(mask);
     struct timespec more = wait_with(&other, &descriptor, 1, timeout < 0 ? NULL : &time, SITE);
     return REAL(epoll_pwait)(fd, events, most, (int)(more.tv_sec * 1000), other.given);
+}
+
+EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct timespec *time,
+                        const sigset_t *mask) {
+    CONTROLLED(epoll_pwait2, fd, events, most, time, mask);
+    struct pollfd descriptor = {fd, POLLIN, 0};
+    WITH_MASK(mask);
+    struct timespec more = wait_with(&other, &descriptor, 1, time, SITE);
+    return REAL(epoll_pwait2)(fd, events, most, &more, other.given);
 }

@@ -97,6 +97,7 @@ bool process_begin(void) {
         struct task *task = task_prepare(NULL, this_process);
         task->main = 1;
         process->main_task = index_of(task);
+        signals_record();
         segment->running = index_of(task);
         task_enliven(task);
         become(task);
@@ -195,6 +196,9 @@ pid_t process_fork(uint64_t site) {
         return -1;
     }
     PROCESSES[index].joined = 1;
+    /* Before the child has run, others may ask what a signal would do to it. */
+    PROCESSES[index].handled = own()->handled;
+    PROCESSES[index].restarting = own()->restarting;
     forked.task = child;
     int was_busy = busy;
     busy = 0;

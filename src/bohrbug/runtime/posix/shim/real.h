@@ -52,6 +52,11 @@ int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 mqd_t __mq_open_2(const char *name, int flags);
 int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t size);
+int __ppoll_chk(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
+                const sigset_t *mask, size_t size);
+/* The C library has it since 2.35. */
+int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct timespec *time,
+                 const sigset_t *mask);
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);
 

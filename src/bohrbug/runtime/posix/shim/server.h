@@ -17,8 +17,8 @@ struct order {
     uint64_t count;
     uint64_t starts[MOST_ORDERED]; /* where their segments begin in the file */
 };
-/* An eventfd for the answers: the process, or 0 if there is none, and how it ended, as the two halves of
- * a number.  Whoever writes to a socket is taken to have no more to do, and the reader is brought to
+/* An eventfd for the answers: the process, or 0 if this one can't serve, and how it ended, as the two halves
+ * of a number.  Whoever writes to a socket is taken to have no more to do, and the reader is brought to
  * its processor, where it would be in the way of the next fork. */
 #define ANSWER_FD 901
 

@@ -59,18 +59,25 @@ static uint64_t bits(const sigset_t *set) {
     return found;
 }
 
+/* What the program has handlers for, and which of these have SA_RESTART: some are installed before the
+ * execution begins, and so before there is a record of this process. */
+static uint64_t handled, restarting;
+
+void signals_record(void) {
+    PROCESSES[this_process].handled = handled;
+    PROCESSES[this_process].restarting = restarting;
+    if (handled) segment->signals_matter = 1;
+}
+
 static void note_handler(int number, sighandler_t handler, bool restarts) {
     if (!segment) return;
-    struct process *process = &PROCESSES[this_process];
     bool is_handled = handler != SIG_DFL && handler != SIG_IGN;
-    process->handled &= ~bit(number);
-    process->restarting &= ~bit(number);
-    if (is_handled) process->handled |= bit(number);
-    if (restarts) process->restarting |= bit(number);
-    if (is_handled) {
-        segment->signals_matter = 1;
-        fibers_keep_masks();
-    }
+    handled &= ~bit(number);
+    restarting &= ~bit(number);
+    if (is_handled) handled |= bit(number);
+    if (restarts) restarting |= bit(number);
+    signals_record();
+    if (is_handled) fibers_keep_masks();
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before) {

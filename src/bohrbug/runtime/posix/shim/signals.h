@@ -11,6 +11,8 @@
 #include "segment.h"
 
 void signals_begin(void);
+/* Notes in the record of this process which signals it handles. */
+void signals_record(void);
 /* No handler runs in this thread; `before` is for letting them in again. */
 void signals_hold(uint64_t *before);
 void signals_let_in(const uint64_t *before);

@@ -62,6 +62,7 @@ static struct snapshot {
     struct order order;
     uint64_t next;                       /* of the order, what is to follow it at once */
     uint32_t ends;                       /* once an execution is over: IS_OVER and its status */
+    long input_at;                       /* where the input begins for main */
     int threads;                         /* a descriptor whose links count the threads */
     struct gap {
         int from, to;
@@ -210,7 +211,7 @@ static bool be_alone(void) {
 }
 
 static void restore_kernel_state(void) {
-    own_call(SYS_lseek, 0, 0, 0, 0, 0, 0);
+    OWN_CALL(SYS_lseek, 0, snapshot->input_at, SEEK_SET);
     if ((unsigned long)(uintptr_t)__builtin_thread_pointer() != snapshot->thread_pointer)
         OWN_CALL(SYS_arch_prctl, ARCH_SET_FS, snapshot->thread_pointer, 0);
     uint32_t changed = snapshot->changed;
@@ -310,7 +311,7 @@ static int open_above(const char *path, int flags) {
 static bool can_seek_input(void) {
     struct stat status;
     if (fstat(0, &status) < 0) return false;
-    return S_ISREG(status.st_mode) || (S_ISCHR(status.st_mode) && lseek(0, 0, SEEK_SET) == 0);
+    return S_ISREG(status.st_mode) || (S_ISCHR(status.st_mode) && lseek(0, 0, SEEK_CUR) == 0);
 }
 
 /* False if this process can't be one that is restored. */
@@ -321,6 +322,7 @@ static bool prepare(void) {
                                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED) return false;
     made->process = (pid_t)syscall(SYS_getpid);
+    made->input_at = lseek(0, 0, SEEK_CUR);
     find_gaps(made);
     made->threads = open_above("/proc/self/task", O_RDONLY | O_DIRECTORY);
     int maps = open_above("/proc/self/maps", O_RDONLY);

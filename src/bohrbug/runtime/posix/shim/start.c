@@ -11,6 +11,7 @@
 #include "affinity.h"
 #include "ending.h"
 #include "environment.h"
+#include "forkable.h"
 #include "policy.h"
 #include "process.h"
 #include "real.h"
@@ -87,6 +88,7 @@ __attribute__((constructor(101))) static void start(void) {
     if (!segment_open()) return;
     end_with_starter();
     bool serves = server_is_wanted();
+    if (serves) note_inherited_descriptors();
     stack_prepare();
     threads_begin();
     forks_begin();

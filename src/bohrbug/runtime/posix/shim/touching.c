@@ -75,7 +75,9 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *left) {
         uint64_t from = header->p_vaddr, to = from + header->p_memsz;
         if (header->p_flags & PF_X) {
             touch_file(page_of(info, from), info->dlpi_addr + to, left);
-            let_forks_find(page_of(info, from), info->dlpi_addr + to);
+            /* Memory that the program changes itself is a copy anyway, or may become one. */
+            if (!(header->p_flags & PF_W))
+                let_forks_find(page_of(info, from), info->dlpi_addr + to);
         }
         if (!(header->p_flags & PF_W)) continue;
         if (sealed && sealed->p_vaddr < to && sealed->p_vaddr + sealed->p_memsz > from)
