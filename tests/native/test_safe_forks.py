@@ -20,8 +20,7 @@ Build = Callable[..., Path]
 
 
 def makes_safe_forks(runtime: NativeRuntime) -> bool:
-    launcher = runtime._launcher
-    assert launcher is not None
+    launcher = runtime.means.launcher
     assert launcher.server is not None
     assert launcher.server.engine is Engine.FORK_SERVER
     return launcher.server.is_safe
@@ -96,8 +95,7 @@ def test_the_server_may_die_while_it_executes_ahead(native_build: Build) -> None
         asked: list[Plan] = []
         for plan in plans:
             if len(asked) == 100:
-                launcher = runtime._launcher
-                assert launcher is not None
+                launcher = runtime.means.launcher
                 assert launcher.server is not None
                 launcher.server.kill()
             assert runtime.execute(plan).trace.outcome.kind is OutcomeKind.PASSED

@@ -32,8 +32,7 @@ Build = Callable[..., Path]
 
 
 def server_of(runtime: NativeRuntime) -> int:
-    launcher = runtime._launcher
-    assert launcher is not None
+    launcher = runtime.means.launcher
     assert launcher.server is not None
     assert launcher.server.pid is not None
     return launcher.server.pid
