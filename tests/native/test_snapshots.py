@@ -32,10 +32,10 @@ Build = Callable[..., Path]
 
 
 def server_of(runtime: NativeRuntime) -> int:
-    launcher = runtime.means.launcher
-    assert launcher.server is not None
-    assert launcher.server.pid is not None
-    return launcher.server.pid
+    orders = runtime.means.launcher.orders
+    assert orders.server is not None
+    assert orders.server.pid is not None
+    return orders.server.pid
 
 
 def test_nothing_is_left_of_an_execution(native_build: Build) -> None:

@@ -8,8 +8,8 @@ from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.ahead import Ahead
 from bohrbug.runtime.posix.engines import Choice, Engine
 from bohrbug.runtime.posix.fibers import Fibers
-from bohrbug.runtime.posix.launching import Launcher
 from bohrbug.runtime.posix.made import Made, Prepared, made_of
+from bohrbug.runtime.posix.orders import Orders
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.segment import SMALL, Segment
 from bohrbug.runtime.protocol import Foresight
@@ -21,7 +21,7 @@ class GoingAhead:
     Which ones there are, and where, is kept by :class:`~bohrbug.runtime.posix.ahead.Ahead`.
 
     Parameters:
-        launcher: has the program.
+        orders: for that program.
         choice: of the engine.
         fibers: whether there are any.
         preparation: of segments.
@@ -30,13 +30,13 @@ class GoingAhead:
 
     def __init__(
         self,
-        launcher: Launcher,
+        orders: Orders,
         choice: Choice,
         fibers: Fibers,
         preparation: Preparation,
         small: Sequence[Segment],
     ) -> None:
-        self._launcher = launcher
+        self._orders = orders
         self._choice = choice
         self._fibers = fibers
         self._preparation = preparation
@@ -71,16 +71,16 @@ class GoingAhead:
 
     def _look(self, plan: Plan, engine: Engine) -> None:
         """Let the waiting program go on while what it has made is looked at."""
-        launcher, ahead = self._launcher, self._ahead
+        orders, ahead = self._orders, self._ahead
         foresight = self.foresight_for(engine)
-        if foresight is None or not launcher.serves(engine):
+        if foresight is None or not orders.serves(engine):
             return
         places = ahead.places_beyond(plan, self._rules(), foresight)
         if places:
             ahead.get_ready(self._prepare(places))
         segments = ahead.segments_of_next
         if segments and not ahead.is_under_way:
-            launcher.order(segments, is_awaited=False)
+            orders.order(segments, is_awaited=False)
             ahead.begin()
 
     def prepare_behind(self, plan: Plan, engine: Engine) -> list[Prepared]:
@@ -95,7 +95,7 @@ class GoingAhead:
 
     def keep(self, made: Iterable[Made]) -> None:
         """Keep what was made behind a plan."""
-        self._ahead.keep(made, self._launcher.waited)
+        self._ahead.keep(made, self._orders.waited)
 
     def stop(self) -> None:
         """Wait for what is under way; then nothing is, and the waiting program is free."""
@@ -103,18 +103,18 @@ class GoingAhead:
 
     def _collect(self, *, goes_on: bool) -> None:
         """Wait for what is under way and nobody has asked for; then nothing is, or what is next."""
-        launcher, ahead = self._launcher, self._ahead
+        orders, ahead = self._orders, self._ahead
         if not goes_on:
             ahead.stop()
         prepared = ahead.end()
         if prepared:
-            server = launcher.server
+            server = orders.server
             assert server is not None
-            ends = launcher.collect(ahead.segments_of_next)
-            if launcher.has_orders:
+            ends = orders.collect(ahead.segments_of_next)
+            if orders.has_orders:
                 ahead.begin()
             self._choice.take_in(server, prepared[0].segment, len(ends))
-            ahead.keep(made_of(prepared, server.engine, ends), launcher.waited)
+            ahead.keep(made_of(prepared, server.engine, ends), orders.waited)
 
     def _prepare(self, places: Iterable[tuple[Plan, Segment]]) -> list[Prepared]:
         prepare, fibers = self._preparation.prepare, self._fibers.in_use

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Engine
-from bohrbug.runtime.posix.launching import Ended, Printed
 from bohrbug.runtime.posix.segment import Segment
 
 

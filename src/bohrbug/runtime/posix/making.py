@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import SeenAccess
+from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Choice, Done, Engine
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.going_ahead import GoingAhead
-from bohrbug.runtime.posix.launching import Ended, Launcher, Printed
+from bohrbug.runtime.posix.launching import Launcher
 from bohrbug.runtime.posix.made import Made, Prepared, made_of
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.segment import Segment, SegmentFile
@@ -40,7 +41,7 @@ class Making:
         self._fibers = fibers
         self._preparation = preparation
         self._segment = segments.first
-        self._ahead = GoingAhead(launcher, choice, fibers, preparation, segments.small)
+        self._ahead = GoingAhead(launcher.orders, choice, fibers, preparation, segments.small)
         # What the first execution did, which a process that is restored has to repeat.
         self._reference: Done | None = None
 
@@ -111,26 +112,26 @@ class Making:
         if self._fibers.learn(made[0].segment, made[0].ended.hung):
             return made[0]
         # One that waits may have threads that fibers alone can use.
-        self._launcher.end_server()
+        self._launcher.orders.end_server()
         return None
 
     def _execute(self, engine: Engine, segments: Sequence[Segment]) -> list[tuple[Ended, Printed]]:
-        """Execute what segments say; see :meth:`Launcher.run_served`."""
-        launcher, choice, segment = self._launcher, self._choice, segments[0]
+        """Execute what segments say; see :meth:`~bohrbug.runtime.posix.orders.Orders.execute`."""
+        choice, orders, segment = self._choice, self._launcher.orders, segments[0]
         if engine is Engine.ANEW:
-            ended = launcher.run(segment)
+            end = self._launcher.run(segment)
             if not choice.is_settled:
                 choice.settle(segment)
-            return [(ended, launcher.printed)]
+            return [end]
         is_safe = engine is Engine.FORK_SERVER and self._ahead.foresight_for(engine) is not None
-        if not launcher.serves(engine, is_safe) and not launcher.serve(
+        if not orders.serves(engine, is_safe) and not orders.serve(
             segment, engine, choice.stacks, is_safe
         ):
             choice.leave(engine, None, is_safe)
             return []
-        server = launcher.server
+        server = orders.server
         assert server is not None
-        served = launcher.run_served(segments)
+        served = orders.execute(segments)
         choice.take_in(server, segment, len(served))
         return served
 
@@ -156,4 +157,4 @@ class Making:
         self._reference = Done.of(reference.plan, Engine.SNAPSHOT, made.segment, made.printed)
         if not self._reference.is_like(reference):
             self._choice.drop(Engine.SNAPSHOT, "a repeated execution was not the same")
-            self._launcher.end_server()
+            self._launcher.orders.end_server()

@@ -25,17 +25,10 @@ from bohrbug.runtime.posix.accesses import (
 from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.commands import command_of
+from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Choice, Engine, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
-from bohrbug.runtime.posix.launching import (
-    Ended,
-    Input,
-    Launcher,
-    Printed,
-    environment_for,
-    kill_all,
-    supported_here,
-)
+from bohrbug.runtime.posix.launching import Launcher
 from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.made import Made
 from bohrbug.runtime.posix.making import Making
@@ -44,7 +37,10 @@ from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.segment import SegmentFile
 from bohrbug.runtime.posix.settings import NativeSettings
+from bohrbug.runtime.posix.standard_streams import Input
+from bohrbug.runtime.posix.starting import Starter, environment_for, supported_here
 from bohrbug.runtime.posix.trace_reading import TraceReader
+from bohrbug.runtime.posix.watching import Watch, kill_all
 from bohrbug.runtime.protocol import Executed, Foresight
 
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
@@ -140,13 +136,10 @@ class NativeRuntime:
         self._preparation.begin(self._cpus)
         segments = SegmentFile(self._most_steps, SMALL_SEGMENTS)
         hooks = HooksFolder(build.hooks())
+        environment = hooks.environment(self._environment)
         launcher = Launcher(
-            self.command,
-            hooks.environment(self._environment),
-            self._preparation.preload,
-            self.settings.hang_seconds,
-            lambda: self._interrupted,
-            self._input,
+            Starter(self.command, environment, self._preparation.preload, self._input),
+            Watch(self.settings.hang_seconds, lambda: self._interrupted),
         )
         making = Making(launcher, self._choice, self.fibers, self._preparation, segments)
         self._means = Means(segments, hooks, launcher, making)
