@@ -60,22 +60,22 @@ class GoingAhead:
             plan: the plan.
             engine: for what is not made yet.
         """
-        ahead, rules = self._ahead, self._rules()
+        ahead, rules = self._ahead, self._rules(engine)
         if ahead.awaits(plan, rules):
             self._collect(goes_on=ahead.is_by(rules))
-        self._look(plan, engine)
+        self._look(plan, engine, rules)
         made = ahead.take(plan, rules)
         if made is None or self._fibers.learn(made.segment, made.ended.hung):
             return made
         return None
 
-    def _look(self, plan: Plan, engine: Engine) -> None:
+    def _look(self, plan: Plan, engine: Engine, rules: object) -> None:
         """Let the waiting program go on while what it has made is looked at."""
         orders, ahead = self._orders, self._ahead
         foresight = self.foresight_for(engine)
         if foresight is None or not orders.serves(engine):
             return
-        places = ahead.places_beyond(plan, self._rules(), foresight)
+        places = ahead.places_beyond(plan, rules, foresight)
         if places:
             ahead.get_ready(self._prepare(places))
         segments = ahead.segments_of_next
@@ -120,6 +120,6 @@ class GoingAhead:
         prepare, fibers = self._preparation.prepare, self._fibers.in_use
         return [prepare(segment, plan, fibers=fibers) for plan, segment in places]
 
-    def _rules(self) -> tuple[object, ...]:
-        """What executions depend on beside their plans."""
-        return (self._fibers.in_use, *self._preparation.rules)
+    def _rules(self, engine: Engine) -> tuple[object, ...]:
+        """What executions depend on beside their plans; on their engine, as it may be unsafe."""
+        return (engine, self._fibers.in_use, *self._preparation.rules)
