@@ -90,6 +90,49 @@ def explored_per_second(program: str, strategy: str, engine: str, executions: in
     return statistics.median(rates)
 
 
+def print_large(folder: Path) -> None:
+    """What 167,924 operations of 25 threads cost in one execution, and how much memory."""
+    program = str(built(folder, HERE / "large.c"))
+    for work in ("0", "2000"):
+        command = [program, work]
+        natively = statistics.median(seconds_of(command) for _ in range(7))
+        what = "25 threads, 167,924 operations" + (", working" if work != "0" else "")
+        print(f"{what}, natively: {1000 * natively:.1f} ms")
+        for engine, fibers in ((Engine.ANEW, False), (Engine.ANEW, True), (Engine.SNAPSHOT, True)):
+            taken = statistics.median(seconds_controlled(command, engine, fibers=fibers))
+            threads = "fibers" if fibers else "kernel threads"
+            ratio = taken / natively
+            print(f"{what}, {engine.value}, {threads}: {1000 * taken:.1f} ms, {ratio:.1f} times")
+        command.append("memory")
+        natively = max(
+            int(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(7)
+        )
+        with runtime(command, engine="anew", max_steps=1_000_000) as controlled:
+            controlled.execute(_NO_PREEMPTION)
+            controlled.execute(_NO_PREEMPTION)
+            under_control = int(controlled.printed.stdout)
+        ratio = under_control / natively
+        print(f"{what}, memory: {natively:,} kB natively, {under_control:,} kB, {ratio:.1f} times")
+
+
+def seconds_of(command: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def seconds_controlled(command: list[str], engine: Engine, *, fibers: bool) -> list[float]:
+    """Of later executions with random plans, from order to outcome."""
+    taken = []
+    with runtime(command, engine=engine.value, fibers=fibers, max_steps=1_000_000) as program:
+        for seed in range(8):
+            began = time.perf_counter()
+            program.execute(Plan((), UniformRandom(seed)))
+            taken.append(time.perf_counter() - began)
+        assert program.engine is engine, program.engine_note
+    return taken[3:]
+
+
 def natively_per_second(words: list[str], times: int = 100) -> float:
     rates = []
     for _ in range(5):
@@ -120,6 +163,7 @@ def main() -> int:
                 if not fibers and mode != "turns":
                     print(f"{words}, first execution: {first}")
                 print(f"{words}, later execution, {engine}: {later}")
+        print_large(folder)
         program = [str(built(folder, PROGRAMS / "lock_order.c", "-DFIXED"))]
         print(f"executions per second, natively:      {natively_per_second(program):,.0f}")
         for engine, fibers in itertools.product(Engine, (False, True)):

@@ -90,11 +90,35 @@ def test_a_choice_sequence_replays_the_execution(native_build: Build) -> None:
             assert shape(again) == shape(found)
 
 
-def test_a_program_with_something_to_do_before_main_is_started_anew(native_build: Build) -> None:
-    with runtime_for(native_build("before_main.cpp")) as runtime:
+@pytest.mark.parametrize("fibers", [False, True])
+def test_what_one_task_does_before_main_is_no_step(native_build: Build, fibers: bool) -> None:
+    with runtime_for(native_build("before_main.cpp"), fibers=fibers) as runtime:
+        shapes = []
+        for _ in range(3):
+            trace = runtime.execute(Plan()).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED
+            assert runtime.printed.stdout == b"3\n"
+            shapes.append(shape(trace))
+        assert trace.engine is Engine.SNAPSHOT, runtime.engine_note
+        assert shapes[0] == shapes[1] == shapes[2]
+
+
+def test_a_program_that_starts_a_thread_before_main_is_started_anew(native_build: Build) -> None:
+    with runtime_for(native_build("before_main.cpp", "-DSTARTS")) as runtime:
         for _ in range(3):
             assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
+            assert runtime.printed.stdout == b"4\n"
         assert runtime.engine is Engine.ANEW
+
+
+@pytest.mark.parametrize("engine", ["anew", "fork-server", "snapshot"])
+def test_who_has_locked_a_mutex_before_main_is_known(native_build: Build, engine: str) -> None:
+    with runtime_for(native_build("before_main.cpp", "-DHELD"), engine=engine) as runtime:
+        for seed in range(3):
+            outcome = runtime.execute(Plan((), UniformRandom(seed))).trace.outcome
+            assert outcome.kind is OutcomeKind.DEADLOCK
+            (waiting,) = [each for each in outcome.blocked if each.task == "0.1"]
+            assert waiting.holders == ("0",)
 
 
 def test_a_plan_that_does_not_fit_diverges(native_build: Build) -> None:

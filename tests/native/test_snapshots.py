@@ -61,6 +61,16 @@ def test_nothing_is_left_of_an_execution(native_build: Build) -> None:
     assert len(sizes) <= 2
 
 
+def test_long_executions_are_put_back_too(native_build: Build) -> None:
+    """They ask for memory for their trace as they go."""
+    with runtime_for(native_build("lock_order.c", "-DFIXED", "-DROUNDS=500")) as runtime:
+        for seed in range(4):
+            trace = runtime.execute(Plan((), UniformRandom(seed))).trace
+            assert trace.outcome.kind is OutcomeKind.PASSED
+            assert len(trace.choices) > 4000
+        assert trace.engine is Engine.SNAPSHOT, runtime.engine_note
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("programs")

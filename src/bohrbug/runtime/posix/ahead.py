@@ -38,6 +38,8 @@ class Ahead:
         self._rules: object = None
         # How many are made grows as long as the rules are the same, and none takes long.
         self._most = 1
+        # Who foresees little has to see more before it is asked again.
+        self._sees_far = True
         self._under_way: Mapping[Plan, Prepared] = {}
         self._next: Sequence[Prepared] = ()
 
@@ -108,23 +110,28 @@ class Ahead:
             foresee: gives the plans that will be asked for, at most so many.
         """
         many = _AT_ONE_ORDER
-        if self._next or self._most <= many or rules != self._rules or plan not in self._made:
+        if self._next or not self._sees_far or self._most <= many:
+            return ()
+        if rules != self._rules or plan not in self._made:
             return ()
         in_use = {each.segment.start for each in self._under_way.values()}
         free = [segment for segment in self._free if segment.start not in in_use]
         if len(free) < many:
             return ()
         known = len(self._made) + len(self._under_way)
-        return list(zip(self._wanted(plan, foresee(known + many)), free[:many], strict=False))
+        wanted = self._wanted(plan, foresee(known + many))
+        self._sees_far = len(wanted) >= many
+        return list(zip(wanted, free[:many], strict=False))
 
     def _wanted(self, plan: Plan, foreseen: Iterable[Plan]) -> list[Plan]:
-        known = (self._made, self._under_way)
+        made, under_way = self._made, self._under_way
         return [
             each
             for each in foreseen
             if len(each.prefix) <= SMALL.steps
+            and each not in made
             and each != plan
-            and not any(each in some for some in known)
+            and not (under_way and each in under_way)
         ]
 
     def _begin(self, rules: object) -> None:
@@ -156,6 +163,7 @@ class Ahead:
             made: the executions.
             seconds: for which their order was waited for.
         """
+        self._sees_far = True
         if seconds > LONG:
             self._most = max(self._most // 4, 1)
             self.stop()

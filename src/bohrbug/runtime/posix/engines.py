@@ -216,6 +216,8 @@ _UNSAFE = {
     16: "ioctl",
     20: "writev",
     22: "pipe",
+    25: "mremap",
+    28: "madvise",
     32: "dup",
     33: "dup2",
     37: "alarm",

@@ -233,7 +233,8 @@ class Reading(Naming):
             if record.type == layout.RWLOCK:
                 holders += [r for r in record.reader if r.site and r.task == task]
             for holder in holders:
-                place = self.telling_place(holder.site, holder.stack, process)
+                # None where it was taken before anybody looked, as before main.
+                place = self.telling_place(holder.site, holder.stack, process) if holder.site else None
                 site = place.resolve() if place is not None else None
                 held.append(Held(self.resource_id(number), site))
         return tuple(held)

@@ -8,6 +8,7 @@
 #include "server.h"
 #include "stack.h"
 #include "start.h"
+#include "task.h"
 
 static int (*program_main)(int, char **, char **);
 
@@ -25,6 +26,7 @@ static int watched_main(int argc, char **argv, char **environment) {
         server_run();
         begin();
     }
+    early = false;
     if (segment && current && this_process == 0) {
         segment->reached_main = 1;
         segment->steps_before_main = segment->steps;

@@ -20,6 +20,16 @@ static bool is_locked(const pthread_mutex_t *mutex) {
     return mutex->__data.__lock != 0 && mutex->__data.__owner != 0;
 }
 
+/* The task that has locked a mutex where nobody saw it, such as before main. */
+static uint32_t holder_of(const pthread_mutex_t *mutex) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        if (task->process == this_process && task->thread == mutex->__data.__owner)
+            return index_of(task);
+    }
+    return OUTSIDE;
+}
+
 /* The memory may have been used for something else, or the mutex locked where nobody saw it. */
 static struct resource *resource_looked_up(pthread_mutex_t *mutex, uint64_t site,
                                            const char *what) {
@@ -29,7 +39,8 @@ static struct resource *resource_looked_up(pthread_mutex_t *mutex, uint64_t site
     if (mutex->__data.__kind == DESTROYED)
         misuse(resource_index(resource), site, "%s of a mutex that was destroyed", what);
     if (is_new && is_locked(mutex)) {
-        resource->owner.task = OUTSIDE;
+        resource->owner.task = holder_of(mutex);
+        resource->count = (uint32_t)mutex->__data.__count;
     } else if (resource->owner.task != NONE && !is_locked(mutex)) {
         /* A new mutex now. */
         resource = resource_make(mutex, MUTEX, shared, site);
@@ -60,6 +71,19 @@ static __attribute__((noinline)) int take_from_outside(pthread_mutex_t *mutex, u
     return result;
 }
 
+/* One that only this task can have locked; the others are as ever, so that mistakes are found. */
+static inline bool lock_early(pthread_mutex_t *mutex, int *result) {
+    if (!early || mutex->__data.__kind < 0 || mutex->__data.__kind & (ROBUST | SHARED)) return false;
+    *result = REAL(pthread_mutex_trylock)(mutex);
+    return *result != EBUSY;
+}
+
+static inline bool unlock_early(pthread_mutex_t *mutex, int *result) {
+    if (!early || !is_locked(mutex) || resource_seen(mutex, MUTEX)) return false;
+    *result = REAL(pthread_mutex_unlock)(mutex);
+    return true;
+}
+
 /* After the scheduler has found it free. */
 static inline int take(pthread_mutex_t *mutex, struct resource *resource, uint64_t site) {
     int result = REAL(pthread_mutex_trylock)(mutex);
@@ -73,6 +97,8 @@ static inline int take(pthread_mutex_t *mutex, struct resource *resource, uint64
 
 static inline __attribute__((always_inline)) int lock(pthread_mutex_t *mutex, uint64_t site,
                                                        uint64_t deadline) {
+    int result;
+    if (lock_early(mutex, &result)) return result;
     struct resource *resource = resource_of(mutex, site, "lock");
     uint32_t number = resource_index(resource);
     if (resource->owner.task == index_of(current)) {
@@ -97,6 +123,8 @@ int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
 }
 
 int mutex_trylock(pthread_mutex_t *mutex, uint64_t site) {
+    int result;
+    if (lock_early(mutex, &result)) return result;
     struct resource *resource = resource_of(mutex, site, "trylock");
     perform(TRY_ACQUIRE, resource_index(resource), site);
     if (resource->owner.task == NONE) return take(mutex, resource, site);
@@ -132,10 +160,12 @@ static inline void check_owner(pthread_mutex_t *mutex, const struct resource *re
 }
 
 static inline __attribute__((always_inline)) int unlock(pthread_mutex_t *mutex, uint64_t site) {
+    int result;
+    if (unlock_early(mutex, &result)) return result;
     struct resource *resource = resource_of(mutex, site, "unlock");
     perform_here(RELEASE, resource, site, ALWAYS);
     check_owner(mutex, resource, site, "unlock of");
-    int result = REAL(pthread_mutex_unlock)(mutex);
+    result = REAL(pthread_mutex_unlock)(mutex);
     if (result) return result;
     if (resource->owner.task == index_of(current) && resource->count > 1) {
         resource->count--;

@@ -20,7 +20,17 @@ static void end_of_once(struct running *running) {
     resource_release(running->resource);
 }
 
+static void be_busy_again(const int *before) { busy = *before; }
+
+/* Nobody else can come. */
+static int once_early(pthread_once_t *control, void (*function)(void)) {
+    __attribute__((cleanup(be_busy_again), unused)) int before = busy;
+    busy = 0;
+    return REAL(pthread_once)(control, function);
+}
+
 static int once(pthread_once_t *control, void (*function)(void), uint64_t site) {
+    if (early) return once_early(control, function);
     if (__atomic_load_n((int *)control, __ATOMIC_ACQUIRE) == DONE) {
         if (accesses_watched())
             order_learn(resource_index(resource_at(control, ONCE, false, site, NULL)));

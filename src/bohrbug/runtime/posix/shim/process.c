@@ -101,6 +101,7 @@ bool process_begin(void) {
         task_enliven(task);
         become(task);
         fibers_begin();
+        early = true;
         return true;
     }
     uint32_t index = find_own();

@@ -1,9 +1,5 @@
 #include "recording.h"
 
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "populate.h"
 
 #define PAGE ((uint64_t)4096)
@@ -21,9 +17,6 @@ void steps_prepare(void) {
     if (from < FIRST_STEPS) return;
     uint64_t begin = (uint64_t)(uintptr_t)&STEPS[from] & ~(PAGE - 1);
     uint64_t end = (uint64_t)(uintptr_t)&STEPS[steps_at_hand];
-    int before = errno;
-    /* Reading is enough, and takes many pages at once that an earlier execution has used.  Before
-     * Linux 5.14 nothing happens, and a page comes when it is touched. */
-    syscall(SYS_madvise, begin, end - begin, MADV_POPULATE_READ);
-    errno = before;
+    /* Reading is enough, and takes many pages at once that an earlier execution has used. */
+    populate(begin, end, MADV_POPULATE_READ);
 }

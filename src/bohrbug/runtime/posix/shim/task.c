@@ -10,6 +10,7 @@ __thread int inside;
 __thread int busy;
 uint32_t this_process;
 bool alone = true;
+bool early;
 
 /* The plan's name for a task, by which its prefix speaks of it. */
 static uint32_t name_of(const struct task *parent, uint32_t number) {
@@ -24,6 +25,7 @@ static uint32_t name_of(const struct task *parent, uint32_t number) {
 struct task *task_prepare(struct task *parent, uint32_t process) {
     if (segment->tasks >= MOST_TASKS)
         finish(TOO_BIG, NONE, "an execution with more than %d tasks", MOST_TASKS);
+    early = early && !parent;
     struct task *task = &TASKS[segment->tasks++];
     task->state = PREPARED;
     task->parent = parent ? index_of(parent) : NONE;

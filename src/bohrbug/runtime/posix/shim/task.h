@@ -17,6 +17,9 @@ extern __thread int busy OWN_OF_THREAD;
 extern uint32_t this_process OWN;
 /* Whether it has one task only. */
 extern bool alone OWN;
+/* Before main, where the first task was always the only one: what it does to mutexes, and by pthread_once, concerns nobody
+ * else, and is no step.  Many libraries of C++ do so. */
+extern bool early OWN;
 
 static inline bool controlled(void) { return current && !inside; }
 
