@@ -1,20 +1,14 @@
-/* Two threads take two mutexes in opposite orders, ROUNDS times; FIXED: in the same one. */
+/* Two threads take two mutexes in opposite orders; FIXED: in the same one. */
 #include <pthread.h>
-
-#ifndef ROUNDS
-#define ROUNDS 1
-#endif
 
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
 
 static void *forwards(void *unused) {
     (void)unused;
-    for (int i = 0; i < ROUNDS; i++) {
-        pthread_mutex_lock(&left);
-        pthread_mutex_lock(&right);
-        pthread_mutex_unlock(&right);
-        pthread_mutex_unlock(&left);
-    }
+    pthread_mutex_lock(&left);
+    pthread_mutex_lock(&right);
+    pthread_mutex_unlock(&right);
+    pthread_mutex_unlock(&left);
     return NULL;
 }
 
@@ -23,12 +17,10 @@ static void *backwards(void *unused) {
     return forwards(unused);
 #else
     (void)unused;
-    for (int i = 0; i < ROUNDS; i++) {
-        pthread_mutex_lock(&right);
-        pthread_mutex_lock(&left);
-        pthread_mutex_unlock(&left);
-        pthread_mutex_unlock(&right);
-    }
+    pthread_mutex_lock(&right);
+    pthread_mutex_lock(&left);
+    pthread_mutex_unlock(&left);
+    pthread_mutex_unlock(&right);
     return NULL;
 #endif
 }

@@ -234,8 +234,9 @@ class Reading(Naming):
                 holders += [r for r in record.reader if r.site and r.task == task]
             for holder in holders:
                 # None where it was taken before anybody looked, as before main.
-                at = holder.site
-                place = self.telling_place(at, holder.stack, process) if at else None
+                place = (
+                    self.telling_place(holder.site, holder.stack, process) if holder.site else None
+                )
                 site = place.resolve() if place is not None else None
                 held.append(Held(self.resource_id(number), site))
         return tuple(held)
