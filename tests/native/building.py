@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bohrbug.runtime.posix.build import UnsupportedError, compiler, shim
-from bohrbug.runtime.posix.launching import supported_here
+from bohrbug.runtime.posix.starting import supported_here
 
 _COMPILER = "--compiler="
 """Instead of a flag: the compiler for a C program."""

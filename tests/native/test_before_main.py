@@ -134,12 +134,11 @@ def test_a_fork_that_was_killed_while_it_waited_is_no_execution(native_build: Bu
     with runtime_for(native_build("lock_order.c", "-DFIXED"), engine="fork-server") as runtime:
         runtime.foresee(lambda most: [])
         for seed in range(12):
-            launcher = runtime._launcher
-            assert launcher is not None
+            orders = runtime.means.launcher.orders
             if seed == 5:
-                assert launcher.server is not None
-                assert launcher.server.pid is not None
-                for child in children_of(launcher.server.pid):
+                assert orders.server is not None
+                assert orders.server.pid is not None
+                for child in children_of(orders.server.pid):
                     os.kill(child, signal.SIGKILL)
             trace = runtime.execute(Plan((), UniformRandom(seed))).trace
             assert trace.outcome.kind is OutcomeKind.PASSED

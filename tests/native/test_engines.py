@@ -149,10 +149,9 @@ def test_the_server_may_die(native_build: Build, engine: Engine) -> None:
         for _ in range(2):
             runtime.execute(Plan())
         assert runtime.engine is engine
-        launcher = runtime._launcher
-        assert launcher is not None
-        assert launcher.server is not None
-        launcher.server._socket.shutdown(2)
+        orders = runtime.means.launcher.orders
+        assert orders.server is not None
+        orders.server._socket.shutdown(2)
         assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
         assert runtime.engine is not engine
 

@@ -84,7 +84,7 @@ def test_fifos_can_deadlock(
 ) -> None:
     with runtime_for(native_build("fifos.c"), ["crosswise", str(tmp_path)]) as runtime:
         # Or else somebody from outside is waited for, who might open one.
-        monkeypatch.setattr(runtime, "_nobody_comes", True)
+        monkeypatch.setattr(runtime._learnt, "nobody_comes", True)
         trace = runtime.execute(Plan()).trace
     assert trace.outcome.kind is OutcomeKind.DEADLOCK
     waiting = {trace.resources[b.operation.resource].type for b in trace.outcome.blocked}

@@ -20,11 +20,10 @@ Build = Callable[..., Path]
 
 
 def makes_safe_forks(runtime: NativeRuntime) -> bool:
-    launcher = runtime._launcher
-    assert launcher is not None
-    assert launcher.server is not None
-    assert launcher.server.engine is Engine.FORK_SERVER
-    return launcher.server.is_safe
+    orders = runtime.means.launcher.orders
+    assert orders.server is not None
+    assert orders.server.engine is Engine.FORK_SERVER
+    return orders.server.is_safe
 
 
 @pytest.mark.parametrize("program", [("lost_update.c",), ("orders.c", "-DPRINTS")])
@@ -96,10 +95,9 @@ def test_the_server_may_die_while_it_executes_ahead(native_build: Build) -> None
         asked: list[Plan] = []
         for plan in plans:
             if len(asked) == 100:
-                launcher = runtime._launcher
-                assert launcher is not None
-                assert launcher.server is not None
-                launcher.server.kill()
+                orders = runtime.means.launcher.orders
+                assert orders.server is not None
+                orders.server.kill()
             assert runtime.execute(plan).trace.outcome.kind is OutcomeKind.PASSED
             asked.append(plan)
         assert runtime.engine is Engine.FORK_SERVER, runtime.engine_note

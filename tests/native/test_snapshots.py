@@ -32,11 +32,10 @@ Build = Callable[..., Path]
 
 
 def server_of(runtime: NativeRuntime) -> int:
-    launcher = runtime._launcher
-    assert launcher is not None
-    assert launcher.server is not None
-    assert launcher.server.pid is not None
-    return launcher.server.pid
+    orders = runtime.means.launcher.orders
+    assert orders.server is not None
+    assert orders.server.pid is not None
+    return orders.server.pid
 
 
 def test_nothing_is_left_of_an_execution(native_build: Build) -> None:
@@ -225,3 +224,21 @@ def test_a_segment_is_read_before_it_is_used_again(
         last = runtime.execute(plans[0]).trace
     # What they were read from is gone now.
     assert shape(last) == shape(kept[0])
+
+
+def test_what_was_made_ahead_is_not_taken_once_its_engine_was_left(native_build: Build) -> None:
+    plans = [Plan((), UniformRandom(seed)) for seed in range(40)]
+    asked: list[Plan] = []
+    # What carries the tasks stays the same, so that nothing else lets it be made again.
+    with runtime_for(native_build("lock_order.c", "-DFIXED"), fibers=False) as runtime:
+        runtime.execute(Plan())
+        runtime.foresee(lambda most: [plan for plan in plans if plan not in asked][:most])
+
+        def engine_for(plan: Plan) -> Engine:
+            engine = runtime.execute(plan).trace.engine
+            asked.append(plan)
+            return engine
+
+        assert {engine_for(plan) for plan in plans[:20]} == {Engine.SNAPSHOT}
+        runtime._choice.drop(Engine.SNAPSHOT, "a failure did not come again")
+        assert {engine_for(plan) for plan in plans[20:]} == {Engine.FORK_SERVER}

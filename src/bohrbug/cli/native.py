@@ -34,9 +34,9 @@ from bohrbug.report.preempted import preemptions_in_words
 from bohrbug.report.progress import ProgressLine
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.elf import is_elf
+from bohrbug.runtime.posix.ended import Printed
 from bohrbug.runtime.posix.engines import AUTO, ENGINES
 from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
-from bohrbug.runtime.posix.launching import Printed
 
 _FAULT_NAMES = ", ".join(FAULTS)
 

@@ -24,8 +24,8 @@ from bohrbug.exploration.saving import Keeper
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.ended import Printed
 from bohrbug.runtime.posix.engines import AUTO
-from bohrbug.runtime.posix.launching import Printed
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings
 

@@ -13,7 +13,7 @@ from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
 from bohrbug.runtime.posix import layout
-from bohrbug.runtime.posix.launching import Ended, Printed
+from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.symbols import is_system_file
 

@@ -510,10 +510,7 @@ def schedule_of(
         chosen = list(range(until))
     else:
         kept = select(trace, told, steps, until, SHOWN_BEFORE_LOOP if period else SHOWN_STEPS)
-        kept.update(step - 1 for step in racing if step)
-        # A fold of one step takes as much room as the step.
-        kept.update([index + 1 for index in kept if index + 2 in kept])
-        chosen = sorted(kept)
+        chosen = _without_small_folds(kept.union(step - 1 for step in racing if step))
     race = trace.outcome.race
 
     def tell_accesses(done: int) -> None:
@@ -543,12 +540,21 @@ def schedule_of(
     for row in writer.rows:
         if isinstance(row, Line):
             row.operations = _words(row.operations)
+    return Schedule(writer.rows, _tasks_in(writer.rows, trace), count - len(chosen))
+
+
+def _without_small_folds(kept: set[int]) -> list[int]:
+    """The steps to show, and those between two of them: a fold of one step takes as much room."""
+    return sorted(kept.union([index + 1 for index in kept if index + 2 in kept]))
+
+
+def _tasks_in(rows: Sequence[Row], trace: Trace) -> list[TaskId]:
+    """The tasks of some rows, in the order in which they were started, as far as that is known."""
     seen = {
         row.task
-        for row in writer.rows
+        for row in rows
         if isinstance(row, Line | Waits | Preempted | Timeout | End) and row.task is not None
     }
     order = [task for task in trace.task_infos if task in seen]
     order += [task for task in dict.fromkeys(trace.tasks) if task in seen and task not in order]
-    order += sorted(seen.difference(order))
-    return Schedule(writer.rows, order, count - len(chosen))
+    return order + sorted(seen.difference(order))

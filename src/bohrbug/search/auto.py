@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bohrbug.model.outcome import OutcomeKind
-from bohrbug.model.plan import Plan, UniformRandom
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.search.auto_piece import Piece
+from bohrbug.search.auto_piece import Piece, PieceWork
 from bohrbug.search.branching import counted
 from bohrbug.search.divisible import (
     VERSION,
-    Divisible,
-    Reporting,
     Sharing,
     State,
     StateError,
     checked_state,
     is_divisible,
 )
-from bohrbug.search.estimates import Estimate, TreeProbes, log_weight, share_in_words
-from bohrbug.search.novelty import Novelty, pair_from_json, pair_to_json
+from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
+from bohrbug.search.novelty import Novelty, pair_from_json
 from bohrbug.search.portfolio import Member, Rotation
 from bohrbug.search.strategy import (
     Bounding,
@@ -116,15 +113,10 @@ class Auto:
             for member in self._members
             if isinstance(member.strategy, Foresighted)
         }
-        self._reporting = {
-            number: member.strategy
-            for number, member in enumerate(self._members)
-            if isinstance(member.strategy, Reporting)
-        }
         self._budget = executions
         self._executions = 0
         # In a worker: learns from all executions, whichever member has planned them.
-        self._pupil: SelectivelyUniform | None = None
+        self._pupil = SelectivelyUniform()
         self._begin()
 
     def _begin(self) -> None:
@@ -139,8 +131,8 @@ class Auto:
         self._owed = 0.0
         # What was owed to whom before the plan that was proposed last.
         self._before: tuple[float, list[float]] | None = None
-        # In a worker: what its piece is of, and what came of it.
-        self._piece: Piece | None = None
+        # In a worker: its piece.
+        self._work: PieceWork | None = None
         self._reach(self._systematic[0])
         self._began = self._executions
         self._looked_at: int | None = None
@@ -158,10 +150,8 @@ class Auto:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
         if self._plan is not None:
             return self._plan
-        if self._piece is not None:
-            # Its turns end with what it was charged with; the rest goes back.
-            is_done = self._piece.made >= self._piece.charged
-            return None if is_done else self._member.strategy.next_plan()
+        if self._work is not None:
+            return self._work.next_plan()
         if not self._has_first:
             self._plan = Plan()
             return self._plan
@@ -181,9 +171,10 @@ class Auto:
 
     def sure_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`; each member has a share of them."""
-        if self._piece is not None or not self._has_first:
-            known = self._foresighted.get(id(self._member)) if self._piece is not None else None
-            return () if known is None else known.sure_plans(most)
+        if self._work is not None:
+            return self._work.sure_plans(most)
+        if not self._has_first:
+            return ()
         rotation = self._rotation
         weights = {id(member): rotation.weight_of(member) for member in rotation.members}
         if self._reachable is not None:
@@ -256,11 +247,10 @@ class Auto:
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        member = self._member
-        if self._piece is not None:
-            member.strategy.observe(trace)
-            self._note(self._piece, trace)
+        if self._work is not None:
+            self._work.observe(trace)
             return
+        member = self._member
         self._executions += 1
         self._plan = None
         self._before = None
@@ -377,16 +367,18 @@ class Auto:
                 member.credit = credit
             self._before = None
 
+    def _head(self) -> State:
+        return {"strategy": self.name, "version": VERSION}
+
     def state(self) -> State:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        if self._piece is not None:
-            return self._piece_to_json(self._piece)
+        if self._work is not None:
+            return {**self._head(), **self._work.to_json()}
         self._put_back()
         reachable = self._reachable
         return {
-            "strategy": self.name,
-            "version": VERSION,
-            "members": [[_divisible(member).state(), member.to_json()] for member in self._members],
+            **self._head(),
+            "members": [[member.divisible.state(), member.to_json()] for member in self._members],
             "current": self._members.index(self._member),
             "novelty": self._novelty.to_json(),
             "probes": self._probes.to_json(),
@@ -413,7 +405,7 @@ class Auto:
             raise StateError(f"this is a state of {len(state['members'])} members")
         self._begin()
         for member, (own, figures) in zip(self._members, state["members"], strict=True):
-            _divisible(member).restore(own)
+            member.divisible.restore(own)
             member.take_in(figures)
         self._member = self._members[state["current"]]
         self._novelty.take_in(state["novelty"])
@@ -452,7 +444,7 @@ class Auto:
     def _hand_out_of(self, member: Member, most: int) -> State | None:
         if member.is_over:
             return None
-        strategy = _divisible(member)
+        strategy = member.divisible
         state = strategy.hand_out(most)
         if state is None and not member.out:
             # This may be the time for its next bound.
@@ -468,54 +460,18 @@ class Auto:
             self._owed -= most
         else:
             member.credit -= most
-        return self._piece_to_json(Piece(self._members.index(member), most), state)
-
-    def _piece_to_json(self, piece: Piece, state: State | None = None) -> State:
-        return {
-            "strategy": self.name,
-            "version": VERSION,
-            "piece": piece.member,
-            "charged": piece.charged,
-            "made": piece.made,
-            "seen": piece.seen,
-            "weights": piece.weights,
-            "lessons": piece.lessons,
-            "state": _divisible(self._members[piece.member]).state() if state is None else state,
-        }
+        return {**self._head(), **Piece(self._members.index(member), most).to_json(state)}
 
     def _restore_piece(self, state: State) -> None:
         self._member = self._members[state["piece"]]
-        _divisible(self._member).restore(state["state"])
-        self._piece = Piece(
-            state["piece"],
-            state["charged"],
-            state["made"],
-            state["seen"],
-            state["weights"],
-            state["lessons"],
+        self._member.divisible.restore(state["state"])
+        self._work = PieceWork(
+            Piece.from_json(state),
+            self._member,
+            self._member in self._randomised,
+            self._novelty,
+            self._pupil,
         )
-
-    def _note(self, piece: Piece, trace: Trace) -> None:
-        """What the first process has to know of an execution of a worker."""
-        piece.made += 1
-        if trace.outcome.kind is not OutcomeKind.LIVELOCK:
-            piece.steps = max(piece.steps, len(trace))
-        piece.tasks = max(piece.tasks, trace.task_count)
-        if self._pupil is None:
-            self._pupil = SelectivelyUniform()
-        known = self._pupil.known
-        self._pupil.learn(trace)
-        lessons: State = {"tasks": piece.tasks, "steps": piece.steps}
-        if self._pupil.known > known or not piece.lessons:
-            lessons |= self._pupil.lessons()
-        piece.learn(lessons)
-        pairs = [pair_to_json(pair) for pair in self._novelty.new_pairs(trace)]
-        is_random = self._members[piece.member] in self._randomised
-        if is_random or pairs:
-            piece.seen.append([self._novelty.class_of(trace) if is_random else None, pairs])
-        plan = trace.plan
-        if is_random and not plan.prefix and isinstance(plan.policy, UniformRandom):
-            piece.weights.append(log_weight(trace))
 
     def split(self) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`: nobody waits for a part of a piece."""
@@ -523,23 +479,18 @@ class Auto:
 
     def report(self, wanted: bool) -> State | None:
         """See :class:`~bohrbug.search.divisible.Reporting`."""
-        piece = self._piece
-        strategy = None if piece is None else self._reporting.get(piece.member)
-        news = None if strategy is None else strategy.report(wanted)
-        if piece is None or news is None:
-            return None
-        head = {"strategy": self.name, "version": VERSION}
-        return {**head, "news_of": piece.member, "news": news}
+        news = None if self._work is None else self._work.report(wanted)
+        return None if news is None else {**self._head(), **news}
 
     def take_in(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._put_back()
         if "news" in state:
-            _divisible(self._members[state["news_of"]]).take_in(state["news"])
+            self._members[state["news_of"]].divisible.take_in(state["news"])
             return
         member = self._members[state["piece"]]
-        _divisible(member).take_in(state["state"])
+        member.divisible.take_in(state["state"])
         member.out -= 1
         made, unused = state["made"], state["charged"] - state["made"]
         self._executions += made
@@ -581,9 +532,3 @@ class Auto:
         for member in self._members:
             if isinstance(member.strategy, Sharing):
                 member.strategy.lost_a_worker()
-
-
-def _divisible(member: Member) -> Divisible:
-    strategy = member.strategy
-    assert is_divisible(strategy)
-    return strategy

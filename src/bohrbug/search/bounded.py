@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from base64 import b64decode, b64encode
-from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -18,7 +17,6 @@ from bohrbug.search.branching import (
     counted,
     last_branching_step,
 )
-from bohrbug.search.deferred import Alphabet, Deferred
 from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.estimates import (
     REDUCED_POWER,
@@ -28,6 +26,7 @@ from bohrbug.search.estimates import (
 )
 from bohrbug.search.shared_keys import SharedKeys
 from bohrbug.search.tree import Subtrees
+from bohrbug.search.waiting import Branch, Waiting
 
 CACHE_LIMIT = 1_000_000
 """Visited states that are remembered, at some 80 bytes each."""
@@ -126,14 +125,7 @@ class BoundedSearch:
         self._cost = 0
         self._prefix: tuple[Choice, ...] | None = None
         self._subtrees = Subtrees([()])
-        self._alphabet = Alphabet()
-        self._current: deque[Deferred] = deque()
-        # By the cost of the schedules that the branches lead to.
-        self._later: dict[int, deque[Deferred]] = {}
-        self._current_waiting = 0
-        self._later_waiting = 0
-        self._waiting_at: Counter[int] = Counter()
-        self._dropped = 0
+        self._waiting = Waiting(self._waiting_limit, self._caching)
         self._beyond_bound = False
         self._visited: set[int] | SharedKeys = set()
         self._covered_bound: int | None = None
@@ -156,39 +148,32 @@ class BoundedSearch:
             prefix = self._subtrees.take()
             if prefix is not None:
                 return prefix
-            while self._current:
-                prefix = self._take_deferred()
-                if prefix is not None:
-                    self._subtrees.add(prefix)
-                    return self._subtrees.take()
+            if self._takes_deferred():
+                return self._subtrees.take()
             if self._is_piece:
                 return None
             self._covered_bound = self.completed_bound
-            if not self._later:
+            cost = self._waiting.next_bound
+            if cost is None:
                 return None
-            self._cost = min(self._later)
+            self._cost = cost
             self._within_bound = 0
-            self._bound_is_whole = not self._dropped
-            self._current = self._later.pop(self._cost)
-            self._current_waiting = sum(record.waiting for record in self._current)
-            self._later_waiting -= self._current_waiting
-            del self._waiting_at[self._cost]
+            self._bound_is_whole = not self._waiting.dropped
+            self._waiting.begin(cost)
 
-    def _take_deferred(self) -> tuple[Choice, ...] | None:
-        """The next branch that waits for the current bound, unless it is known by now."""
-        record = self._current[0]
-        index = record.next
-        record.next = index + 1
-        self._current_waiting -= 1
-        if record.next == len(record.steps):
-            self._current.popleft()
-        if self._caching:
-            key = record.keys[index]
-            if key in self._visited:
-                return None
-            if len(self._visited) < self._cache_limit:
-                self._visited.add(key)
-        return self._alphabet.decode(record.prefix(index))
+    def _takes_deferred(self) -> bool:
+        """Go on with the next branch that waits for the current bound and is not known by now."""
+        while taken := self._waiting.take():
+            record, index = taken
+            if self._caching:
+                key = record.keys[index]
+                if key in self._visited:
+                    continue
+                if len(self._visited) < self._cache_limit:
+                    self._visited.add(key)
+            self._subtrees.add(self._waiting.prefix(record, index))
+            return True
+        return False
 
     def sure_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`; only those of the current bound.
@@ -201,14 +186,13 @@ class BoundedSearch:
     def _unknown_deferred(self) -> Iterator[tuple[Choice, ...]]:
         """The branches that wait for the current bound and lead along edges not taken so far."""
         given: set[int] = set()
-        for record in self._current:
-            for index in range(record.next, len(record.steps)):
-                if self._caching:
-                    key = record.keys[index]
-                    if key in self._visited or key in given:
-                        continue
-                    given.add(key)
-                yield self._alphabet.decode(record.prefix(index))
+        for record, index in self._waiting.next_ones():
+            if self._caching:
+                key = record.keys[index]
+                if key in self._visited or key in given:
+                    continue
+                given.add(key)
+            yield self._waiting.prefix(record, index)
 
     def observe(self, trace: Trace) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
@@ -224,12 +208,16 @@ class BoundedSearch:
         branches, later = self._branches(trace, start, end, recording)
         if branches:
             self._subtrees.extend(trace.choices, branches)
-        for cost in sorted(later):
-            self._put_off(trace.choices, later[cost], self._cost + cost)
+        for more in sorted(later):
+            cost = self._cost + more
+            if self._bound is not None and cost > self._bound:
+                self._beyond_bound = True
+            else:
+                self._waiting.put_off(trace.choices, later[more], cost)
 
     def _branches(
         self, trace: Trace, start: int, end: int, recording: bool
-    ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
+    ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[Branch]]]:
         """What can be taken now, and what has to wait, by what it costs.
 
         Parameters:
@@ -246,7 +234,7 @@ class BoundedSearch:
         visited = self._visited
         states = self._states(trace, end) if caching else []
         branches: list[tuple[int, list[Choice]]] = []
-        later: dict[int, list[tuple[int, Choice, int]]] = {}
+        later: dict[int, list[Branch]] = {}
         for step in range(start, end):
             state = 0
             known = False
@@ -288,53 +276,26 @@ class BoundedSearch:
                 states[step] ^= options_digest(trace.enabled[step], trace.timed[step])
         return states
 
-    def _put_off(
-        self, choices: list[Choice], branches: list[tuple[int, Choice, int]], cost: int
-    ) -> None:
-        """Keep branches for their bound, or note that there were some beyond the last.
-
-        Parameters:
-            choices: of the execution that they branch off.
-            branches: step, choice, and the edge's key for the cache.
-            cost: of the schedules that they lead to.
-        """
-        if self._bound is not None and cost > self._bound:
-            self._beyond_bound = True
-            return
-        room = max(self._waiting_limit - self._later_waiting - self._current_waiting, 0)
-        self._dropped += max(len(branches) - room, 0)
-        branches = branches[:room]
-        if not branches:
-            return
-        steps, options, keys = zip(*branches, strict=True)
-        encode = self._alphabet.encode
-        self._later_waiting += len(branches)
-        self._waiting_at[cost] += len(branches)
-        self._later.setdefault(cost, deque()).append(
-            Deferred(
-                encode(choices[: steps[-1]]),
-                array("I", steps),
-                encode(options),
-                array("q", keys if self._caching else ()),
-            )
-        )
-
     @property
     def completed_bound(self) -> int | None:
         """The largest cost up to which all schedules were executed."""
         if self._bound_is_whole and self._is_bound_done():
-            if self._later and not self._dropped:
-                return min(self._later) - 1
-            return self._bound if self._beyond_bound and not self._dropped else self._cost
+            if self._waiting.dropped:
+                return self._cost
+            next_bound = self._waiting.next_bound
+            if next_bound is not None:
+                return next_bound - 1
+            return self._bound if self._beyond_bound else self._cost
         return self._covered_bound
 
     def _is_bound_done(self) -> bool:
-        return self._prefix is None and not self._subtrees and not self._current
+        return self._prefix is None and not self._subtrees and not self._waiting.now
 
     @property
     def exhausted(self) -> bool:
         """Whether all schedules within the bound were executed."""
-        return self._is_bound_done() and not self._later and not self._dropped
+        waiting = self._waiting
+        return self._is_bound_done() and waiting.next_bound is None and not waiting.dropped
 
     @property
     def complete(self) -> bool:
@@ -350,7 +311,7 @@ class BoundedSearch:
         executed = self._tally.executions
         if not executed:
             return None
-        open_here = self._subtrees.waiting + self._current_waiting
+        open_here = self._subtrees.waiting + self._waiting.now
         level = 0.0
         if not self._cost and open_here:
             level = self._undivided or self._size_of_first_level()
@@ -359,7 +320,7 @@ class BoundedSearch:
             self._within_bound,
             open_here,
             level,
-            self._waiting_at,
+            self._waiting.at,
             self._cost,
             self._bound,
             reduced=self._caching,
@@ -398,13 +359,13 @@ class BoundedSearch:
                 what += f" and some with {self._cost}"
             what += f" ({executions})"
         text = self._tally.sentence(what, self._limit)
-        if self._dropped:
-            text += f"; {self._dropped:,} branches were dropped to save memory"
+        if self._waiting.dropped:
+            text += f"; {self._waiting.dropped:,} branches were dropped to save memory"
         return text
 
     def progress(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        waiting = self._subtrees.waiting + self._current_waiting
+        waiting = self._subtrees.waiting + self._waiting.now
         return f"bound {self._cost}, {waiting:,} waiting"
 
     # -- dividing ----------------------------------------------------------------------
@@ -413,14 +374,11 @@ class BoundedSearch:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._put_back()
         return {
-            **self._piece(self._subtrees.to_json(), list(self._current)),
+            **self._piece(self._subtrees.to_json(), self._waiting.current_to_json()),
             "is_piece": self._is_piece,
-            "later": [
-                [cost, [record.to_json() for record in records]]
-                for cost, records in self._later.items()
-            ],
+            "later": self._waiting.later_to_json(),
             "tally": self._tally.to_json(),
-            "dropped": self._dropped,
+            "dropped": self._waiting.dropped,
             "beyond_bound": self._beyond_bound,
             "covered_bound": self._covered_bound,
             "bound_is_whole": self._bound_is_whole,
@@ -439,15 +397,15 @@ class BoundedSearch:
             self._subtrees.add(self._prefix)
             self._prefix = None
 
-    def _piece(self, subtrees: dict[str, Any], current: Sequence[Deferred]) -> State:
+    def _piece(self, subtrees: dict[str, Any], current: Sequence[list[Any]]) -> State:
         return {
             "strategy": self.name,
             "version": VERSION,
             "is_piece": True,
             "cost": self._cost,
-            "alphabet": self._alphabet.choices(),
+            "alphabet": self._waiting.alphabet_to_json(),
             "subtrees": subtrees,
-            "current": [record.to_json() for record in current],
+            "current": list(current),
             "later": [],
             "tally": Tally().to_json(),
             "dropped": 0,
@@ -489,29 +447,16 @@ class BoundedSearch:
         part = self._subtrees.part()
         if part is not None:
             return self._piece(part, ())
-        most = max(min(most, self._current_waiting // 8, 256), 1)
-        taken = self._take_records(most)
+        most = max(min(most, self._waiting.now // 8, 256), 1)
+        taken = self._waiting.part_with(most)
         return self._piece(Subtrees().to_json(), taken) if taken else None
-
-    def _take_records(self, branches: int) -> list[Deferred]:
-        """Part with the first records that have so many branches, or a few more, together."""
-        taken: list[Deferred] = []
-        while self._current and branches > 0:
-            record = self._current[0]
-            if record.waiting > branches:
-                record = record.split(branches)
-            else:
-                self._current.popleft()
-            taken.append(record)
-            branches -= record.waiting
-            self._current_waiting -= record.waiting
-        return taken
 
     def split(self) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._put_back()
-        if self._current_waiting > (0 if self._subtrees else 1):
-            taken = self._take_records((self._current_waiting + 1) // 2)
+        waiting = self._waiting.now
+        if waiting > (0 if self._subtrees else 1):
+            taken = self._waiting.part_with((waiting + 1) // 2)
             return self._piece(Subtrees().to_json(), taken)
         part = self._subtrees.split()
         return None if part is None else self._piece(part, ())
@@ -521,18 +466,9 @@ class BoundedSearch:
         state = checked_state(state, self.name)
         self._put_back()
         self._subtrees.take_in(state["subtrees"])
-        codes = self._alphabet.translation(state["alphabet"])
-        current = [Deferred.from_json(record, codes) for record in state["current"]]
-        self._current.extendleft(reversed(current))
-        self._current_waiting += sum(record.waiting for record in current)
-        for cost, records in state["later"]:
-            later = [Deferred.from_json(record, codes) for record in records]
-            self._later.setdefault(cost, deque()).extend(later)
-            waiting = sum(record.waiting for record in later)
-            self._later_waiting += waiting
-            self._waiting_at[cost] += waiting
+        self._waiting.take_in(state["alphabet"], state["current"], state["later"])
         self._tally.add(Tally.from_json(state["tally"]))
-        self._dropped += state["dropped"]
+        self._waiting.dropped += state["dropped"]
         self._within_bound += state["within_bound"]
         self._beyond_bound |= state["beyond_bound"]
 

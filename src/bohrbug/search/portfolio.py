@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from bohrbug.search.divisible import Divisible, is_divisible
 from bohrbug.search.strategy import Strategy
 
 MINIMAL_SHARE = 0.5
@@ -39,6 +40,13 @@ class Member:
     credit: float = 0.0
     is_over: bool = False
     out: int = 0
+
+    @property
+    def divisible(self) -> Divisible:
+        """Its strategy, whose work has to be one that can be divided."""
+        strategy = self.strategy
+        assert is_divisible(strategy)
+        return strategy
 
     def reset(self) -> None:
         """Forget all that was learned: the scheduling points have changed."""

@@ -14,7 +14,7 @@ from bohrbug.model.decision import Decision
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Ask, Choice, Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.posix.launching import Ended, Printed
+from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.runtime import NativeRuntime
 

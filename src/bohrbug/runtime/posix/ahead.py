@@ -9,12 +9,10 @@ next.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import layout
-from bohrbug.runtime.posix.launching import Ended, Printed
+from bohrbug.runtime.posix.made import Made, Prepared
 from bohrbug.runtime.posix.segment import SMALL, Segment
 
 SMALL_SEGMENTS = 48
@@ -25,45 +23,6 @@ _AT_ONE_ORDER = SMALL_SEGMENTS // 3
 
 LONG = 0.25
 """Seconds that an order should not take: whatever comes between has to wait for its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """An execution that is to be made.
-
-    Parameters:
-        plan: that is to be executed.
-        names: the tasks that the plan names, see :meth:`Segment.prepare`.
-        segment: where the plan is.
-    """
-
-    plan: Plan
-    names: tuple[TaskId, ...]
-    segment: Segment
-
-
-@dataclass(frozen=True, slots=True)
-class Made(Prepared):
-    """An execution.
-
-    Parameters:
-        plan: that was executed.
-        names: the tasks that the plan names, see :meth:`Segment.prepare`.
-        segment: what happened.
-        ended: how it ended.
-        printed: what it printed.
-    """
-
-    ended: Ended
-    printed: Printed
-
-
-def made_of(prepared: Sequence[Prepared], ends: Sequence[tuple[Ended, Printed]]) -> list[Made]:
-    """The first executions that were prepared, as many as have ended."""
-    return [
-        Made(each.plan, each.names, each.segment, *end)
-        for each, end in zip(prepared, ends, strict=False)
-    ]
 
 
 class Ahead:

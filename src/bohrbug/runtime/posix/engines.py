@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.segment import Segment
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.posix.serving import Server
 
 
 class Engine(Enum):
@@ -103,6 +107,19 @@ class Choice:
         if header.processes > 1:
             self.drop(Engine.SNAPSHOT, "the program starts processes")
             self.leaves_something = True
+
+    def take_in(self, server: Server, segment: Segment, executions: int) -> None:
+        """Take note of how a waiting program has carried out an order.
+
+        Parameters:
+            server: the program.
+            segment: of the first execution that was ordered.
+            executions: how many were made.
+        """
+        if not executions:
+            self.leave(server.engine, segment, server.is_safe)
+        elif server.has_ended and server.engine is Engine.SNAPSHOT:
+            self.lost(server.executions)
 
     def leave(self, engine: Engine, segment: Segment | None, is_safe: bool) -> None:
         """An engine could not make an execution.

@@ -52,7 +52,7 @@ class Dependences:
         return Dependences(self.kernel or other.kernel, self.polls or other.polls)
 
 
-_NO_DEPENDENCES = Dependences()
+NO_DEPENDENCES = Dependences()
 
 
 def _of_header(name: str) -> Any:
@@ -396,7 +396,7 @@ class Reading(Naming):
         # One byte of each record, without taking them apart.
         flags = set(self._steps[layout.FLAGS_AT :: layout.STEP.size])
         if flags.isdisjoint(_CHANGES_KERNEL):
-            return _NO_DEPENDENCES
+            return NO_DEPENDENCES
         return Dependences(kernel=True, polls=not flags.isdisjoint(_POLLS))
 
     def effects(self) -> list[tuple[int, TaskId, ResourceId, bool]]:

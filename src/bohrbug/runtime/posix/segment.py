@@ -202,7 +202,6 @@ class Segment:
         self._memory = memory
         self.header = layout.Header.from_buffer(memory, start)
         self.accesses = AccessesRecord.from_buffer(memory, self._at["accesses"])
-        self._address = ctypes.addressof(self.header)
         self._reader: ref[Reader] | None = None
         # What is older than that was not made by an execution.
         self._made = time.time_ns()

@@ -79,6 +79,11 @@ class Server:
         self.is_ready = bool(self.poller.poll(PATIENCE * 1000) and self.answer()[0])
         """Whether it can be used."""
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is known to be gone."""
+        return self.pid is None
+
     def order(self, starts: Sequence[int]) -> None:
         """Let it execute what segments say; if it has gone, :attr:`poller` tells.
 

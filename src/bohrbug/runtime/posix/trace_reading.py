@@ -1,0 +1,87 @@
+"""From executions to traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bohrbug.model.plan import Plan
+from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
+from bohrbug.runtime.posix.elf import is_of_rust
+from bohrbug.runtime.posix.made import Made
+from bohrbug.runtime.posix.native_trace import NativeTrace
+from bohrbug.runtime.posix.preparing import Preparation
+from bohrbug.runtime.posix.recorded import Reading
+from bohrbug.runtime.posix.symbols import Symbols
+
+_FIRST = 10
+"""Executions that are looked at for what the others will have, too."""
+
+
+class TraceReader:
+    """Reads executions of one program, and learns from them what later ones depend on.
+
+    Parameters:
+        program: path of the program.
+        preparation: of segments; has what is learnt.
+    """
+
+    def __init__(self, program: Path, preparation: Preparation) -> None:
+        self._program = program
+        self._preparation = preparation
+        self._learnt = preparation.learnt
+        self._told_of_futexes = False
+        self.symbols = Symbols()
+        """Of the program and its libraries, as far as they were seen."""
+
+    def read(
+        self, plan: Plan, made: Made, hooks: HooksFolder, learn: bool
+    ) -> tuple[NativeTrace, Reading]:
+        """The trace of an execution, without its outcome, and what the segment holds.
+
+        Parameters:
+            plan: that was to be executed.
+            made: the execution.
+            hooks: the folder that it had.
+            learn: whether later executions depend on what has an effect.
+        """
+        segment = made.segment
+        self._learnt.take_in(segment)
+        reading = self._reading(made, hooks, learn)
+        trace = NativeTrace(plan, reading)
+        trace.engine = made.engine
+        trace.on_fibers = bool(segment.header.fibers)
+        trace.seen = seen_in(segment, reading)
+        self._learnt.has_hooks |= trace.seen.takes_part
+        trace.races = [seen.race for seen in trace.seen.races]
+        self._note_futexes(trace, reading)
+        for what in unseen_in(segment, trace.seen):
+            trace.uncontrolled.note(what)
+        return trace, reading
+
+    def _reading(self, made: Made, hooks: HooksFolder, learn: bool) -> Reading:
+        learnt, preload = self._learnt, self._preparation.preload
+
+        def read() -> Reading:
+            return Reading(
+                made.segment, made.names, self.symbols, preload, learnt.dependences, hooks.path
+            )
+
+        reading = read()
+        known = learnt.dependences | reading.dependences()
+        if known is learnt.dependences or not learn:
+            return reading
+        learnt.dependences = known
+        return read()
+
+    def _note_futexes(self, trace: NativeTrace, reading: Reading) -> None:
+        """Say once that there are locks of which the shim sees little."""
+        learnt, settings = self._learnt, self._preparation.settings
+        sees_all = learnt.has_hooks and not (settings.watch or settings.sample)
+        if self._told_of_futexes or sees_all or learnt.executions >= _FIRST:
+            return
+        self._told_of_futexes = reading.has_futexes or is_of_rust(self._program)
+        if self._told_of_futexes:
+            trace.uncontrolled.note(
+                "locks made of futexes, as those of Rust are, are scheduling points only where a "
+                "task waits or wakes another one up"
+            )
