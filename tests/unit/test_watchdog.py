@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.watchdog import Hang, Watchdog
+from bohrbug.exploration.watchdog import NUDGE, Hang, Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -180,6 +180,25 @@ def test_paused_watchdog_lets_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         LIBC.usleep(200_000)
 
     assert outcome_of(block, watchdog, monkeypatch).kind is OutcomeKind.PASSED
+
+
+def test_only_what_uses_the_processor_is_nudged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for a processor does not spin."""
+    watchdog = Watchdog(60.0)
+    nudges: list[bool] = []
+    while_asleep: list[int] = []
+
+    def sleep_and_spin() -> None:
+        execution = watchdog._watched
+        assert execution is not None
+        execution.nudge = lambda: nudges.append(True)
+        LIBC.usleep(int(3e6 * NUDGE))
+        while_asleep.append(len(nudges))
+        while not nudges:
+            pass
+
+    assert outcome_of(sleep_and_spin, watchdog, monkeypatch).kind is OutcomeKind.PASSED
+    assert while_asleep == [0]
 
 
 def test_debugger_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
