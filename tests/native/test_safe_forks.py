@@ -62,7 +62,7 @@ def standard_input(path: Path, text: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("fibers", [True, False])
-@pytest.mark.parametrize("what", ["input", "session", "group", "group-of", "file", "id"])
+@pytest.mark.parametrize("what", ["input", "session", "group", "group-of", "file", "id", "code"])
 def test_a_fork_is_as_a_program_that_was_just_started(
     what: str, fibers: bool, native_build: Build, tmp_path: Path
 ) -> None:
@@ -70,12 +70,25 @@ def test_a_fork_is_as_a_program_that_was_just_started(
     program = native_build("as_new.c")
     with (
         standard_input(tmp_path / "input", "hello\n"),
-        runtime_for(program, [what], engine="fork-server", fibers=fibers) as runtime,
+        runtime_for(
+            program, [what], exit_code=3 * (what == "code"), engine="fork-server", fibers=fibers
+        ) as runtime,
     ):
         runtime.foresee(lambda most: plans[:most])
         for plan in plans:
             outcome = runtime.execute(plan).trace.outcome
             assert outcome.kind is OutcomeKind.PASSED, outcome
+        assert makes_safe_forks(runtime)
+
+
+def test_what_forks_print_ahead_is_all_there(native_build: Build) -> None:
+    plans = [Plan((), UniformRandom(seed)) for seed in range(6)]
+    with runtime_for(native_build("as_new.c"), ["much"], engine="fork-server") as runtime:
+        runtime.foresee(lambda most: plans[:most])
+        for plan in plans:
+            assert runtime.execute(plan).trace.outcome.kind is OutcomeKind.PASSED
+            lines = runtime.printed.stdout.decode().splitlines()
+            assert lines == [f"line {number}" for number in range(4000)]
         assert makes_safe_forks(runtime)
 
 

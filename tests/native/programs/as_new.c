@@ -50,11 +50,18 @@ static int is_missed(void) {
     pthread_exit(NULL);
 }
 
+/* More than is kept beside an execution. */
+static int prints_much(void) {
+    for (int line = 0; line < 4000; line++) printf("line %d\n", line);
+    return fflush(stdout) == 0;
+}
+
 static void *nothing(void *unused) { return unused; }
 
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     pthread_t other;
+    if (strcmp(what, "code") == 0) return 3;
     if (strcmp(what, "first-thread") == 0) return is_missed() ? 0 : 1;
     if (pthread_create(&other, NULL, nothing, NULL)) return 1;
     int is_right = strcmp(what, "input") == 0     ? reads_all_of_its_input()
@@ -62,6 +69,7 @@ int main(int argc, char **argv) {
                    : strcmp(what, "group") == 0   ? getpgrp() == getpid()
                    : strcmp(what, "group-of") == 0 ? getpgid(0) == getpid()
                    : strcmp(what, "file") == 0    ? session_in_file() == getpid()
+                   : strcmp(what, "much") == 0    ? prints_much()
                    : strcmp(what, "id") == 0      ? gettid() == syscall(SYS_gettid)
                                                   : 0;
     pthread_join(other, NULL);

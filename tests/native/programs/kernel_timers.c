@@ -304,6 +304,17 @@ static int use_kill(void) {
     return waitpid(child, NULL, 0) == child;
 }
 
+/* A child that is only looked at is still there to be collected. */
+static int use_look_at_child(void) {
+    siginfo_t info = {0};
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) _exit(3);
+    for (int i = 0; i < 2; i++)
+        if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) || info.si_status != 3) return 0;
+    return waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3;
+}
+
 static pthread_t first;
 
 static void *goes_on(void *unused) {
@@ -338,7 +349,7 @@ int main(int argc, char **argv) {
         {"other-mask", use_other_mask}, {"other-mask-select", use_other_mask_select},
         {"other-mask-epoll", use_other_mask_epoll}, {"kept-out", use_kept_out},
         {"kept-out-select", use_kept_out_select}, {"kept-out-epoll", use_kept_out_epoll},
-        {"let-in", use_let_in}, {"interrupted-calls", use_interrupted_calls},
+        {"let-in", use_let_in}, {"look-at-child", use_look_at_child}, {"interrupted-calls", use_interrupted_calls},
         {"signal-descriptor", use_signal_descriptor}, {"kill", use_kill},
         {"thread-exit", use_thread_exit},
     };
