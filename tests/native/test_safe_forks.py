@@ -62,7 +62,9 @@ def standard_input(path: Path, text: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("fibers", [True, False])
-@pytest.mark.parametrize("what", ["input", "session", "group", "group-of", "file", "id", "code"])
+@pytest.mark.parametrize(
+    "what", ["input", "session", "group", "group-of", "file", "id", "code", "descriptors"]
+)
 def test_a_fork_is_as_a_program_that_was_just_started(
     what: str, fibers: bool, native_build: Build, tmp_path: Path
 ) -> None:
