@@ -165,6 +165,16 @@ def test_nothing_is_made_beyond_what_is_asked_for_by_other_rules_or_was_not_made
     assert ahead.places_beyond(kept[0], RULES, lambda most: foreseen[:most])
 
 
+def test_nothing_is_made_beyond_small_orders() -> None:
+    """As long as nobody knows how long they take."""
+    ahead = Ahead(segments(SMALL_SEGMENTS))
+    asked, *foreseen = plans(50)
+    ahead.take(asked, RULES)
+    places = ahead.places(asked, lambda most: foreseen[:most])
+    ahead.keep(made(places), 0.0)
+    assert not ahead.places_beyond(places[0][0], RULES, lambda most: foreseen[:most])
+
+
 def test_what_is_under_way_is_waited_for_if_it_is_asked_for_or_the_rules_change() -> None:
     ahead = Ahead(segments(1))
     asked, other = plans(2)

@@ -212,8 +212,16 @@ static int is_interrupted(wait_with *wait) {
     handle(SIGUSR1, note);
     block(SIGUSR1);
     kill(getpid(), SIGUSR1);
-    if (wait == with_epoll) return wait(ends[0], &at_once, &none) == 0;
-    return wait(ends[0], &at_once, &none) == -1 && errno == EINTR && handled == SIGUSR1;
+    int looked = wait(ends[0], &at_once, &none);
+    if (wait == with_epoll ? looked != 0 : looked != -1 || errno != EINTR || !handled) return 0;
+    /* Afterwards the mask is as before: what is blocked ends no wait. */
+    kill(getpid(), SIGUSR1);
+    if (fork() == 0) {
+        usleep(1000);
+        _exit(write(ends[1], "x", 1) == 1 ? 0 : 1);
+    }
+    struct pollfd descriptor = {ends[0], POLLIN, 0};
+    return poll(&descriptor, 1, -1) == 1;
 }
 
 /* Somebody writes while the others wait; whether exactly that ends the wait. */
