@@ -205,7 +205,8 @@ static int is_interrupted(wait_with *wait) {
     handle(SIGCHLD, collect);
     for (int i = 0; i < 2; i++) {
         if (fork() == 0) _exit(0);
-        if (wait(ends[0], NULL, &none) != -1 || errno != EINTR || !is_blocked(SIGCHLD)) return 0;
+        if (wait(ends[0], NULL, &none) != -1 || errno != EINTR) return 0;
+        if (!is_blocked(SIGCHLD) || is_blocked(SIGUSR2)) return 0;
     }
     /* Who only looks is told, too; not by epoll, which does not look at signals then. */
     static const struct timespec at_once = {0, 0};
