@@ -12,8 +12,8 @@ def test_a_test_that_blocks_in_c_for_good_ends_the_process(folder: Folder) -> No
     """Whatever is captured, it says where; neither pytest nor a pipeline of CI hangs."""
     folder.write("test_block.py", BLOCKED_IN_C)
     for done in (
-        folder.pytest("--bohrbug", "--bohrbug-hang-seconds=0.1"),
-        folder.bohrbug("run", "--hang-seconds", "0.1", "test_block.py"),
+        folder.pytest("--bohrbug", "--bohrbug-hang-seconds=0.5"),
+        folder.bohrbug("run", "--hang-seconds", "0.5", "test_block.py"),
     ):
         assert done.code == 3
         assert "without reaching a scheduling point; it could not be stopped" in done.err

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -44,7 +41,7 @@ def test():
 """
 
 DRIVER = """
-import json, os, sys
+import json, os, signal, sys
 from pathlib import Path
 from program import test
 from bohrbug.exploration import store as stores
@@ -63,7 +60,7 @@ def tell(word, content=None):
     print(json.dumps([word, content]), flush=True)
 
 
-def count_down(cls, name, number):
+def count_down(cls, name, number, seconds):
     method = getattr(cls, name)
     left = number
 
@@ -71,13 +68,14 @@ def count_down(cls, name, number):
         nonlocal left
         left -= 1
         if left == 0:
-            tell("now")
+            # The kernel ends it: another process might come too late.
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
         return method(*arguments, **named)
 
     setattr(cls, name, counted)
 
 
-def explore(folder, given, number):
+def explore(folder, given, number, seconds):
     os.chdir(folder)
     path = Path("kept.exploration")
     options = ExploreOptions(
@@ -88,9 +86,9 @@ def explore(folder, given, number):
     store = stores.ExplorationStore(subject, path, resume=path.exists())
     if number:
         if options.workers > 1:
-            count_down(Crew, "_hear", number)
+            count_down(Crew, "_hear", number, seconds)
         else:
-            count_down(ThreadsRuntime, "execute", number)
+            count_down(ThreadsRuntime, "execute", number, seconds)
     surroundings = Surroundings(keeper=store)
     result = Explorer.of_function(test, "test", options, surroundings).explore()
     tell("result", {
@@ -109,7 +107,6 @@ for line in sys.stdin:
     if child == 0:
         explore(*json.loads(line))
         os._exit(0)
-    tell("began", child)
     tell("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
@@ -154,28 +151,18 @@ class Processes:
         self._parents.reverse()
         assert parent.stdin is not None
         assert parent.stdout is not None
-        parent.stdin.write(json.dumps([str(folder), options, number]) + "\n")
+        parent.stdin.write(json.dumps([str(folder), options, number, seconds]) + "\n")
         parent.stdin.flush()
-        result, child = None, 0
-        # The first words of the two may come in any order.
-        said = set()
+        result = None
         while True:
             line = parent.stdout.readline()
             assert line, "the process has ended"
             word, content = json.loads(line)
-            said.add(word)
-            if word == "began":
-                child = content
-            elif word == "result":
+            if word == "result":
                 result = content
             elif word == "ended":
-                assert content == 0 or (content == -signal.SIGKILL and number), content
+                assert content == 0 or (content == -signal.SIGALRM and number), content
                 return result if content == 0 else None
-            if said == {"began", "now"}:
-                time.sleep(seconds)
-                # It may have come to its end in the meantime.
-                with suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
 
     def close(self) -> None:
         for parent in self._parents:

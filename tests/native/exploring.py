@@ -51,17 +51,19 @@ def explored(
 
 @contextmanager
 def runtime_for(
-    program: Path, arguments: Sequence[str] = (), **settings: object
+    program: Path, arguments: Sequence[str] = (), exit_code: int = 0, **settings: object
 ) -> Iterator[NativeRuntime]:
     """A runtime for a small program.
 
     Parameters:
         program: the program.
         arguments: its own.
+        exit_code: with which each execution should end, the first one, too.
         settings: fields of the settings.
     """
     chosen = NativeSettings(max_steps=20_000, **settings)  # type: ignore[arg-type]
-    runtime = NativeRuntime([str(program), *arguments], chosen, NativeExplainer(Expectation()))
+    expected = Expectation(exit_code)
+    runtime = NativeRuntime([str(program), *arguments], chosen, NativeExplainer(expected))
     with runtime:
         yield runtime
 

@@ -33,6 +33,13 @@ Build = Callable[..., Path]
         "own-pipe",
         "own-pipe-for-children",
         "other-mask",
+        "other-mask-select",
+        "other-mask-epoll",
+        "kept-out",
+        "kept-out-select",
+        "kept-out-epoll",
+        "let-in",
+        "look-at-child",
         "interrupted-calls",
         "signal-descriptor",
         "kill",
@@ -103,7 +110,7 @@ def test_a_process_that_was_stopped_is_named(native_build: Build) -> None:
 def test_children_that_can_not_be_controlled_are_waited_for(native_build: Build) -> None:
     program = native_build("lock_order.c", "-DFIXED", "-static")
     with runtime_for(
-        Path("/bin/sh"), ["-c", f"{program}; {program} | cat & wait; exit 5"]
+        Path("/bin/sh"), ["-c", f"{program}; {program} | cat & wait; exit 5"], exit_code=5
     ) as runtime:
         for plan in (Plan(), Plan(policy=UniformRandom(1))):
             trace = runtime.execute(plan).trace

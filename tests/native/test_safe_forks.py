@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,64 @@ def test_what_forks_execute_ahead_is_what_would_have_been_executed(
         assert executed(on_kernel_threads, strategy_of(), 40, True) == expected
         assert makes_safe_forks(ahead)
         assert makes_safe_forks(on_kernel_threads)
+
+
+@contextmanager
+def standard_input(path: Path, text: str) -> Iterator[None]:
+    """A file in the place of this process's standard input."""
+    path.write_text(text)
+    before = os.dup(0)
+    try:
+        with path.open() as file:
+            os.dup2(file.fileno(), 0)
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+
+
+@pytest.mark.parametrize("fibers", [True, False])
+@pytest.mark.parametrize(
+    "what", ["input", "session", "group", "group-of", "file", "id", "code", "descriptors"]
+)
+def test_a_fork_is_as_a_program_that_was_just_started(
+    what: str, fibers: bool, native_build: Build, tmp_path: Path
+) -> None:
+    plans = [Plan((), UniformRandom(seed)) for seed in range(12)]
+    program = native_build("as_new.c")
+    with (
+        standard_input(tmp_path / "input", "hello\n"),
+        runtime_for(
+            program, [what], exit_code=3 * (what == "code"), engine="fork-server", fibers=fibers
+        ) as runtime,
+    ):
+        runtime.foresee(lambda most: plans[:most])
+        for plan in plans:
+            outcome = runtime.execute(plan).trace.outcome
+            assert outcome.kind is OutcomeKind.PASSED, outcome
+        assert makes_safe_forks(runtime)
+
+
+def test_what_forks_print_ahead_is_all_there(native_build: Build) -> None:
+    plans = [Plan((), UniformRandom(seed)) for seed in range(6)]
+    with runtime_for(native_build("as_new.c"), ["much"], engine="fork-server") as runtime:
+        runtime.foresee(lambda most: plans[:most])
+        for plan in plans:
+            assert runtime.execute(plan).trace.outcome.kind is OutcomeKind.PASSED
+            lines = runtime.printed.stdout.decode().splitlines()
+            assert lines == [f"line {number}" for number in range(4000)]
+        assert makes_safe_forks(runtime)
+
+
+def test_the_kernel_knows_the_first_thread_of_a_fork(native_build: Build) -> None:
+    plans = [Plan((), UniformRandom(seed)) for seed in range(6)]
+    program = native_build("as_new.c")
+    with runtime_for(program, ["first-thread"], engine="fork-server", fibers=False) as runtime:
+        runtime.foresee(lambda most: plans[:most])
+        for plan in plans:
+            outcome = runtime.execute(plan).trace.outcome
+            assert outcome.kind is OutcomeKind.PASSED, outcome
+        assert runtime.engine is Engine.FORK_SERVER, runtime.engine_note
 
 
 @pytest.mark.usefixtures("native_build")

@@ -25,13 +25,32 @@ SCHEDULES = 811
 """Of orders.c with OPPOSITE, at the level sync; 10 of them deadlock."""
 
 DRIVER = """
-import sys
+import os, sys
 from bohrbug.exploration import store as stores
 from bohrbug.exploration.parallel import chief
+from bohrbug.exploration.parallel.crew import Crew
+from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.cli import main
 
 # So that much is saved in the short life of this process.
 stores.SAVE_EVERY, stores.SHARE, chief.STATE_EVERY = 0.02, 1.0, 0.02
+
+# It sends the signal to itself: another process might be too late, or too early.
+number, left, name, *words = sys.argv[1:]
+cls = {"_hear": Crew, "execute": NativeRuntime}[name]
+method, left = getattr(cls, name), int(left)
+
+
+def counted(*arguments, **named):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), int(number))
+    return method(*arguments, **named)
+
+
+setattr(cls, name, counted)
+sys.argv[1:] = words
 main()
 """
 
@@ -81,16 +100,31 @@ def test_what_one_worker_prints_is_not_seen_by_another(native_build: Build) -> N
     assert explorer.explore().verdict.kind is VerdictKind.NO_FAILURE_FOUND
 
 
-def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+def run_until(
+    number: signal.Signals, calls: int, method: str, folder: Path, *arguments: str
+) -> None:
+    """Run the command line until a signal ends it.
+
+    Parameters:
+        number: of the signal.
+        calls: before it.
+        method: that is called: ``execute`` of the runtime, ``_hear`` of the crew of workers.
+        folder: where.
+        arguments: of the command line.
+    """
     (folder / "driver.py").write_text(DRIVER)
-    return subprocess.Popen(
-        [sys.executable, "driver.py", *arguments],
+    ended = subprocess.run(
+        [sys.executable, "driver.py", str(int(number)), str(calls), method, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
+        timeout=120,
+        check=False,
     )
+    expected = -number if number is signal.SIGKILL else ended.returncode
+    assert ended.returncode == expected, ended.stdout + ended.stderr
+    assert list(folder.glob(".bohrbug/*.exploration")), ended.stdout + ended.stderr
 
 
 def running(program: Path) -> list[int]:
@@ -118,20 +152,17 @@ def test_it_goes_on_after_a_signal(
     native_build: Build, tmp_path: Path, number: signal.Signals, workers: str
 ) -> None:
     program = native_build("orders.c", "-DOPPOSITE")
-    # Of 22,036 schedules at the level racy.
-    options = ["--strategy=dfs", "--keep-going", "--executions=6000", "--predict=0"]
+    options = ["--level=sync", "--strategy=dfs", "--keep-going", "--no-minimise", "--predict=0"]
     command = ["run", "-q", "--json", "-j", workers, "--seconds=none", *options, "--"]
-    process = start(tmp_path, *command, str(program))
-    wait_until(lambda: list(tmp_path.glob(".bohrbug/*.exploration")))
-    time.sleep(0.3)
-    process.send_signal(number)
-    process.communicate(timeout=60)
+    calls, method = (SCHEDULES // 2, "execute") if workers == "1" else (10, "_hear")
+    run_until(number, calls, method, tmp_path, *command, str(program))
     # None is left behind that nobody would ever end.
     wait_until(lambda: not running(program))
     resumed = bohrbug(tmp_path, "resume", "--json")
     assert resumed.returncode == 1, resumed.stderr
     found = json.loads(resumed.stdout)
-    assert found["executions"] == 6000
+    assert found["executions"] == SCHEDULES + 1
+    assert [failure["occurrences"] for failure in found["failures"]] == [10]
     assert not list(tmp_path.glob(".bohrbug/*.exploration"))
 
 
@@ -141,10 +172,8 @@ def test_a_program_that_was_built_anew_is_not_gone_on_with(
     program = tmp_path / "program"
     program.write_bytes(native_build("orders.c", "-DSEMAPHORE").read_bytes())
     program.chmod(0o755)
-    process = start(tmp_path, "run", "-q", "--strategy=dfs", "--seconds=none", "--", str(program))
-    wait_until(lambda: list(tmp_path.glob(".bohrbug/*.exploration")))
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    command = ["run", "-q", "--strategy=dfs", "--seconds=none", "--", str(program)]
+    run_until(signal.SIGINT, 100, "execute", tmp_path, *command)
     with program.open("ab") as file:
         file.write(b"\0")
     resumed = bohrbug(tmp_path, "resume")

@@ -76,6 +76,14 @@ requests = st.fixed_dictionaries(
 )
 
 
+def assert_same(processes: tuple[Process, Process], request: dict[str, Any]) -> None:
+    pure, accelerated = (process.ask(request) for process in processes)
+    assert len(pure) == len(accelerated)
+    for one, other in zip(pure, accelerated, strict=True):
+        for field in one:
+            assert one[field] == other[field], field
+
+
 @settings(
     max_examples=examples(40),
     deadline=None,
@@ -85,8 +93,34 @@ requests = st.fixed_dictionaries(
 def test_the_traces_are_the_same(
     processes: tuple[Process, Process], request: dict[str, Any]
 ) -> None:
-    pure, accelerated = (process.ask(request) for process in processes)
-    assert len(pure) == len(accelerated)
-    for one, other in zip(pure, accelerated, strict=True):
-        for field in one:
-            assert one[field] == other[field], field
+    assert_same(processes, request)
+
+
+PROGRAMS = {
+    "variables": [[("add", 1), ("add_global", 1)], [("add", 2), ("looks", 0)], [("add_global", 3)]],
+    "yields": [[("spins", 0), ("add", 1)], [("spins", 0), ("locked", 0)], [("locked", 1)]],
+    "items": [[("add_item", 0), ("add_to_table", 1)], [("add_to_table", 1)], [("add_item", 0)]],
+    "waits": [[("waits", 0), ("add", 1)], [("notifies", 0), ("puts", 1)], [("gets", 0)]],
+    "time": [[("sleeps", 1), ("timed", 1), ("add", 1)], [("locked", 0), ("sleeps", 1)]],
+}
+
+
+@pytest.mark.parametrize("strategy", ["pos", "surw", "rff"])
+@pytest.mark.parametrize("threads", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("level", ["racy", "all"])
+def test_strategies_that_know_pending_operations_choose_the_same(
+    processes: tuple[Process, Process],
+    strategy: str,
+    threads: list[list[tuple[str, int]]],
+    level: str,
+) -> None:
+    request = {
+        "threads": threads,
+        "strategy": strategy,
+        "executions": 25,
+        "seed": 1,
+        "late": False,
+        "gil": False,
+        "level": level,
+    }
+    assert_same(processes, request)

@@ -8,7 +8,13 @@ import sys
 
 import pytest
 
-from bohrbug.model.happens_before import canonical_hash, clocks, happens_before, state_hashes
+from bohrbug.model.happens_before import (
+    canonical_hash,
+    clocks,
+    happens_before,
+    options_digest,
+    state_hashes,
+)
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
@@ -169,6 +175,11 @@ def test_state_hashes_are_one_more_than_the_steps_and_can_be_limited() -> None:
     trace.effects = [(4, "0", "y", True)]
     assert state_hashes(trace, 2) == states[:3]
     assert state_hashes(Trace()) == [0]
+
+
+def test_options_differ_in_who_may_go_on_and_in_who_only_by_a_timeout() -> None:
+    options = [((), ()), (("0",), ()), ((), ("0",)), (("0", "0.1"), ()), (("0",), ("0.1",))]
+    assert len({options_digest(*each) for each in options}) == len(options)
 
 
 EXPECTED = 16401593151646626344

@@ -9,10 +9,11 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.opposing import MOST_TRIES, OpposingPredictor, opposing_plans
-from bohrbug.exploration.prediction import TRIES, OrderingPredictor
+from bohrbug.exploration.prediction import TRIES, OrderingPredictor, _places_of
 from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.operation import ACQUIRE, RELEASE, WAIT, WAKE, Operation, Resource
-from bohrbug.model.outcome import BlockedTask, Outcome, OutcomeKind
+from bohrbug.model.outcome import BlockedTask, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import (
@@ -24,6 +25,9 @@ from bohrbug.monitors.lock_order import (
 )
 from bohrbug.monitors.weak_order import PossibleRace
 from bohrbug.report.prediction import prediction_in_words
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.runtime import MakeWatcher
+from bohrbug.runtime.threads.settings import Level, Settings
 from tests.programs.together import together
 from tests.simulated import Instruction, Program, execute
 
@@ -264,6 +268,35 @@ def test_a_race_that_a_lock_hides_is_predicted_and_then_seen() -> None:
     result = explore(hidden_by_a_lock, executions=3)
     assert [race.label for race in result.races] == ["Box.x"]
     assert explore(hidden_by_a_lock, executions=3, predict=0).races == []
+
+
+def predicted_beside(races: list[Race], budget: int = 5) -> tuple[list[object], int]:
+    """The keys of the races that one execution leads to, and how many there were of these."""
+    executions = 0
+    predictor = OrderingPredictor(budget)
+    with threads_subject(hidden_by_a_lock, Settings(), Level.RACY, Scope()) as runtime:
+        # The first one shows which functions there are.
+        runtime.execute(Plan())
+
+        def execute(plan: Plan, watcher: MakeWatcher) -> Trace:
+            nonlocal executions
+            executions += 1
+            return runtime.execute(plan, learn=False, watcher=watcher).trace
+
+        predictor.observe_accesses(Plan(), execute, races)
+    return [prediction.what.key for prediction in predictor.predictions], executions
+
+
+def test_a_race_that_is_known_is_not_predicted() -> None:
+    found = explore(hidden_by_a_lock, executions=3).races
+    ((key,), executions) = predicted_beside([])
+    assert executions == 1
+    assert key == _places_of(found[0])
+    assert predicted_beside(found) == ([], 1)
+
+
+def test_nothing_is_executed_for_predictions_that_nobody_wants() -> None:
+    assert predicted_beside([], budget=0) == ([], 0)
 
 
 def handed_over() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from itertools import count
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -45,14 +45,23 @@ class Given:
 
     def __init__(self, *traces: Trace) -> None:
         self._traces = iter(traces)
+        self.asked: list[tuple[Plan, bool]] = []
 
-    def execute(self, plan: Plan, **_: Any) -> Executed:
+    def execute(self, plan: Plan, *, learn: bool = True) -> Executed:
+        self.asked.append((plan, learn))
         return Executed(next(self._traces), 0, 2)
 
 
-def ending(*kinds: Kind, outcome: Outcome = PASSED) -> Trace:
-    operations = [Operation(kind, "0:1", None) for kind in kinds]
-    return Trace(operations=operations, tasks=["0.1"] * len(kinds), outcome=outcome)
+def ending(
+    *kinds: Kind, outcome: Outcome = PASSED, task: str = "0.1", resource: str = "0:1"
+) -> Trace:
+    operations = [Operation(kind, resource, None) for kind in kinds]
+    tasks = [task] * len(kinds)
+    return Trace(operations=operations, tasks=tasks, choices=list(tasks), outcome=outcome)
+
+
+def raising(exception: str) -> Outcome:
+    return Outcome(OutcomeKind.EXCEPTION, f"{exception}: 1", "0", exception)
 
 
 @pytest.mark.parametrize(
@@ -61,16 +70,29 @@ def ending(*kinds: Kind, outcome: Outcome = PASSED) -> Trace:
         (ending(ACQUIRE, RELEASE), ending(ACQUIRE, RELEASE), None),
         (ending(ACQUIRE), ending(ACQUIRE, RELEASE), "it has ended at step 1, and then did release"),
         (ending(ACQUIRE), ending(RELEASE), "it did acquire in task 0.1 at step 0, and then"),
+        (ending(ACQUIRE), ending(ACQUIRE, task="0.2"), "in task 0.1 at step 0, and then did acqu"),
+        (ending(ACQUIRE), ending(ACQUIRE, resource="0:2"), "task 0.1 at step 0, and then did"),
         (
             ending(ACQUIRE),
-            ending(ACQUIRE, outcome=Outcome(OutcomeKind.EXCEPTION, "KeyError: 1", "0", "KeyError")),
+            ending(ACQUIRE, outcome=raising("KeyError")),
             "it ended with: passed, and then ended with: KeyError: 1",
+        ),
+        (
+            ending(ACQUIRE, outcome=raising("ValueError")),
+            ending(ACQUIRE, outcome=raising("KeyError")),
+            "it ended with: ValueError: 1, and then ended with: KeyError: 1",
         ),
     ],
 )
 def test_steps_and_ends_are_compared(first: Trace, second: Trace, words: str | None) -> None:
     said = difference_when_repeated(cast(Runtime, Given(first, second)))
     assert said == "" if words is None else words in said
+
+
+def test_the_same_schedule_is_executed_again_and_nothing_is_learnt() -> None:
+    given = Given(ending(ACQUIRE, RELEASE), ending(ACQUIRE, RELEASE))
+    assert difference_when_repeated(cast(Runtime, given)) == ""
+    assert given.asked == [(Plan(), False), (Plan(("0.1", "0.1")), False)]
 
 
 @pytest.mark.parametrize("strategy", ["auto", "dpor", "dfs", "ipb"])

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from bohrbug.model.happens_before import canonical_hash, state_hashes
+from bohrbug.model.operation import WRITE, Operation
 from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan
 from bohrbug.model.trace import Trace
@@ -244,3 +245,37 @@ def test_many_choices_are_encoded() -> None:
         if trace.choices[2:3] == ["0.1"]
     ]
     assert sorted(map(str, preempted)) == sorted(map(str, range(300)))
+
+
+def waiting_for_others(
+    enabled: tuple[str, ...], timed: tuple[str, ...] = (), *, yields: bool = True
+) -> Trace:
+    """Two steps, and a third of which fairness says who may make it; no other graph than theirs."""
+    return Trace(
+        choices=["0"] * 3,
+        tasks=["0"] * 3,
+        operations=[Operation(WRITE, "x")] * 3,
+        enabled=[("0", "0.1"), ("0", "0.1"), enabled],
+        timed=[(), (), timed],
+        yielded=[False, yields, False],
+    )
+
+
+def test_a_state_behind_a_yield_is_another_where_others_may_go_on() -> None:
+    known = PreemptionBounding()._states
+    both, one = waiting_for_others(("0", "0.1")), waiting_for_others(("0",))
+    timed = waiting_for_others(("0",), ("0.1",))
+    states = [known(trace, 3) for trace in (both, one, timed)]
+    assert len({each[2] for each in states}) == 3
+    # Up to the yield all is the same.
+    assert len({each[1] for each in states}) == len({each[0] for each in states}) == 1
+    # The step that yields is the first at which fairness says something.
+    assert states[0][1] != state_hashes(both)[1]
+    assert states[0][0] == state_hashes(both)[0]
+
+
+def test_without_a_yield_the_graph_is_all_of_a_state() -> None:
+    known = PreemptionBounding()._states
+    both = waiting_for_others(("0", "0.1"), yields=False)
+    one = waiting_for_others(("0",), yields=False)
+    assert known(both, 3) == known(one, 3) == state_hashes(both, 3)

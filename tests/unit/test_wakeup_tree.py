@@ -14,6 +14,7 @@ from bohrbug.search.footprint import (
     Footprints,
     is_weak_initial,
 )
+from bohrbug.search.order_of_trace import late_firings
 from bohrbug.search.races_of_trace import RaceFinder
 from bohrbug.search.wakeup_tree import Branch, in_order, insert
 from tests.deciding import View
@@ -99,6 +100,67 @@ def test_variables_that_may_have_another_name_are_compared_by_attribute() -> Non
     known = mine.writes | theirs.reads
     assert footprints.widened(mine, known) == mine
     assert footprints.widened(lock, 0) == lock
+
+
+def written(*steps: tuple[str, str], enabled: tuple[str, ...] = ("0.1", "0.2", "0.3")) -> Trace:
+    """Tasks write resources; all are enabled all the time."""
+    return Trace(
+        choices=[task for task, _ in steps],
+        tasks=[task for task, _ in steps],
+        operations=[Operation(WRITE, resource) for _, resource in steps],
+        enabled=[enabled] * len(steps),
+        timed=[()] * len(steps),
+        yielded=[False] * len(steps),
+    )
+
+
+def test_variables_of_a_reversal_are_compared_by_attribute_where_they_are_new() -> None:
+    strategy = OptimalReduction()
+    finder = strategy._races
+    trace = written(("0.1", "0.1:0.value"), ("0.2", "0.1:0.value"))
+    (reversal,) = finder.take(trace, 0, 2)
+    # Who comes first gives the name: in the other order it would be another.
+    theirs = finder._footprints.widened(finder.footprint((), ["0.2:0.value"]), 0)
+    assert not reversal.event.footprint.conflicts_with(theirs)
+    assert [
+        each.footprint.conflicts_with(theirs) for each in finder.widened(reversal, [reversal.event])
+    ] == [True]
+    sequence = strategy._new_sequence(reversal, ())
+    assert sequence is not None
+    assert [each.choice for each in sequence] == ["0.2"]
+    assert sequence[0].footprint.conflicts_with(theirs)
+
+
+def test_variables_that_were_met_before_the_reversal_keep_their_names() -> None:
+    finder = RaceFinder(100)
+    trace = written(("0.3", "0.3:0.value"), ("0.1", "0.3:0.value"), ("0.2", "0.3:0.value"))
+    last = finder.take(trace, 0, 3)[-1]
+    assert (last.step, last.event.choice) == (1, "0.2")
+    assert finder.widened(last, last.sequence()) == last.sequence()
+
+
+def test_a_timeout_that_fires_as_nobody_else_can_go_on_conflicts_with_all() -> None:
+    trace = written(("0.1", "x"), ("0.2", "y"), ("0.3", "z"))
+    trace.enabled[1], trace.timed[1] = (), ("0.2",)
+    finder = RaceFinder(100)
+    finder.take(trace, 0, 3)
+    plain = [finder.footprint((), [name]) for name in "xyz"]
+    assert finder.recorded.footprints == [plain[0], EVERYTHING, plain[2]]
+    assert finder.recorded.touched == plain
+    # What comes behind it happens after all that came before.
+    assert [max(clock) for clock in finder.recorded.clocks] == [1, 2, 3]
+    assert sorted(finder.recorded.clocks[2]) == [1, 2, 3]
+
+
+def test_timeouts_are_late_where_only_they_let_a_task_go_on() -> None:
+    trace = written(*[("0.1", "x")] * 6)
+    for step in (0, 2, 3, 4, 5):
+        trace.enabled[step], trace.timed[step] = (), ("0.1",)
+    # One that could have fired before, and a choice of data, which blocks nobody.
+    trace.arities = {3: 2}
+    assert late_firings(trace, 0, 6, frozenset((4,))) == {0, 2, 5}
+    assert late_firings(trace, 1, 5, frozenset()) == {2, 4}
+    assert late_firings(trace, 1, 2, frozenset()) == set()
 
 
 def reversals(trace: Trace) -> list[tuple[int, str, bool]]:

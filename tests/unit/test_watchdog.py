@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.watchdog import Hang, Watchdog
+from bohrbug.exploration.watchdog import NUDGE, Hang, Watchdog
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -28,22 +28,43 @@ LIBC = ctypes.CDLL(None)
 _flag = False
 
 
-def block_for(seconds: float) -> None:
-    """Wait in C for a mutex, which no signal interrupts."""
-    mutex = ctypes.create_string_buffer(64)
-    end = time.clock_gettime(time.CLOCK_REALTIME) + seconds
-    LIBC.pthread_mutex_lock(mutex)
-    moment = (ctypes.c_long * 2)(int(end), int(end % 1 * 1e9))
-    LIBC.pthread_mutex_timedlock(mutex, moment)
+class Blocked:
+    """Waits in C for a mutex, which no signal interrupts, until help comes."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self._mutex = ctypes.create_string_buffer(64)
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait for help, but not longer than that."""
+        LIBC.pthread_mutex_lock(self._mutex)
+        end = time.clock_gettime(time.CLOCK_REALTIME) + seconds
+        moment = (ctypes.c_long * 2)(int(end), int(end % 1 * 1e9))
+        LIBC.pthread_mutex_timedlock(self._mutex, moment)
+
+    def help(self, message: str) -> None:
+        """What the watchdog calls."""
+        self.messages.append(message)
+        LIBC.pthread_mutex_unlock(self._mutex)
 
 
 def outcome_of(
     function: Callable[[], object], watchdog: Watchdog, monkeypatch: pytest.MonkeyPatch
 ) -> Outcome:
-    """How a watched execution ends whose one thread runs a function."""
+    """How an execution ends whose one thread runs a function, and is watched from there on.
+
+    What comes before may take long on a busy machine, and is not what hangs.
+    """
+
+    def watched_function() -> None:
+        watchdog.resume()
+        try:
+            function()
+        finally:
+            watchdog.pause()
 
     def test() -> None:
-        thread = threading.Thread(target=function, name="worker")
+        thread = threading.Thread(target=watched_function, name="worker")
         thread.start()
         thread.join()
 
@@ -56,6 +77,7 @@ def outcome_of(
         finally:
             watchdog.release()
 
+    watchdog.pause()
     with monkeypatch.context() as patch, watchdog:
         patch.setattr(Execution, "run", watched_run)
         with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
@@ -105,28 +127,25 @@ def test_task_that_catches_everything_is_told_again(
 
 def test_task_blocked_in_c_calls_for_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be raised there; the callback could end the process."""
-    messages: list[str] = []
-
-    def block() -> None:
-        block_for(2.0)
-
-    outcome = outcome_of(block, Watchdog(0.4, messages.append), monkeypatch)
+    blocked = Blocked()
+    outcome = outcome_of(blocked.wait, Watchdog(0.4, blocked.help), monkeypatch)
     assert outcome.kind is HANG
-    assert len(messages) == 1
-    assert "task 0.1 (worker)" in messages[0]
+    assert len(blocked.messages) == 1
+    assert "task 0.1 (worker)" in blocked.messages[0]
 
 
 def test_what_blocks_may_give_up_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is done that can't be undone, some more time passes."""
-    messages: list[str] = []
+    patient, impatient = Blocked(), Blocked()
 
-    def block() -> None:
-        block_for(0.8)
+    def give_up() -> None:
+        patient.wait(0.8)
 
-    assert outcome_of(block, Watchdog(0.1, messages.append, 50), monkeypatch).kind is HANG
-    assert not messages
-    assert outcome_of(block, Watchdog(0.1, messages.append, 1), monkeypatch).kind is HANG
-    assert len(messages) == 1
+    assert outcome_of(give_up, Watchdog(0.1, patient.help, 600), monkeypatch).kind is HANG
+    assert not patient.messages
+    watchdog = Watchdog(0.1, impatient.help, 1)
+    assert outcome_of(impatient.wait, watchdog, monkeypatch).kind is HANG
+    assert len(impatient.messages) == 1
 
 
 def test_system_call_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +165,8 @@ def test_next_execution_is_not_harmed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     watchdog = Watchdog(0.4)
     assert outcome_of(spin, watchdog, monkeypatch).kind is HANG
+    # None of these hangs, however slow the machine is.
+    watchdog._seconds = 60.0
     for _ in range(20):
         assert outcome_of(lambda: None, watchdog, monkeypatch).kind is OutcomeKind.PASSED
 
@@ -153,13 +174,31 @@ def test_next_execution_is_not_harmed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_paused_watchdog_lets_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person may look at a task for longer than that."""
     watchdog = Watchdog(0.05)
-    watchdog.pause()
 
     def block() -> None:
-        ctypes.CDLL(None).usleep(200_000)
+        watchdog.pause()
+        LIBC.usleep(200_000)
 
     assert outcome_of(block, watchdog, monkeypatch).kind is OutcomeKind.PASSED
-    watchdog.resume()
+
+
+def test_only_what_uses_the_processor_is_nudged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for a processor does not spin."""
+    watchdog = Watchdog(60.0)
+    nudges: list[bool] = []
+    while_asleep: list[int] = []
+
+    def sleep_and_spin() -> None:
+        execution = watchdog._watched
+        assert execution is not None
+        execution.nudge = lambda: nudges.append(True)
+        LIBC.usleep(int(3e6 * NUDGE))
+        while_asleep.append(len(nudges))
+        while not nudges:
+            pass
+
+    assert outcome_of(sleep_and_spin, watchdog, monkeypatch).kind is OutcomeKind.PASSED
+    assert while_asleep == [0]
 
 
 def test_debugger_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,11 @@ LOOKS = 20
 """Looks at the execution in the time after which it counts as hanging."""
 
 NUDGE = 0.2
-"""Seconds without a step after which a task that may spin is made to yield."""
+"""Seconds of the processor without a step after which a task that may spin is made to yield.
+
+What spins uses it all the time, however many others do; what only waits for its turn there must not
+be disturbed, as that changes what is explored.
+"""
 
 DEBUGGERS = frozenset(
     {"bdb", "pdb", "cmd", "code", "pydevd", "_pydevd_bundle", "debugpy", "IPython"}
@@ -144,7 +148,7 @@ class Watchdog:
         message = ""
         periods = 0
         text = ""
-        nudged = since
+        nudged = worked
         pause = min(self._seconds / LOOKS, NUDGE)
         while not self._running.acquire(True, pause):
             execution = self._watched
@@ -156,16 +160,16 @@ class Watchdog:
             patience = min(execution.patience, self._seconds)
             if execution is not watched:
                 watched, progress, since, message = execution, current, now, ""
-                nudged, worked = now, _real_process_time()
+                nudged = worked = _real_process_time()
             elif not message and current != progress:
                 progress, since = current, now
-                nudged, worked = now, _real_process_time()
+                nudged = worked = _real_process_time()
             elif now - since < patience or (
                 # Less than usual is for tasks that spin: on a busy machine they get less time.
                 now - since < self._seconds and _real_process_time() - worked < patience
             ):
-                if now - nudged >= NUDGE and execution.nudge is not None:
-                    nudged = now
+                if execution.nudge is not None and _real_process_time() - nudged >= NUDGE:
+                    nudged = _real_process_time()
                     execution.nudge()
             else:
                 since = now

@@ -217,7 +217,7 @@ static pid_t wait_for(pid_t pid, int options, uint64_t site) {
     }
     struct process *child = child_with(pid);
     if (!child) return pid;
-    child->collected = 1;
+    if (!(options & WNOWAIT)) child->collected = 1;
     return child->pid;
 }
 
@@ -252,7 +252,7 @@ EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage) {
 EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     CONTROLLED(waitid, type, id, info, options);
     pid_t pid = type == P_PID ? (pid_t)id : -1;
-    if (options & WNOWAIT || !(options & WEXITED) || type == P_PIDFD)
+    if (!(options & WEXITED) || type == P_PIDFD)
         return REAL(waitid)(type, id, info, options);
     pid_t child = wait_for(pid, options, SITE);
     if (child == 0) {

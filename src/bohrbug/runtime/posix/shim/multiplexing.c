@@ -10,12 +10,18 @@
 #include "signals.h"
 
 static const struct timespec now = {0, 0};
+/* For a real call that a signal ends at once: epoll does not look at signals if it is not to wait. */
+static const struct timespec until_signal = {1, 0};
+
+static bool is_zero(const struct timespec *time) {
+    return time && time->tv_sec == 0 && time->tv_nsec == 0;
+}
 
 /* Waits as long as `time` says (for ever without one), and looks only once if it is zero; -1 if a
  * signal came. */
 static int wait_for(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
                     uint64_t site) {
-    if (time && time->tv_sec == 0 && time->tv_nsec == 0) {
+    if (is_zero(time)) {
         descriptors_inspect(site);
         return 0;
     }
@@ -29,12 +35,12 @@ static int wait_for(struct pollfd *descriptors, nfds_t count, const struct times
  * is to wait after that. */
 static struct timespec wait_with(const struct other_mask *mask, struct pollfd *descriptors,
                                  nfds_t count, const struct timespec *time, uint64_t site) {
-    if (signals_come_with(mask)) return now;
+    if (signals_come_with(mask)) return is_zero(time) ? now : until_signal;
     signals_wait_with(mask);
     int waited = wait_for(descriptors, count, time, site);
     signals_wait_with(NULL);
     /* Who has sent a signal may be ahead of the kernel. */
-    return waited < 0 ? (struct timespec){1, 0} : now;
+    return waited < 0 ? until_signal : now;
 }
 
 static struct timespec milliseconds(int timeout) {

@@ -1,0 +1,50 @@
+"""Which steps are no decisions, with and without the accelerator, of the tasks of an execution."""
+
+from __future__ import annotations
+
+import threading
+from itertools import product
+
+from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.model.site import point_of
+from bohrbug.runtime.policies import filtering
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.settings import Level, Settings
+
+
+def test_the_same_tasks_run_at_once_with_and_without_the_accelerator() -> None:
+    found: set[str | None] = set()
+
+    def test() -> None:
+        first, second = threading.Lock(), threading.Lock()
+
+        def take(lock: threading.Lock) -> None:
+            with lock:
+                pass
+
+        threads = [threading.Thread(target=take, args=(lock,)) for lock in (first, second)]
+        for thread in threads:
+            thread.start()
+        execution = runtime.execution
+        assert execution is not None
+        tasks = [task for task in execution.alive if task.pending is not None]
+        assert len(tasks) >= 2
+        operations = [task.pending for task in tasks]
+        some_points = [frozenset(), *({point_of(each)} for each in operations)]
+        some_names = [(), *((each.resource,) for each in operations)]
+        for points, named, running, yielded in product(
+            some_points, some_names, tasks, (False, True)
+        ):
+            arguments = (frozenset(points), running, tasks, yielded, named)
+            chosen = filtering.runs_at_once(*arguments)
+            assert chosen is filtering._runs_at_once(*arguments)
+            found.add(None if chosen is None else chosen.id)
+        for thread in threads:
+            thread.join()
+
+    with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
+        outcome = runtime.execute(Plan()).trace.outcome
+    assert outcome.kind is OutcomeKind.PASSED, outcome
+    assert len(found) >= 3
