@@ -72,6 +72,8 @@ class Capture:
         """Forget what the last execution printed."""
         if os.lseek(self.file, 0, os.SEEK_END):
             os.ftruncate(self.file, 0)
+        # Some programs ask where they are in their output.
+        os.lseek(self.writer, 0, os.SEEK_SET)
 
     def read(self) -> bytes:
         """What was printed."""

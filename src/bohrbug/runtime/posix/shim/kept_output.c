@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "own_call.h"
 
@@ -16,7 +17,10 @@ bool output_keep(struct header *room) {
         if (size && own_call(SYS_pread64, 1 + i, (long)kept, size, 0, 0, 0) != size) return false;
         room->printed[i] = (uint32_t)size;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         if (room->printed[i]) OWN_CALL(SYS_ftruncate, 1 + i, 0, 0);
+        /* Some programs ask where they are in their output. */
+        OWN_CALL(SYS_lseek, 1 + i, 0, SEEK_SET);
+    }
     return true;
 }
