@@ -57,7 +57,7 @@
     F(setgid) F(seteuid) F(setegid) F(setreuid) F(setregid) F(setresuid) F(setresgid) \
     F(setgroups) F(unshare) F(setns) \
     /* processes */ \
-    F(fork) F(_Fork) F(vfork) F(daemon) F(forkpty) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
+    F(fork) F(_Fork) F(vfork) F(__register_atfork) F(daemon) F(forkpty) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
     F(execvp) F(execvpe) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(pclose) \
     /* descriptors */ \
     F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) \

@@ -52,6 +52,7 @@ int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 mqd_t __mq_open_2(const char *name, int flags);
 int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t size);
+int __register_atfork(void (*before)(void), void (*after)(void), void (*in_child)(void), void *module);
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);
 
