@@ -57,6 +57,7 @@ CORRECT = (
     "rust.rs",
     "small_writes.c",
     "atfork.c",
+    "exec_lists.c",
     "daemon.c",
 )
 
