@@ -84,6 +84,16 @@ def test_gdb_follows_child_processes(native_build: Build, tmp_path: Path) -> Non
     assert "The execution is ended here: Deadlock" in result.stdout
 
 
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="needs gdb")
+def test_gdb_stops_at_the_end_of_a_thread(native_build: Build, tmp_path: Path) -> None:
+    script = "next 2\n" + "0.1\n" * 7 + "0.2\n"
+    file = saved(native_build("lock_order.c"), tmp_path, script)
+    result = bohrbug(tmp_path, "replay", "--gdb", file, stdin="continue\n" * 5 + "quit\n")
+    assert "is preempted here, before its end" in result.stdout
+    # It has no frame of the program.
+    assert "cannot go up" not in result.stdout + result.stderr
+
+
 def test_gdb_is_for_native_programs(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("print('hello')\n")
     bohrbug(tmp_path, "step", "script.py", stdin="save made.json\n")

@@ -57,6 +57,7 @@ CORRECT = (
     "rust.rs",
     "small_writes.c",
     "atfork.c",
+    "exec_lists.c",
     "daemon.c",
 )
 
@@ -76,6 +77,12 @@ def test_its_corrected_twin_does_not(native_build: Build, name: str) -> None:
     assert not result.failures, result.failures[0].outcome
     assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
     assert not result.diverged, result.verdict
+
+
+def test_handlers_of_forks_may_be_older_than_the_shim(native_build: Build) -> None:
+    result = explored(native_build("atfork.c", "-DEARLY"), executions=60)
+    assert not result.failures, result.failures[0].outcome
+    assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict
 
 
 def test_a_mutex_left_locked_is_told_with_where_it_was_taken(native_build: Build) -> None:

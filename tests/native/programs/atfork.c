@@ -21,10 +21,19 @@ static void *use(void *unused) {
     return unused;
 }
 
+static void ask(void) { pthread_atfork(take, let_go, let_go); }
+
+#ifdef EARLY
+/* As libraries do whose constructors come before that of the shim. */
+__attribute__((section(".preinit_array"), used)) static void (*first)(void) = ask;
+#endif
+
 int main(void) {
     pthread_t thread;
     int status;
-    pthread_atfork(take, let_go, let_go);
+#ifndef EARLY
+    ask();
+#endif
     pthread_create(&thread, NULL, use, NULL);
     pid_t child = fork();
     if (child == 0) {

@@ -131,7 +131,10 @@ def gdb_script(
             "silent",
             f"set $bohrbug_site = {site}",
             *_echo(words),
+            # The end of a thread has no place in the program.
+            "if $bohrbug_site",
             "bohrbug-program-frame",
+            "end",
             "end",
         ]
     lines += ["break bohrbug_ends", "commands", "silent", *_echo(end), "end"]

@@ -279,7 +279,7 @@ class NativeRuntime:
             self._choice.drop(Engine.FORK_SERVER, why)
             return trace, reading
         self._choice.drop(Engine.SNAPSHOT, why)
-        self.fibers.forbid(why)
+        self.fibers.forbid("a failure that did not come again in a program started anew")
         return self._run(plan, making.make, learn=True)
 
     def _run(

@@ -101,6 +101,36 @@ EXPORT int execvp(const char *name, char *const arguments[]) {
     return execute(path, arguments, environ, SITE);
 }
 
+/* The C library's own reach the kernel from inside of it, with the environment as the program made it. */
+static size_t count_arguments(va_list list) {
+    size_t count = 1;
+    while (va_arg(list, char *)) count++;
+    return count;
+}
+
+#define WITH_LIST(call) \
+    va_list list; \
+    va_start(list, first); \
+    size_t count = count_arguments(list); \
+    va_end(list); \
+    char *arguments[count + 1]; \
+    arguments[0] = (char *)(uintptr_t)first; \
+    va_start(list, first); \
+    for (size_t i = 1; i <= count; i++) arguments[i] = va_arg(list, char *); \
+    int result = call; \
+    va_end(list); \
+    return result
+
+EXPORT int execl(const char *path, const char *first, ...) {
+    WITH_LIST(execute(path, arguments, environ, SITE));
+}
+
+EXPORT int execlp(const char *name, const char *first, ...) { WITH_LIST(execvp(name, arguments)); }
+
+EXPORT int execle(const char *path, const char *first, ...) {
+    WITH_LIST(execute(path, arguments, va_arg(list, char **), SITE));
+}
+
 /* -- daemon and forkpty, whose forks are inside of the C library -------------------------------- */
 
 EXPORT int daemon(int keeps_directory, int keeps_streams) {

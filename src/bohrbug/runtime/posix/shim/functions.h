@@ -57,8 +57,8 @@
     F(setgid) F(seteuid) F(setegid) F(setreuid) F(setregid) F(setresuid) F(setresgid) \
     F(setgroups) F(unshare) F(setns) \
     /* processes */ \
-    F(fork) F(_Fork) F(vfork) F(daemon) F(forkpty) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
-    F(execvp) F(execvpe) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(pclose) \
+    F(fork) F(_Fork) F(vfork) F(__register_atfork) F(daemon) F(forkpty) F(wait) F(waitpid) F(wait3) F(wait4) F(waitid) F(execve) F(execv) \
+    F(execvp) F(execvpe) F(execl) F(execlp) F(execle) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(pclose) \
     /* descriptors */ \
     F(read) F(write) F(readv) F(writev) F(close) F(dup2) F(dup3) F(poll) F(ppoll) F(__poll_chk) F(__ppoll_chk) \
     F(select) F(pselect) F(epoll_wait) F(epoll_pwait) F(epoll_pwait2) F(accept) F(accept4) F(connect) F(recv) \

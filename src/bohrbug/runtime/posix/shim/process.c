@@ -158,7 +158,7 @@ static __thread struct {
 
 /* The last of what is done before a fork, and the first after it in the child: what the program has asked
  * for by pthread_atfork, such as to take all locks and to let go of them, is code of the program on
- * either side.  Of what libraries have asked for before the shim was there nothing is seen. */
+ * either side. */
 static void just_before_fork(void) {
     if (!forked.task) return;
     busy = 1;
@@ -186,7 +186,20 @@ static void first_in_child(void) {
     busy = 0;
 }
 
-void forks_begin(void) { pthread_atfork(just_before_fork, just_after_fork, first_in_child); }
+void forks_begin(void) {
+    static bool begun;
+    if (begun) return;
+    begun = true;
+    pthread_atfork(just_before_fork, just_after_fork, first_in_child);
+}
+
+/* What pthread_atfork calls.  Libraries may do so before the shim begins (jemalloc does), and what they ask for
+ * would come first in a child, which would then act as the task of its parent. */
+EXPORT int __register_atfork(void (*before)(void), void (*after)(void), void (*in_child)(void),
+                             void *module) {
+    forks_begin();
+    return REAL(__register_atfork)(before, after, in_child, module);
+}
 
 pid_t process_fork(uint64_t site) {
     struct task *child = process_prepare(site);

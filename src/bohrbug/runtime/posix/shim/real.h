@@ -57,6 +57,7 @@ int __ppoll_chk(struct pollfd *descriptors, nfds_t count, const struct timespec 
 /* The C library has it since 2.35. */
 int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct timespec *time,
                  const sigset_t *mask);
+int __register_atfork(void (*before)(void), void (*after)(void), void (*in_child)(void), void *module);
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *stack);
 
