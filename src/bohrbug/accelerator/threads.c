@@ -174,7 +174,7 @@ static unsigned long long first_ident;
 static bool has_native_ids, has_handles;
 
 static PyObject *text_initialized, *text_started, *text_flag, *text_target, *text_name;
-static PyObject *text_daemonic, *text_ident, *text_native_id, *text_handle, *text_sentinel;
+static PyObject *text_daemonic, *text_ident, *text_native_id, *text_sentinel;
 static PyObject *text_enabled, *text_spawn, *text_is_stopped;
 static PyObject *text_trace_hook, *text_profile_hook, *text_starter;
 
@@ -237,11 +237,8 @@ static int
 prepare_end(PyObject *task, PyObject *thread)
 {
     if (has_handles) {
-        PyObject *handle = PyObject_GetAttr(thread, text_handle);
-        PyObject *arguments[] = {handle, task};
-        PyObject *result =
-            handle == NULL ? NULL : PyObject_Vectorcall(join_handle, arguments, 2, NULL);
-        Py_XDECREF(handle);
+        PyObject *arguments[] = {thread, task};
+        PyObject *result = PyObject_Vectorcall(join_handle, arguments, 2, NULL);
         Py_XDECREF(result);
         return result == NULL ? -1 : 0;
     }
@@ -598,7 +595,7 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
     const Name names[] = {
         {&text_initialized, "_initialized"}, {&text_started, "_started"}, {&text_flag, "_flag"},
         {&text_target, "_target"}, {&text_name, "_name"}, {&text_daemonic, "_daemonic"},
-        {&text_ident, "_ident"}, {&text_native_id, "_native_id"}, {&text_handle, "_handle"},
+        {&text_ident, "_ident"}, {&text_native_id, "_native_id"},
         {&text_sentinel, "_tstate_lock"}, {&text_is_stopped, "_is_stopped"},
         {&text_enabled, "enabled"}, {&text_spawn, "spawn"},
         {&text_trace_hook, "_trace_hook"},
