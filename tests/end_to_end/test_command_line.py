@@ -334,3 +334,39 @@ def test_an_interrupt_before_anything_is_found_is_inconclusive(folder: Folder) -
     done = interrupt(folder, folder.command("run", *ENDLESS, "locks:test_add"), "ran")
     assert done.code == 3, done.out + done.err
     assert "Inconclusive" in done.out
+
+
+RARELY_TIDIED = """
+import threading
+
+class Stock:
+    def __init__(self):
+        self.items = 2
+        self.closed = threading.Event()
+
+    def keep(self):
+        while not self.closed.wait(60):
+            self.tidy()
+
+    def tidy(self):
+        if self.items:
+            self.share = 10 // self.items
+
+def test():
+    stock = Stock()
+    keeper = threading.Thread(target=stock.keep)
+    keeper.start()
+    stock.items = 0
+    stock.closed.set()
+    keeper.join()
+"""
+
+
+def test_a_preemption_in_a_function_that_seldom_runs_is_replayed(folder: Folder) -> None:
+    """Without preemptions nobody tidies, so that its accesses must be found in another way."""
+    folder.write("stock.py", RARELY_TIDIED)
+    found = folder.bohrbug("run", "--timeouts", "early", "stock:test")
+    assert found.code == 1, found.out + found.err
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1, replayed.out + replayed.err
+    assert "reproduced in 1 of 1 replay" in replayed.out

@@ -90,3 +90,39 @@ def test_junit(folder: Folder) -> None:
     xml = (folder.path / "junit.xml").read_text(encoding="utf-8")
     assert 'name="bohrbug" value="failed: ' in xml
     assert "It fails if and only if" in xml
+
+
+LATE_ALARM = """
+import signal
+import pytest
+from bohrbug.exploration.explorer import Explorer
+
+explore = Explorer.explore
+names = []
+
+def explore_for_ever(explorer):
+    while names[-1] == "test_slow":
+        pass
+    return explore(explorer)
+
+Explorer.explore = explore_for_ever
+
+def expire(number, frame):
+    pytest.fail("took too long")
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    names.append(item.name)
+    signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, 0.1 if item.name == "test_slow" else 100)
+    return (yield)
+"""
+
+
+def test_an_alarm_in_the_midst_of_our_own_code_fails_only_that_test(folder: Folder) -> None:
+    folder.write("conftest.py", LATE_ALARM)
+    folder.write("test_two.py", "def test_slow(): pass\n\ndef test_next(): pass\n")
+    done = folder.pytest("--bohrbug")
+    assert "INTERNALERROR" not in done.out, done.out
+    assert "1 failed, 1 passed" in done.out, done.out
+    assert "Failed: took too long" in done.out

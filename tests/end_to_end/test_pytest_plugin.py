@@ -68,6 +68,18 @@ def test_the_test_is_found_again_from_another_folder(
     assert "reproduced in 1 of 1 replay" in moved.out, moved.out
 
 
+def test_a_replay_imports_from_where_python_m_pytest_does(folder: Folder) -> None:
+    (folder.path / "tests").mkdir()
+    folder.write("pytest.ini", "[pytest]\n")
+    folder.write("shop.py", "")
+    folder.write("tests/test_counter.py", "import shop\n" + LOST_UPDATE)
+    assert folder.pytest("--bohrbug").code == 1
+    # The installed command does not begin with the current folder, either.
+    replayed = folder.bohrbug("replay", str(folder.reproduction()), PYTHONSAFEPATH="1")
+    assert replayed.code == 1, replayed.out + replayed.err
+    assert "reproduced in 1 of 1 replay" in replayed.out
+
+
 def test_a_deadlock(folder: Folder) -> None:
     folder.write("test_locks.py", DEADLOCK)
     found = folder.pytest("--bohrbug")

@@ -314,6 +314,34 @@ def test_waiting_for_several(wait: Callable[[list[int], float], list[int]]) -> N
     assert_passes(test)
 
 
+@pytest.mark.skipif(not hasattr(selectors, "EpollSelector"), reason="Linux only")
+def test_a_selector_closed_while_a_task_waits_is_an_error_of_that_task() -> None:
+    """The scheduler looks for the task that waits, but whoever runs then has done no wrong."""
+    told: list[str] = []
+
+    def test() -> None:
+        selector = selectors.EpollSelector()
+        pipe = os.pipe()
+        selector.register(pipe[0], selectors.EVENT_READ)
+
+        def wait() -> None:
+            try:
+                selector.select(1_000)
+            except ValueError as error:
+                told.append(str(error))
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        time.sleep(0.1)
+        selector.close()
+        thread.join()
+        for end in pipe:
+            os.close(end)
+
+    assert_passes(test)
+    assert "I/O operation on closed epoll object" in told
+
+
 def test_time_waits_for_a_child() -> None:
     """A long virtual sleep of another task does not outrun a child that needs real time."""
     ends = []

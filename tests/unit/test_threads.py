@@ -226,9 +226,6 @@ def test_threads_are_made_as_usual() -> None:
         assert first == second
 
 
-@pytest.mark.skipif(
-    sys.version_info >= (3, 13), reason="the handle of such a thread can't start a real one"
-)
 def test_a_thread_that_was_made_in_an_execution_can_be_started_after_it() -> None:
     made: list[threading.Thread] = []
     ran: list[int] = []
@@ -247,6 +244,32 @@ def test_a_thread_that_was_made_in_an_execution_can_be_started_after_it() -> Non
         thread.start()
         thread.join()
     assert ran == [1, 2]
+
+
+class HandShaking(threading.Thread):
+    """Starts in the long way, as it overrides a part of it."""
+
+    def _bootstrap(self) -> None:
+        super()._bootstrap()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("kind", [threading.Thread, HandShaking])
+def test_a_thread_that_was_made_before_can_be_started_in_an_execution(
+    kind: type[threading.Thread],
+) -> None:
+    ran: list[int] = []
+    thread = kind(target=ran.append, args=(1,))
+
+    def program() -> None:
+        thread.start()
+        assert thread.is_alive()
+        thread.join()
+        assert not thread.is_alive()
+
+    assert kinds(program, 1) == {PASSED}
+    assert ran == [1]
+    assert not thread.is_alive()
+    thread.join()
 
 
 def test_a_program_may_be_told_of_ends_by_a_function_in_place_of_get_ident() -> None:

@@ -46,11 +46,8 @@ static int
 prepare_end(PyObject *task, PyObject *thread)
 {
     if (threading.has_handles) {
-        PyObject *handle = PyObject_GetAttr(thread, thread_texts.handle);
-        PyObject *arguments[] = {handle, task};
-        PyObject *result =
-            handle == NULL ? NULL : PyObject_Vectorcall(threading.join_handle, arguments, 2, NULL);
-        Py_XDECREF(handle);
+        PyObject *arguments[] = {thread, task};
+        PyObject *result = PyObject_Vectorcall(threading.join_handle, arguments, 2, NULL);
         Py_XDECREF(result);
         return result == NULL ? -1 : 0;
     }

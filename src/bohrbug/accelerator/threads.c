@@ -79,7 +79,7 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
     struct thread_texts *texts = &thread_texts;
     const Name names[] = {
         {&texts->daemonic, "_daemonic"}, {&texts->enabled, "enabled"}, {&texts->flag, "_flag"},
-        {&texts->handle, "_handle"}, {&texts->ident, "_ident"},
+        {&texts->ident, "_ident"},
         {&texts->initialized, "_initialized"}, {&texts->is_stopped, "_is_stopped"},
         {&texts->name, "_name"}, {&texts->native_id, "_native_id"},
         {&texts->profile_hook, "_profile_hook"}, {&texts->sentinel, "_tstate_lock"},

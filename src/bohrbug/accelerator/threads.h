@@ -38,7 +38,7 @@ extern struct threading {
 
 /* The names of what threads have, and of what is told of them. */
 extern struct thread_texts {
-    PyObject *daemonic, *enabled, *flag, *handle, *ident, *initialized, *is_stopped, *name;
+    PyObject *daemonic, *enabled, *flag, *ident, *initialized, *is_stopped, *name;
     PyObject *native_id, *profile_hook, *sentinel, *spawn, *started, *starter, *target;
     PyObject *trace_hook;
 } thread_texts;

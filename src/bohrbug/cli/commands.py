@@ -378,11 +378,17 @@ def run_in_pytest(
     # Not needed for anything else.
     import pytest
 
-    from bohrbug.pytest_plugin.target import argument_for, configuration_for, folders_of
+    from bohrbug.pytest_plugin.target import (
+        argument_for,
+        configuration_for,
+        folders_of,
+        imports_from,
+    )
 
     path = file.absolute()
     root, directory = folders_of(reproduction.target)
     os.chdir(directory)
+    imports_from(reproduction.target, directory)
     return pytest.main(
         [
             argument_for(reproduction.target, root),

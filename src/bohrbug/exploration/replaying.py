@@ -177,8 +177,23 @@ class _Replays:
                 for _ in range(2):
                     runtime.execute(Plan())
                 runtime.keep_only_wanted_points()
+                self._find_rarely_run_functions(runtime)
                 self._places = list(runtime.known_places())
             yield runtime, watched
+
+    def _find_rarely_run_functions(self, runtime: ThreadsRuntime) -> None:
+        """Find the functions with scheduling points that run only under the plan of the file.
+
+        The plan can be followed up to the first point of such a function, which is one only in
+        the next execution.
+        """
+        missing = runtime.missing_points()
+        while missing:
+            runtime.execute(self._reproduction.failure.plan, discover=True)
+            runtime.keep_only_wanted_points()
+            before, missing = missing, runtime.missing_points()
+            if missing == before:
+                return
 
     def strict(self, times: int, debugger: Debugger | None) -> Replay:
         """Follow the plan of the file."""

@@ -20,6 +20,10 @@ class AlarmGuard:
 
     Parameters:
         stop: ends the exploration.
+
+    Attributes:
+        rang: whether there was an alarm.
+        error: what the handler raised in the midst of the exploration, which did not end in time.
     """
 
     def __init__(self, stop: Callable[[], object]) -> None:
@@ -27,6 +31,7 @@ class AlarmGuard:
         self._handler: Any = None
         self._guarding = False
         self.rang = False
+        self.error: BaseException | None = None
 
     def __enter__(self) -> Self:
         if hasattr(signal, "SIGALRM"):
@@ -39,7 +44,11 @@ class AlarmGuard:
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         if self.rang:
-            self._handler(number, frame)
+            try:
+                self._handler(number, frame)
+            except BaseException as error:
+                self.error = error
+                raise
             return
         self.rang = True
         signal.setitimer(signal.ITIMER_REAL, _GRACE)

@@ -107,9 +107,18 @@ class ItemProtocol:
         explorer = Explorer.of_function(
             execution, item.nodeid, plugin.options_for(item), surroundings
         )
-        with AlarmGuard(explorer.stop) as alarm, one_tracer_for_all_tasks():
-            result = explorer.explore()
-        progress.close()
+        alarm = AlarmGuard(explorer.stop)
+        try:
+            with alarm, one_tracer_for_all_tasks():
+                result = explorer.explore()
+        except BaseException as error:
+            if error is not alarm.error:
+                raise
+            # It may come anywhere in our own code, and is still an error of this test alone.
+            self._finish(setup, None, {}, _raiser(error))
+            return
+        finally:
+            progress.close()
         if execution.exit is not None:
             raise execution.exit
         failures = result.failures

@@ -7,6 +7,7 @@ from what it was given on its command line.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
@@ -19,7 +20,7 @@ def target_of_item(item: pytest.Item) -> dict[str, Any]:
     config = item.config
     root = config.rootpath
     directory = config.invocation_params.dir
-    target = {
+    target: dict[str, Any] = {
         "kind": "pytest",
         "node": item.nodeid,
         "root": str(root),
@@ -30,7 +31,16 @@ def target_of_item(item: pytest.Item) -> dict[str, Any]:
     if configuration:
         # Given by hand (``-c``), so that pytest would not find it by itself.
         target["configuration"] = _relative(directory / configuration, root)
+    if str(directory) in sys.path:
+        # As ``python -m pytest`` has it; the command that replays is started in another way.
+        target["imports_from_directory"] = True
     return target
+
+
+def imports_from(target: Mapping[str, Any], directory: Path) -> None:
+    """Let modules be imported from the folder to start pytest in, if they were."""
+    if target.get("imports_from_directory") and str(directory) not in sys.path:
+        sys.path.insert(0, str(directory))
 
 
 def folders_of(target: Mapping[str, Any]) -> tuple[Path, Path]:

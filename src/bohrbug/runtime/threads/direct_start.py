@@ -76,7 +76,7 @@ def start_directly(
         place: of the call to ``start``.
         ident: the ident that the thread gets.
         target: what it runs, for people.
-        new_handle: Python 3.13 on: joins the thread's handle to its task.
+        new_handle: Python 3.13 on: joins the handle of the thread to its task.
     """
     function: Callable[[], object] = MethodType(run_thread, thread)
     if has_hooks():
@@ -96,7 +96,7 @@ def start_directly(
     if hasattr(thread, "_native_id"):
         thread._native_id = ident
     if HAS_HANDLES:
-        new_handle(thread._handle, task)
+        new_handle(thread, task)
     else:
         sentinel = thread._tstate_lock = real_allocate_lock()
         sentinel.acquire()

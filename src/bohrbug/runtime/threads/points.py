@@ -85,8 +85,13 @@ class AccessPoints:
                 if place_key(place) in self._wanted:
                     self.places.add(place)
 
+    def missing(self) -> int:
+        """How many are wanted that no function has which is rewritten."""
+        return len(self._wanted.difference(place_key(place) for place in self.places))
+
     def keep_only_wanted(self) -> None:
         """Forget those that were found on the way and are not wanted."""
+        self.found = []
         self.add_wanted()
         self.places = PlaceSet(place for place in self.places if place_key(place) in self._wanted)
 

@@ -334,6 +334,10 @@ class ThreadsRuntime:
         """Make these places scheduling points as soon as their functions are rewritten."""
         self._points.want(keys)
 
+    def missing_points(self) -> int:
+        """How many wanted places are in no function that was found to run."""
+        return self._points.missing()
+
     def keep_only_wanted_points(self) -> None:
         """Forget scheduling points that were found on the way and are not in the file."""
         self._points.keep_only_wanted()

@@ -40,7 +40,20 @@ from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import event_in_c, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
-patches = Patches()
+
+class _ThreadPatches(Patches):
+    """Gives threads that were not started under control their real handles back."""
+
+    def restore(self) -> None:
+        """See :class:`Patches`."""
+        for thread in list(threading._dangling):  # type: ignore[attr-defined]
+            handle = vars(thread).get("_handle")
+            if isinstance(handle, ThreadHandle) and handle._task is None:
+                thread._handle = handle._real
+        super().restore()
+
+
+patches = _ThreadPatches()
 
 real_start_new_thread = _thread.start_new_thread
 real_get_native_id = _thread.get_native_id
@@ -289,7 +302,16 @@ _thread_is_alive = _Thread.is_alive
 _make_invoke_excepthook = threading._make_invoke_excepthook  # type: ignore[attr-defined]
 
 
-def _join_handle_to_task(handle: Any, task: Task) -> None:
+def _handle_of(thread: Any) -> ThreadHandle:
+    """The handle of a thread that is being started, which may have been made without control."""
+    if not isinstance(thread._handle, ThreadHandle):
+        thread._handle = ThreadHandle()
+    handle: ThreadHandle = thread._handle
+    return handle
+
+
+def _join_handle_to_task(thread: Any, task: Task) -> None:
+    handle = _handle_of(thread)
     handle._task = task
     task.on_end.append(handle._set_done)
 
@@ -339,6 +361,8 @@ def _start(self: Any) -> None:
             ident = _new_ident(execution)
             start_directly(execution, self, place, ident, _label_of(self), _join_handle_to_task)
             return
+        if HAS_HANDLES:
+            _handle_of(self)
     task.inside += 1
     try:
         _thread_start(self)

@@ -43,6 +43,15 @@ def _await_several(
     """
     execution = controlled()
     assert execution is not None
+
+    def can_return() -> bool:
+        try:
+            return bool(look())
+        except (OSError, ValueError):
+            # Another task has closed something.  That is an error of the task that waits, whose
+            # own look raises it, and not of the one for which the scheduler looks.
+            return True
+
     place = place_of(frame)
     wanted = descriptors()
     if len(wanted) == 1:
@@ -62,7 +71,7 @@ def _await_several(
             execution,
             state,
             place,
-            lambda: bool(look()),
+            can_return,
             timeout,
             lambda: furthest(execution, wanted) if wanted else Reach.LOCAL,
             is_safety_net=False,
