@@ -14,10 +14,11 @@ from bohrbug.model.operation import BEGIN, END, EXIT, JOIN, Site
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
+from bohrbug.paths import display_path
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.schedule import schedule_of
-from bohrbug.report.sources import display_path, source_line
+from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack, telling_frame
 from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
 from bohrbug.report.wording import fault_words, plural
