@@ -100,7 +100,8 @@ class ReplayDebugger:
         if self.quit or traceback is None or isinstance(error, TaskKilled):
             return
         with self._around():
-            self._say(f"Task {task.id} ({task.name}) failed: {type(error).__name__}: {error}")
+            said = f": {error}" if str(error) else ""
+            self._say(f"Task {task.id} ({task.name}) failed: {type(error).__name__}{said}")
         sys.settrace(None)
         while traceback.tb_next is not None and not _is_program(traceback.tb_frame):
             traceback = traceback.tb_next

@@ -9,8 +9,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+from bohrbug.paths import display_path
 
 TABLE = "tool.bohrbug"
 _NONE = "none"
@@ -32,6 +35,8 @@ class Option:
         help: one sentence for ``--help``.
         choices: the allowed words; empty if any will do.
         may_be_none: whether ``none`` is a value.
+        least: the smallest number that is allowed.
+        positive: whether it must be more than 0.
     """
 
     name: str
@@ -39,6 +44,8 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     may_be_none: bool = False
+    least: int | None = None
+    positive: bool = False
 
     @property
     def flag(self) -> str:
@@ -73,9 +80,10 @@ class Option:
             return tuple(words.split())
         if self.type in (int, float):
             try:
-                return self.type(words.replace("_", "").replace(",", ""))
+                number = self.type(words.replace("_", "").replace(",", ""))
             except ValueError:
                 raise self._wrong(text, where) from None
+            return self.check(number, where)
         return self.check(words, where)
 
     def check(self, value: object, where: str) -> Any:
@@ -92,14 +100,21 @@ class Option:
                 return tuple(names)
         elif self.type is float:
             if isinstance(value, int | float) and not isinstance(value, bool):
-                return float(value)
+                return self._within_limits(float(value), where)
         elif (
             isinstance(value, self.type)
             and (self.type is bool or not isinstance(value, bool))
             and (not self.choices or value in self.choices)
         ):
-            return value
+            return self._within_limits(value, where)
         raise self._wrong(value, where)
+
+    def _within_limits(self, value: Any, where: str) -> Any:
+        if self.positive and not value > 0:
+            raise SettingsError(f"{where} must be more than 0, not {value:g}")
+        if self.least is not None and not value >= self.least:
+            raise SettingsError(f"{where} must be at least {self.least}, not {value:g}")
+        return value
 
     def _wrong(self, value: object, where: str) -> SettingsError:
         if self.choices:
@@ -126,15 +141,28 @@ OPTIONS: tuple[Option, ...] = (
             *("pct", "pos", "random", "rff", "surw", "uniform"),
         ),
     ),
-    Option("executions", int, "The budget in executions."),
-    Option("seconds", float, "The budget in seconds of real time.", may_be_none=True),
+    Option("executions", int, "The budget in executions, or none.", may_be_none=True, least=1),
+    Option(
+        "seconds",
+        float,
+        "The budget in seconds of real time, or none.",
+        may_be_none=True,
+        positive=True,
+    ),
     Option(
         "bound",
         int,
-        "The largest number of preemptions (auto, bpor, ipb) or delays (idb).",
+        "The largest number of preemptions (auto, bpor, ipb) or delays (idb), or none.",
         may_be_none=True,
+        least=0,
     ),
-    Option("depth", int, "The depth of the bugs that pct aims at.", may_be_none=True),
+    Option(
+        "depth",
+        int,
+        "The depth of the bugs that pct aims at; none: 1, 2 and 3 in turn.",
+        may_be_none=True,
+        least=1,
+    ),
     Option("seed", int, "The seed of everything random."),
     Option(
         "level",
@@ -164,12 +192,22 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("keep_going", bool, "Explore on after a failure."),
     Option("minimise", bool, "Reduce failures to the fewest preemptions."),
-    Option("causes", int, "Executions to find what makes a test fail; 0 switches it off."),
-    Option("causes_seconds", float, "The same in seconds of real time."),
-    Option("predict", int, "Executions to check predicted deadlocks and races; 0: predict none."),
-    Option("max_steps", int, "Steps after which an execution is a livelock."),
-    Option("hang_seconds", float, "Real seconds without progress after which it is a hang."),
-    Option("workers", int, "Processes that explore at the same time."),
+    Option("causes", int, "Executions to find what makes a test fail; 0 switches it off.", least=0),
+    Option("causes_seconds", float, "The same in seconds of real time.", positive=True),
+    Option(
+        "predict",
+        int,
+        "Executions to check predicted deadlocks and races; 0 switches it off.",
+        least=0,
+    ),
+    Option("max_steps", int, "Steps after which an execution is a livelock.", least=1),
+    Option(
+        "hang_seconds",
+        float,
+        "Real seconds without progress after which it is a hang; 0 switches it off.",
+        least=0,
+    ),
+    Option("workers", int, "Processes that explore at the same time.", least=1),
 )
 """All options, in the order in which help texts list them."""
 
@@ -190,10 +228,16 @@ def checked(values: Mapping[str, object], where: str) -> dict[str, Any]:
     for key, value in values.items():
         option = BY_NAME.get(key.replace("-", "_"))
         if option is None:
-            known = ", ".join(option.flag for option in OPTIONS)
-            raise SettingsError(f"{where}: there is no option {key!r}; there are {known}")
+            raise SettingsError(f"{where}: there is no option {key!r}{_meant(key)}")
         result[option.name] = option.check(value, f"{where}: {key}")
     return result
+
+
+def _meant(key: str) -> str:
+    """What may have been meant by the name of an option that there is not."""
+    flags = [option.flag for option in OPTIONS]
+    alike = get_close_matches(key.replace("_", "-"), flags, 1)
+    return f"; did you mean {alike[0]!r}?" if alike else f"; there are {', '.join(flags)}"
 
 
 def find_pyproject(start: Path) -> Path | None:
@@ -213,15 +257,16 @@ def read_pyproject(path: Path | None) -> dict[str, Any]:
     """
     if path is None:
         return {}
+    shown = display_path(str(path))
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
     except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror or error}") from error
+        raise SettingsError(f"{shown}: {error.strerror or error}") from error
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from error
+        raise SettingsError(f"{shown} is not TOML: {error}") from error
     tool = content.get("tool", {})
     table = tool.get("bohrbug", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
-        raise SettingsError(f"{path}: [{TABLE}] must be a table")
-    return checked(table, f"{path}, [{TABLE}]")
+        raise SettingsError(f"{shown}: [{TABLE}] must be a table")
+    return checked(table, f"{shown}, [{TABLE}]")

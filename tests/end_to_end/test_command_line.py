@@ -171,19 +171,32 @@ def test_what_is_done_in_pdb_does_not_change_the_replay(folder: Folder) -> None:
 
 
 NO_SENSE = [
-    (["run", "missing.py"], "missing.py is neither a script that exists"),
+    (["run", "missing.py"], "there is no file missing.py"),
+    (["run", "missing"], "missing is neither a script that exists nor of the form"),
+    (["run", "tests"], "tests is a folder; for the tests in it: pytest --bohrbug tests"),
+    (["run", "script"], "; there is script.py"),
+    (
+        ["run", "fails:function"],
+        "importing fails raised ZeroDivisionError: division by zero (fails.py:2)",
+    ),
+    (["run", "lacks:function"], "can't import lacks: No module named 'missing' (lacks.py:1)"),
+    (["step", "missing.json"], "there is no file missing.json"),
+    (["run", "--most-faults", "2", "script.py"], "--most-faults"),
     (["run", "missing.py", "--seed=3"], "--seed: behind the program, and so given to it"),
     (["run", "missing:function"], "can't import missing"),
     (["run", "json:missing"], "module 'json' has no function 'missing'"),
     (["run", "json:__name__"], "is no function"),
     (["run", "--bound", "many", "json:loads"], "--bound must be a whole number or 'none'"),
-    (["run", "--strategy", "luck", "json:loads"], "--strategy must be one of auto, bpor, dfs"),
+    (
+        ["run", "--strategy", "luck", "json:loads"],
+        "Error: --strategy must be one of auto, bpor",
+    ),
     (
         ["run", "json:loads"],
         "calls the function without arguments (missing a required argument",
     ),
     (["run", "asyncio:sleep"], "takes no coroutine function"),
-    (["run", "--executions", "0", "json:loads"], "executions must be at least 1"),
+    (["run", "--executions", "0", "json:loads"], "Error: --executions must be at least 1, not 0"),
     (["run", "--scope", "+", "json:loads"], "names no module"),
     (["run", "--no-such", "json:loads"], "No such option"),
     (["replay", "missing.json"], "missing.json: No such file"),
@@ -191,10 +204,13 @@ NO_SENSE = [
 ]
 
 NO_REPRODUCTIONS = {
-    "not-json.json": ("{", "is not JSON"),
+    "not-json.json": ("{", "is no reproduction file of Bohrbug, or is damaged: it is not JSON"),
     "list.json": ("[]", "is no reproduction file of Bohrbug"),
     "new.json": ('{"format": "bohrbug-reproduction", "version": 99}', "has version 99"),
-    "damaged.json": ('{"format": "bohrbug-reproduction", "version": 1}', "is damaged"),
+    "damaged.json": (
+        '{"format": "bohrbug-reproduction", "version": 1}',
+        "is damaged: there is no 'trace'",
+    ),
 }
 
 
@@ -206,6 +222,10 @@ def refusals(
     folder = Folder(tmp_path_factory.mktemp("refusals"), environment)
     for name, (content, _) in NO_REPRODUCTIONS.items():
         folder.write(name, content)
+    folder.write("script.py", "")
+    folder.write("fails.py", "\n1 / 0\n")
+    folder.write("lacks.py", "import missing\n")
+    (folder.path / "tests").mkdir()
     commands = [arguments for arguments, _ in NO_SENSE]
     commands += [["replay", name] for name in NO_REPRODUCTIONS]
     return {tuple(each): ended for each, ended in zip(commands, folder.each(commands), strict=True)}
@@ -252,12 +272,17 @@ def test_settings_in_pyproject(folder: Folder) -> None:
     folder.write("pyproject.toml", "[tool.bohrbug]\nexekutions = 3\n")
     done = folder.bohrbug("run", "counter.py")
     assert done.code == 2
-    assert "there is no option 'exekutions'" in done.err
+    said = "bohrbug: pyproject.toml, [tool.bohrbug]: there is no option 'exekutions'"
+    assert f"{said}; did you mean 'executions'?" in done.err
+
+    folder.write("pyproject.toml", "[tool.bohrbug]\nexecutions = 0\n")
+    done = folder.bohrbug("run", "counter.py")
+    assert "pyproject.toml, [tool.bohrbug]: executions must be at least 1, not 0" in done.err
 
     folder.write("pyproject.toml", "[tool.bohrbug]\nexecutions = 'three'\n")
     done = folder.bohrbug("run", "counter.py")
     assert done.code == 2
-    assert "executions must be a whole number, not 'three'" in done.err
+    assert "executions must be a whole number or 'none', not 'three'" in done.err
 
 
 def test_colour_only_where_it_is_wanted(folder: Folder) -> None:
@@ -370,3 +395,56 @@ def test_a_preemption_in_a_function_that_seldom_runs_is_replayed(folder: Folder)
     replayed = folder.bohrbug("replay", str(folder.reproduction()))
     assert replayed.code == 1, replayed.out + replayed.err
     assert "reproduced in 1 of 1 replay" in replayed.out
+
+
+def test_a_file_for_pytest_is_no_script(folder: Folder) -> None:
+    folder.write("test_it.py", "def test_it(): pass\n")
+    done = folder.bohrbug("run", "test_it.py")
+    assert "to explore them: pytest --bohrbug test_it.py" in done.err
+    folder.write("test_it.py", "def test_it(): pass\nif __name__ == '__main__': test_it()\n")
+    assert "pytest" not in folder.bohrbug("run", "test_it.py").err
+
+
+def test_where_no_file_can_be_written(folder: Folder) -> None:
+    """The folder for them is a file, which stops even those who may do all."""
+    folder.write(".bohrbug", "")
+    folder.write("counter.py", SCRIPT)
+    done = folder.bohrbug("run", "--quiet", "counter.py")
+    assert done.code == 1
+    assert "✗ AssertionError" in done.out
+    assert "note: no reproduction file was written: .bohrbug/: File exists" in done.out
+    result = json.loads(folder.bohrbug("run", "--json", "counter.py").out)
+    assert result["failures"][0]["reproduction"] is None
+    assert result["notices"] == ["no reproduction file was written: .bohrbug/: File exists"]
+
+
+def test_what_differs_is_told_by_short_paths(folder: Folder) -> None:
+    folder.write(
+        "both.py",
+        """
+        import os, threading
+        lock = threading.Lock()
+        counts = {"value": 0}
+        def work():
+            if os.environ.get("LOCKED"):
+                lock.acquire()
+            value = counts["value"]
+            counts["value"] = value + 1
+            if os.environ.get("LOCKED"):
+                lock.release()
+        def test():
+            counts["value"] = 0
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert counts["value"] == 2
+        """,
+    )
+    folder.bohrbug("run", "--quiet", "both:test")
+    done = folder.bohrbug("replay", str(folder.reproduction()), LOCKED="1")
+    assert done.code == 3
+    differs = done.lines[-1]
+    assert " at both.py:8 in work, but task " in differs
+    assert differs.endswith(" does acquire at both.py:7 in work")

@@ -28,7 +28,7 @@ def test_markers(folder: Folder) -> None:
     ("marker", "message"),
     [
         ("bohrbug(exekutions=1)", "there is no option 'exekutions'"),
-        ("bohrbug(executions='many')", "executions must be a whole number, not 'many'"),
+        ("bohrbug(executions='many')", "executions must be a whole number or 'none', not 'many'"),
         ("bohrbug(strategy='luck')", "strategy must be one of auto, bpor, dfs"),
         ("bohrbug(executions=0)", "executions must be at least 1, not 0"),
         ("bohrbug(5)", "takes named options only"),
@@ -113,7 +113,7 @@ def test_nothing_is_loaded_without_the_option(folder: Folder) -> None:
             assert not loaded
             ours = {name for name in sys.modules if name.startswith("bohrbug")}
             plugin = {"bohrbug.pytest_plugin", "bohrbug.pytest_plugin.message_options"}
-            assert ours <= {"bohrbug", "bohrbug.settings", *plugin}
+            assert ours <= {"bohrbug", "bohrbug.settings", "bohrbug.paths", *plugin}
             assert type(threading.Lock()) is _thread.LockType
             assert _thread.LockType.__module__ == "_thread"
         """,

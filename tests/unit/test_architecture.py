@@ -22,8 +22,8 @@ LAYERS = (
 )
 """From top to bottom; a module may import from its own layer and from those below it."""
 
-EVERYWHERE = ("settings", "accelerator")
-"""They import nothing of ours, so that all may import them."""
+EVERYWHERE = ("settings", "accelerator", "paths")
+"""They import nothing else of ours, so that all may import them."""
 
 # The top of the package loads what it offers on first use.
 ALLOWED_ABOVE = {"__init__"}

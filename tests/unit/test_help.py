@@ -35,7 +35,7 @@ def test_sections_name_options_that_exist() -> None:
 
 def test_defaults_are_told() -> None:
     told = CliRunner().invoke(main, ["run", "--help"]).output
-    assert re.search(r"--executions N .*\[default: 1000\]", told)
+    assert re.search(r"--executions N [^[]*\[default:\s+1000\]", told)
     assert re.search(r"--seed N .*\[default:\s+0\]", told)
     # What an exploration had that is resumed is not known here.
     assert "default" not in CliRunner().invoke(main, ["resume", "--help"]).output
@@ -58,3 +58,13 @@ def test_a_number_that_was_left_out_before_a_program() -> None:
     assert "write '--' before the program: --sample-accesses -- ./server" in told.output
     outside = CliRunner().invoke(main, ["run", "--sample-accesses", "9", "./server"])
     assert "9 is not in the range 1<=x<=3" in outside.output
+
+
+def test_each_command_tells_its_exit_codes() -> None:
+    commands = ["run", "resume", "replay", "explain", "step", "record", "replay-messages"]
+    for name in [*commands, "messages show", "messages diff"]:
+        told = CliRunner().invoke(main, [*name.split(), "--help"]).output
+        options, _, codes = told.partition("Exit codes")
+        assert "--help" in options, name
+        assert re.search(r"^    2 +\S", codes, re.MULTILINE), name
+        assert max(map(len, told.splitlines())) <= 80, name

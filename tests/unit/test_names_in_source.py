@@ -30,7 +30,7 @@ def names_in(folder: Path, statement: str) -> list[str]:
     return [
         accessed_name((code, instruction.offset))
         for instruction in dis.get_instructions(code)
-        if instruction.opname in ACCESSING
+        if instruction.opname in ACCESSING or "_IF_" in instruction.opname
     ]
 
 
@@ -47,6 +47,10 @@ def names_in(folder: Path, statement: str) -> list[str]:
         ("for row in self.rows: print(row, row)", ["Bank.rows"]),
         ("rows.get('ü', 'ß')", ["rows"]),
         ("rows.append(\n    1,\n)", ["rows"]),
+        ("assert rows", ["rows"]),
+        ("if not self.rows: print(1)", ["Bank.rows"]),
+        ("while rows: print(1)", ["rows"]),
+        ("print(1 if rows else 2)", ["rows"]),
     ],
 )
 def test_a_container_is_named_by_the_expression(

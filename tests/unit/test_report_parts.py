@@ -325,7 +325,15 @@ class Sampled(RandomWalk):
 def test_an_estimate_in_a_progress_line() -> None:
     line = ProgressLine(Console(file=io.StringIO(), width=200))
     text = line.line(Progress(20, 1000, 2.0, 0, 0, "dfs", Sampled.estimate)).plain
+    assert "20 of 1,000 executions" in text
     assert "about 40 schedules (10 to 160), 50% seen, 2.0 s left" in text
+
+
+def test_a_progress_line_without_a_budget() -> None:
+    line = ProgressLine(Console(file=io.StringIO(), width=200))
+    text = line.line(Progress(20, None, 2.0, 0, 0, "dfs")).plain
+    assert text.startswith("20 executions")
+    assert " of " not in text
 
 
 @pytest.mark.parametrize(

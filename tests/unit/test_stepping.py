@@ -363,7 +363,10 @@ def test_a_view_shows_what_can_be_chosen_and_who_waits() -> None:
         stacks = drawn(lambda report: report.draw_stacks(view, "0"))
         assert "thread.join()" in stacks
         assert "task 0.1" not in stacks
-        assert "▶" in drawn(lambda report: report.draw_source(view, "0.1"))
+        source = drawn(lambda report: report.draw_source(view, "0.1"))
+        assert "▶" in source
+        numbers = [int(line.lstrip("▶ ").split()[0]) for line in source.splitlines()[1:]]
+        assert numbers == list(range(numbers[0], numbers[-1] + 1)), "empty lines are shown, too"
         assert "acquire Lock left" in drawn(lambda report: report.draw_history(view))
 
 

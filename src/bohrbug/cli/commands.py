@@ -19,6 +19,7 @@ from bohrbug.api import target_of
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.exploring import (
     EXIT_CODES,
+    EXPLORATION_CODES,
     FOUND,
     INCONCLUSIVE,
     NOTHING_FOUND,
@@ -60,10 +61,23 @@ from bohrbug.exploration.reproduction import (
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
+from bohrbug.paths import display_path
 from bohrbug.report.replayed import failure_replayed, replay_words
-from bohrbug.report.sources import display_path
 from bohrbug.report.text import render_failure
 from bohrbug.report.wording import plural
+
+_REPLAY_CODES = """\b
+Exit codes:
+  0  it passes now, under this schedule
+  1  it failed in each replay as in the file
+  2  the command can't be carried out as it stands
+  3  something else: a replay that differs, or another failure
+"""
+_EXPLAIN_CODES = """\b
+Exit codes:
+  0  printed
+  2  the command can't be carried out as it stands
+"""
 
 
 @click.group(
@@ -103,12 +117,17 @@ RAW_ARGUMENTS = "bohrbug.arguments"
 @main.command(
     cls=RawCommand,
     context_settings={"allow_interspersed_args": False},
-    epilog=EXIT_CODES,
+    epilog=EXPLORATION_CODES,
     short_help="Explore a script, a function or a native program.",
 )
 @exploration_options
 @native_options
-@click.option("--resume", "go_on", is_flag=True, help="Go on with what was interrupted.")
+@click.option(
+    "--resume",
+    "go_on",
+    is_flag=True,
+    help="Go on with the interrupted exploration of this program with these options.",
+)
 @showing_options
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -145,6 +164,12 @@ def run(
     except ProgramError as error:
         usage_error(str(error))
     if isinstance(test, Script):
+        if test.only_defines_tests:
+            click.echo(
+                f"bohrbug: {program} has tests that nothing calls when it is run as a script; to "
+                f"explore them: pytest --bohrbug {shlex.quote(program)}",
+                err=True,
+            )
         test.prepare()
         subject = Subject(test.target(), test.name, options, (str(Path(program).absolute()),))
     else:
@@ -169,8 +194,10 @@ def _mention_misplaced_options(arguments: Sequence[str]) -> None:
         )
 
 
-@main.command(epilog=EXIT_CODES, short_help="Go on with an exploration that was interrupted.")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@main.command(
+    epilog=EXPLORATION_CODES, short_help="Go on with an exploration that was interrupted."
+)
+@click.argument("file", type=click.Path(path_type=Path, readable=False), required=False)
 @given_option("seconds", tells_default=False)
 @given_option("workers", tells_default=False)
 @showing_options
@@ -227,12 +254,17 @@ def explorations() -> None:
         click.echo(f"there is nothing to resume in {DIRECTORY}/")
 
 
-@main.command("replay", epilog=EXIT_CODES)
-@click.argument("file", type=click.Path(path_type=Path))
+@main.command("replay", epilog=_REPLAY_CODES)
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("--pdb", "with_pdb", is_flag=True, help="Stop in pdb where it matters.")
 @click.option("--gdb", "with_gdb", is_flag=True, help="Run a native program under gdb.")
 @click.option(
-    "--times", type=click.IntRange(1), default=1, metavar="N", help="Replay so many times."
+    "--times",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Replay so many times.",
 )
 @click.option(
     "--update",
@@ -327,7 +359,8 @@ def _reproduction(file: Path) -> Reproduction:
 
 def _show_replayed(failure: Failure, test: str, printed: str) -> None:
     console = Console()
-    render_failure(failure, console, test=test)
+    # How often it was reproduced is said of this replay, below.
+    render_failure(replace(failure, confirmed=0), console, test=test)
     if printed.strip():
         console.print("\nPrinted by the failing execution", style="bold")
         for text in printed.rstrip().splitlines():
@@ -404,8 +437,8 @@ def run_in_pytest(
     )
 
 
-@main.command(epilog=EXIT_CODES, short_help="Print the report in a reproduction FILE.")
-@click.argument("file", type=click.Path(path_type=Path))
+@main.command(epilog=_EXPLAIN_CODES, short_help="Print the report in a reproduction FILE.")
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("--full", is_flag=True, help="Show every step, however many there are.")
 def explain(file: Path, full: bool) -> None:
     """Print the report of the failure in a reproduction FILE, without executing anything."""

@@ -20,6 +20,7 @@ from bohrbug.cli.help import default_in_words
 from bohrbug.cli.machine import result_to_json
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.reproduction import DIRECTORY
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
@@ -45,6 +46,14 @@ Exit codes:
   3  inconclusive: interrupted, hung, or a replay that differs
 """
 
+EXPLORATION_CODES = """\b
+Exit codes:
+  0  nothing found
+  1  a failure was found
+  2  the command can't be carried out as it stands
+  3  inconclusive: interrupted, or hung
+"""
+
 
 def usage_error(message: str) -> NoReturn:
     """Say what is wrong with the command, and exit."""
@@ -61,7 +70,8 @@ def _value(option: Option) -> Callable[[click.Context, click.Parameter, Any], An
                 return tuple(name for text in value for name in text.split())
             return option.parse(value, f"--{option.flag}")
         except SettingsError as error:
-            raise click.BadParameter(str(error)) from error
+            # It names the option, so click need not.
+            raise click.UsageError(str(error), context) from error
 
     return convert
 
@@ -164,9 +174,31 @@ def explore(
         except ResumeError as error:
             line.close()
             usage_error(str(error))
-    for failure in result.reproducible:
-        write_reproduction(explorer, failure, subject.target)
+    write_reproductions(explorer, subject.target, store)
     tell(result, output.text, showing, store)
+
+
+def write_reproductions(
+    explorer: Explorer, target: dict[str, Any], store: ExplorationStore
+) -> None:
+    """Write a file for each failure; where that can't be done the result says so.
+
+    Parameters:
+        explorer: has explored.
+        target: how files name the test.
+        store: where the exploration is kept, if it can be.
+    """
+    result = explorer.result
+    try:
+        for failure in result.reproducible:
+            write_reproduction(explorer, failure, target)
+    except OSError as error:
+        result.notices.append(
+            f"no reproduction file was written: {DIRECTORY}/: {error.strerror or error}"
+        )
+    else:
+        if store.trouble:
+            result.notices.append(f"not kept, so it can't be resumed: {store.trouble}")
 
 
 def tell(

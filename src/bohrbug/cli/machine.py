@@ -64,12 +64,17 @@ def estimate_to_json(estimate: Estimate | None) -> dict[str, Any] | None:
     numbers = {"size": estimate.size, "low": estimate.low, "high": estimate.high}
     return {
         "what": estimate.what,
-        **{name: None if isinf(number) else number for name, number in numbers.items()},
-        "log10_size": estimate.log_size / log(10),
+        **{name: None if isinf(number) else _rounded(number) for name, number in numbers.items()},
+        "log10_size": _rounded(estimate.log_size / log(10)),
         "seen": estimate.seen,
         "samples": estimate.samples,
         "method": estimate.method,
     }
+
+
+def _rounded(number: float) -> float:
+    """An estimate to six digits: more say nothing, and end in what rounding left."""
+    return float(f"{number:.6g}")
 
 
 def result_to_json(result: Result) -> dict[str, Any]:
@@ -102,4 +107,5 @@ def result_to_json(result: Result) -> dict[str, Any]:
         "tasks": result.tasks,
         "seconds": round(result.seconds, 3),
         "interrupted": result.interrupted,
+        "notices": list(result.notices),
     }

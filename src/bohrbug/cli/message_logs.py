@@ -26,6 +26,19 @@ from bohrbug.runtime.channels.reading import read_log
 
 SAME, PARTED, UNDECIDED = 0, 1, 3
 
+_SHOW_CODES = """\b
+Exit codes:
+  0  shown
+  2  the file is no message log, or a file can't be written
+"""
+_DIFF_CODES = """\b
+Exit codes:
+  0  the two have the same order of messages
+  1  they part; with COMMAND: and the exchange that decides was found
+  2  a file is no message log, or the command can't be started
+  3  with COMMAND: no single exchange decides
+"""
+
 
 class _ShowByDefault(click.Group):
     """``messages FILE`` is ``messages show FILE``."""
@@ -43,7 +56,11 @@ class _ShowByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_ShowByDefault, short_help="Show a message log, or where two part.")
+@click.group(
+    cls=_ShowByDefault,
+    short_help="Show a message log, or where two part.",
+    subcommand_metavar="FILE | COMMAND [ARGS]...",
+)
 def messages() -> None:
     """Show a message log (messages FILE), or where two part (messages diff PASS FAIL)."""
 
@@ -55,8 +72,8 @@ def _log(file: Path) -> Log:
         usage_error(str(error))
 
 
-@messages.command("show")
-@click.argument("file", type=click.Path(path_type=Path))
+@messages.command("show", epilog=_SHOW_CODES)
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("--chart", is_flag=True, help="Draw the message sequence chart.")
 @click.option(
     "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="Chart: first event."
@@ -65,12 +82,17 @@ def _log(file: Path) -> Log:
     "--limit", type=click.IntRange(1), metavar="N", help="Chart, Mermaid: so many events at most."
 )
 @click.option(
-    "--mermaid", "mermaid_file", type=click.Path(path_type=Path), help="Save the chart as Mermaid."
+    "--mermaid",
+    "mermaid_file",
+    type=click.Path(path_type=Path, readable=False),
+    metavar="OUT",
+    help="Save the chart as Mermaid.",
 )
 @click.option(
     "--trace-events",
     "trace_file",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
+    metavar="OUT",
     help="Save the chart as trace-event JSON, for Perfetto.",
 )
 def show(
@@ -81,13 +103,7 @@ def show(
     mermaid_file: Path | None,
     trace_file: Path | None,
 ) -> None:
-    """Show what is in a message log: tasks, channels, counts.
-
-    \b
-    Exit codes:
-      0  shown
-      2  the file is no message log, or a file can't be written
-    """
+    """Show what is in a message log: tasks, channels, counts."""
     log = _log(file)
     paper = Paper(Console(), in_tree_order(log.tasks))
     draw_topology(paper, log)
@@ -103,9 +119,9 @@ def show(
         usage_error(f"{error.filename}: {error.strerror or error}")
 
 
-@messages.command("diff")
-@click.argument("passing", type=click.Path(path_type=Path))
-@click.argument("failing", type=click.Path(path_type=Path))
+@messages.command("diff", epilog=_DIFF_CODES)
+@click.argument("passing", type=click.Path(path_type=Path, readable=False))
+@click.argument("failing", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--patience",
     type=click.FloatRange(0.1),
@@ -120,13 +136,6 @@ def diff(passing: Path, failing: Path, patience: float, command: Sequence[str]) 
 
     With a COMMAND, replay mixtures of the two to find the one exchange of messages that decides
     between pass and fail.
-
-    \b
-    Exit codes:
-      0  the two have the same order of messages
-      1  they part; with COMMAND: and the exchange that decides was found
-      2  a file is no message log, or the command can't be started
-      3  with COMMAND: no single exchange decides
     """
     first, second = _log(passing), _log(failing)
     if first.about.get("command") != second.about.get("command"):

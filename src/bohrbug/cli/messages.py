@@ -32,14 +32,16 @@ Exit codes:
   2    the command can't be started, or the file can't be written
   3    --until: the outcome did not come within --max runs
   130  --until: interrupted
-  else that of the command (of its last run); 128 and the number of the signal that ended it
+  else that of the command (of its last run); 128 and the number of the signal
+       that ended it
 """
 _REPLAY_CODES = """\b
 Exit codes:
   2    the command can't be started, or the file is no message log
   3    desynchronised (not with --keep-going)
   130  interrupted (Ctrl-C)
-  else that of the command; 128 and the number of the signal that ended it
+  else that of the command (with --times the first that is not 0); 128 and the
+       number of the signal that ended it
 """
 
 
@@ -78,6 +80,7 @@ def tell_warnings(result: CommandResult) -> None:
 @click.option(
     "--until",
     type=click.Choice(["pass", "fail"]),
+    metavar="pass|fail",
     help="Run the command again and again until it passes or fails, and keep that log.",
 )
 @click.option(
@@ -136,8 +139,12 @@ def record(
     sys.exit(result.status)
 
 
-@click.command("replay-messages", epilog=_REPLAY_CODES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command(
+    "replay-messages",
+    epilog=_REPLAY_CODES,
+    short_help="Run a COMMAND and enforce the order of messages in FILE.",
+)
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("--keep-going", is_flag=True, help="After a desynchronisation run on natively.")
 @click.option(
     "--patience",
@@ -148,7 +155,12 @@ def record(
     help="Seconds without progress after which a wait is taken to be one that never ends.",
 )
 @click.option(
-    "--times", type=click.IntRange(1), default=1, metavar="N", help="Replay so many times."
+    "--times",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Replay so many times.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing, but for desynchronisations.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
@@ -160,7 +172,11 @@ def replay_messages(
     quiet: bool,
     command: Sequence[str],
 ) -> None:
-    """Run a COMMAND and enforce the order of messages in FILE."""
+    """Run a COMMAND and enforce the order of messages in FILE.
+
+    Each task gets its messages in the order of the log, which "bohrbug record" has written; all
+    else runs natively. If the program does something else than its log, the replay stops.
+    """
     statuses: list[int] = []
     desynchronised = 0
     try:

@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 import click
 from rich.console import Console
 
-from bohrbug.api import write_reproduction
-from bohrbug.cli.exploring import Showing, tell, usage_error
+from bohrbug.cli.exploring import Showing, tell, usage_error, write_reproductions
 from bohrbug.exploration.native import (
     FAULTS,
     KIND,
@@ -115,8 +114,8 @@ class NativeFlags:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
             usage_error(
-                "--check, --same-output, --exit-code, --fault, --watch, --sample-accesses, "
-                "--engine and --no-fibers are for native programs"
+                "--check, --same-output, --exit-code, --fault, --most-faults, --watch, "
+                "--sample-accesses, --engine and --no-fibers are for native programs"
             )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
@@ -193,6 +192,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--engine",
             type=click.Choice(ENGINES),
+            metavar="|".join(ENGINES),
             default=AUTO,
             help="How a native program gets to its main function in each execution.",
         ),
@@ -221,6 +221,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.IntRange(min=1),
             default=1,
             metavar="N",
+            show_default=True,
             help="How many calls fail in one execution of a native program, at most.",
         ),
         click.option(
@@ -229,13 +230,18 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help=f"Let calls of a native program fail, as a choice: {_FAULT_NAMES}.",
         ),
         click.option(
-            "--exit-code", type=int, metavar="N", help="What a native program should exit with."
+            "--exit-code",
+            type=int,
+            metavar="N",
+            help="What a native program should exit with, if not as in its first execution.",
         ),
         click.option(
             "--same-output", is_flag=True, help="A native program must print the same each time."
         ),
         click.option(
-            "--check", metavar="COMMAND", help="Run after each execution of a native program."
+            "--check",
+            metavar="COMMAND",
+            help="Run after each execution of a native program; must exit with 0.",
         ),
     ):
         wrapped = decorate(wrapped)
@@ -276,8 +282,7 @@ def explore_native(
                 result.interrupted = True
     except (UnsupportedError, ResumeError) as error:
         usage_error(str(error))
-    for failure in result.reproducible:
-        write_reproduction(explorer, failure, test.target())
+    write_reproductions(explorer, test.target(), store)
     if result.executions > 1:
         # The first one is started anew with kernel threads always.
         result.notices.append(runtime.engine_note)

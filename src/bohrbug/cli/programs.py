@@ -7,6 +7,7 @@ import importlib.util
 import io
 import shlex
 import sys
+import traceback
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from bohrbug.api import check_test
 from bohrbug.exploration.store import SUFFIX
+from bohrbug.paths import display_path
 
 
 class ProgramError(ValueError):
@@ -47,6 +49,8 @@ class Script:
             raise ProgramError(f"{path}: {error.strerror or error}") from error
         except (SyntaxError, ValueError) as error:
             raise ProgramError(f"{path} can't be compiled: {error}") from error
+        self.only_defines_tests = _only_defines_tests(self.name, source)
+        """Whether it looks like a file for pytest that does nothing by itself."""
         self._module = types.ModuleType("__main__")
         self._fresh = {
             **vars(self._module),
@@ -79,6 +83,12 @@ class Script:
     def target(self) -> dict[str, Any]:
         """How a reproduction file names it."""
         return {"kind": "script", "path": self._path, "arguments": self._arguments}
+
+
+def _only_defines_tests(name: str, source: bytes) -> bool:
+    stem = Path(name).stem
+    is_for_pytest = stem.startswith("test_") or stem.endswith("_test")
+    return is_for_pytest and b"__main__" not in source
 
 
 def function_named(name: str, path: str | None = None) -> Callable[[], object]:
@@ -124,10 +134,10 @@ def _module(name: str, path: str | None) -> types.ModuleType:
         except ModuleNotFoundError as error:
             missing = error.name or ""
             if path is None or not (name == missing or name.startswith(f"{missing}.")):
-                raise ProgramError(f"can't import {name}: {error}") from error
+                raise ProgramError(f"can't import {name}: {error}{_raised_at(error)}") from error
         except Exception as error:
             raise ProgramError(
-                f"importing {name} raised {type(error).__name__}: {error}"
+                f"importing {name} raised {type(error).__name__}: {error}{_raised_at(error)}"
             ) from error
     if path is None or not Path(path).is_file():
         raise ProgramError(f"can't find the file {path} of module {name}")
@@ -139,6 +149,19 @@ def _module(name: str, path: str | None) -> types.ModuleType:
     sys.modules[module.__name__] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _raised_at(error: Exception) -> str:
+    """Where an import has failed: the last line that is no part of importing itself."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen ")
+        and frame.filename not in (__file__, importlib.__file__)
+    ]
+    if not frames:
+        return ""
+    return f" ({display_path(frames[-1].filename)}:{frames[-1].lineno})"
 
 
 _OF_OTHER_COMMANDS = {".json": "replay", SUFFIX: "resume"}
@@ -160,7 +183,20 @@ def program_named(name: str, arguments: Sequence[str]) -> Script | Callable[[], 
         if arguments:
             raise ProgramError(f"a function takes no arguments: {' '.join(arguments)}")
         return function_named(name)
-    raise ProgramError(f"{name} is neither a script that exists nor of the form module:function")
+    raise ProgramError(_no_program(name))
+
+
+def _no_program(name: str) -> str:
+    """Why a name means no program, and what may have been meant."""
+    path = Path(name)
+    if path.is_dir():
+        return f"{name} is a folder; for the tests in it: pytest --bohrbug {shlex.quote(name)}"
+    if path.suffix in {".py", *_OF_OTHER_COMMANDS}:
+        return f"there is no file {name}"
+    words = f"{name} is neither a script that exists nor of the form module:function"
+    if Path(f"{name}.py").is_file():
+        words += f"; there is {name}.py"
+    return words
 
 
 def program_of(target: dict[str, Any]) -> Callable[[], object]:

@@ -15,7 +15,6 @@ from bohrbug.api import target_of
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.commands import RAW_ARGUMENTS, RawCommand, run_in_pytest
 from bohrbug.cli.exploring import (
-    EXIT_CODES,
     NOTHING_FOUND,
     USAGE,
     explore_options,
@@ -48,9 +47,17 @@ from bohrbug.exploration.stepping.session import Session
 from bohrbug.exploration.stepping.threads import SteppedThreads, stepped_threads
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
-from bohrbug.report.sources import display_path
+from bohrbug.paths import display_path
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.threads.points import PlaceKey
+
+_EXIT_CODES = """\b
+Exit codes, of the execution that you were in at last:
+  0  it passed
+  1  it failed
+  2  a command of a script can't be done, or the program can't be executed
+  3  it had not ended
+"""
 
 _OPTIONS = ("level", "scope", "timeouts", "interpreter", "max_steps", "hang_seconds")
 """Of the options of explorations those that say what an execution is."""
@@ -86,7 +93,7 @@ class _Subject:
 
 
 @click.command(
-    cls=RawCommand, context_settings={"allow_interspersed_args": False}, epilog=EXIT_CODES
+    cls=RawCommand, context_settings={"allow_interspersed_args": False}, epilog=_EXIT_CODES
 )
 @_step_options
 @native_options
@@ -105,8 +112,6 @@ def step(
     more than one option you see who can run, what each is about to do, and who waits for what.
     "help" lists the commands. If standard input is no terminal, commands are read from it, one
     a line; at its end the execution goes on to its end.
-
-    The exit code tells how the execution ended that you were in at last; 3 if it had not ended.
     """
     raw = click.get_current_context().meta[RAW_ARGUMENTS]
     script = None if is_terminal() else scripted_commands()
@@ -235,7 +240,7 @@ def _prompt(
         kept = reproduction_of(failure, subject.target, subject.name, subject.options)
         if path is None:
             return kept.write(DIRECTORY)
-        return kept.write_to(subject.started / path)
+        return Path(display_path(str(kept.write_to(subject.started / path))))
 
     session = Session(test, subject.plan)
     return Prompt(session, Console(), as_failure, save, subject.name, script)

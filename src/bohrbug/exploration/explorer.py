@@ -280,8 +280,7 @@ class Explorer:
         strategy = self.strategy
         end = _now() + seconds
         made = 0
-        budget = self.options.executions
-        let_foresee(self.runtime, strategy, lambda: budget - self.result.executions)
+        let_foresee(self.runtime, strategy, lambda: self.options.left_after(self.result.executions))
         while self._goes_on():
             if executions is not None and (
                 _now() > end or (made >= executions and not self.runtime.is_settling)
@@ -344,7 +343,7 @@ class Explorer:
         result, options = self.result, self.options
         return (
             self.is_interrupted
-            or result.executions >= options.executions
+            or options.left_after(result.executions) <= 0
             or (not options.keep_going and bool(result.failures))
             or (options.seconds is not None and self._is_time_up())
             or bool(self.caveats.hung)

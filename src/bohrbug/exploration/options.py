@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,10 +16,6 @@ from bohrbug.settings import OPTIONS
 
 _wall = time.time
 
-_AT_LEAST_ONE = ("executions", "workers", "depth", "max_steps")
-_NOT_NEGATIVE = ("bound", "causes", "predict", "hang_seconds")
-_POSITIVE = ("seconds", "causes_seconds")
-
 
 @dataclass(frozen=True, slots=True)
 class ExploreOptions:
@@ -26,7 +23,7 @@ class ExploreOptions:
 
     Parameters:
         strategy: name of a strategy, see :data:`bohrbug.search.registry.STRATEGIES`.
-        executions: the budget in executions.
+        executions: the budget in executions, ``None`` for none.
         seconds: the budget in seconds of real time, ``None`` for none.
         bound: the largest number of preemptions for ``ipb`` and ``auto``; ``None``: no bound.
         depth: of the bugs that ``pct`` aims at; ``None``: 1, 2 and 3 in turn.
@@ -61,7 +58,7 @@ class ExploreOptions:
     """
 
     strategy: str = "auto"
-    executions: int = 1_000
+    executions: int | None = 1_000
     seconds: float | None = 30.0
     bound: int | None = 2
     depth: int | None = None
@@ -88,22 +85,15 @@ class ExploreOptions:
             object.__setattr__(self, option.name, value)
         # Raises if one of the changes names nothing.
         Scope(self.scope)
-        self._check_numbers(_AT_LEAST_ONE, lambda value: value >= 1, "be at least 1")
-        self._check_numbers(_NOT_NEGATIVE, lambda value: value >= 0, "not be negative")
-        self._check_numbers(_POSITIVE, lambda value: value > 0, "be positive")
         if self.workers > 1 and not hasattr(os, "fork"):
             raise ValueError(
                 f"workers must be 1 here, not {self.workers}: workers are forked processes, "
                 "which this platform does not have"
             )
 
-    def _check_numbers(
-        self, names: tuple[str, ...], allowed: Callable[[float], bool], must: str
-    ) -> None:
-        for name in names:
-            value = getattr(self, name)
-            if value is not None and not allowed(value):
-                raise ValueError(f"{name} must {must}, not {value}")
+    def left_after(self, executions: int) -> int:
+        """How many executions of the budget are left after so many."""
+        return (sys.maxsize if self.executions is None else self.executions) - executions
 
     def settings(self) -> Settings:
         """How executions are run."""
@@ -129,7 +119,7 @@ class Keywords(TypedDict, total=False):
     """The options as keyword arguments, for type checkers: see :class:`ExploreOptions`."""
 
     strategy: str
-    executions: int
+    executions: int | None
     seconds: float | None
     bound: int | None
     depth: int | None

@@ -14,7 +14,7 @@ class Progress:
 
     Parameters:
         executions: made so far.
-        budget: executions to make at most.
+        budget: executions to make at most; ``None``: there is no such limit.
         elapsed: wall time since the beginning, in seconds.
         failures: distinct failures found so far.
         races: distinct data races seen so far.
@@ -23,7 +23,7 @@ class Progress:
     """
 
     executions: int
-    budget: int
+    budget: int | None
     elapsed: float
     failures: int
     races: int

@@ -25,10 +25,12 @@ from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.subject import ThreadExplainer, threads_subject
+from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Aligned, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.paths import display_path
 from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.execution import Execution
@@ -394,8 +396,8 @@ def difference_between(expected: Trace, found: Trace) -> str:
         ):
             return (
                 f"step {index} differs: expected task {expected.tasks[index]} to "
-                f"{wanted.kind.name} at {here}, but task {found.tasks[index]} does "
-                f"{made.kind.name} at {there}"
+                f"{wanted.kind.name}{_at(here)}, but task {found.tasks[index]} does "
+                f"{made.kind.name}{_at(there)}"
             )
     if len(expected) != len(found):
         return (
@@ -406,3 +408,10 @@ def difference_between(expected: Trace, found: Trace) -> str:
         f"the schedule is the same, but the outcome differs: {found.outcome.kind.value} "
         f"{found.outcome.message}".rstrip()
     )
+
+
+def _at(site: Site | None) -> str:
+    """A place as a person in the current folder would write it: `` at shop.py:9 in Shop.buy``."""
+    if site is None:
+        return ""
+    return f" at {site._replace(filename=display_path(site.filename))}"

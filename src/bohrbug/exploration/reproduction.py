@@ -239,7 +239,9 @@ def read_reproduction(path: Path) -> Reproduction:
     except OSError as error:
         raise ReproductionError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
-        raise ReproductionError(f"{path} is not JSON: {error}") from error
+        raise ReproductionError(
+            f"{path} is no reproduction file of Bohrbug, or is damaged: it is not JSON: {error}"
+        ) from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ReproductionError(f"{path} is no reproduction file of Bohrbug")
     if data.get("version") != VERSION:
@@ -264,4 +266,5 @@ def read_reproduction(path: Path) -> Reproduction:
             {name: text_from_json(text) for name, text in texts.items()},
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise ReproductionError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+        trouble = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        raise ReproductionError(f"{path} is damaged: {trouble}") from error

@@ -143,6 +143,8 @@ class ExplorationStore:
         self._due = _now() + SAVE_EVERY
         self._sources: set[str] = set()
         self._known: dict[str, int] = {}
+        self.trouble = ""
+        """Why nothing can be kept: an exploration is worth making all the same."""
 
     # -- reading -------------------------------------------------------------------------
 
@@ -203,10 +205,12 @@ class ExplorationStore:
 
     def is_due(self) -> bool:
         """See :class:`~bohrbug.exploration.saving.Keeper`."""
-        return _now() >= self._due
+        return not self.trouble and _now() >= self._due
 
     def save(self, saved: Saved, findings: Findings, sources: Sequence[str]) -> None:
         """See :class:`~bohrbug.exploration.saving.Keeper`."""
+        if not self._can_be_written():
+            return
         begin = _now()
         content = _packed(saved.to_json())
         with self._transaction() as connection:
@@ -227,6 +231,8 @@ class ExplorationStore:
 
     def save_findings(self, findings: Findings) -> None:
         """See :class:`~bohrbug.exploration.saving.Keeper`: the disk has it when this returns."""
+        if not self._can_be_written():
+            return
         with self._transaction() as connection:
             self._write_findings(connection, findings)
         # What was found belongs to a state in which it was found: that follows soon.
@@ -251,7 +257,14 @@ class ExplorationStore:
     def discard(self) -> None:
         """See :class:`~bohrbug.exploration.saving.Keeper`."""
         self.close()
-        remove(self.path)
+        if self.path.parent.is_dir():
+            remove(self.path)
+
+    def _can_be_written(self) -> bool:
+        """Whether there is a file or a place for one; notes the trouble if there is none."""
+        if self._connection is None and not self._resume and not self.trouble:
+            self.trouble = _trouble_with(self.path.parent)
+        return not self.trouble
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -300,6 +313,15 @@ class _Transaction:
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _trouble_with(folder: Path) -> str:
+    """Why no file can be made in a folder, which is made if need be; empty if one can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"{folder}/: {error.strerror or error}"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder}/ can't be written to"
 
 
 def _make_way(path: Path) -> None:

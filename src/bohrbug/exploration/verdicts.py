@@ -244,7 +244,7 @@ def _case(evidence: Evidence, limits: tuple[Caveat, ...]) -> tuple[VerdictKind, 
 def _end(evidence: Evidence) -> str:
     """Why an exploration that is not complete has ended."""
     options = evidence.options
-    if evidence.executions >= options.executions:
+    if options.executions is not None and evidence.executions >= options.executions:
         return f"the budget of {options.executions:,} executions was spent"
     if options.seconds is not None and evidence.seconds >= options.seconds:
         return f"the budget of {options.seconds:g} seconds was spent"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -254,9 +254,11 @@ class ItemProtocol:
             return
         failure = failure_replayed(reproduction, replayed)
         if replayed.reproduced:
-            text = f"{self._plugin.text_of(failure, self._item, None)}\n{words}\n"
+            # How often it was reproduced is said of this replay, below.
+            told = replace(failure, confirmed=0)
+            text = f"{self._plugin.text_of(told, self._item, None)}\n{words}\n"
         else:
-            text = f"{replayed.trace.outcome.message}\n{words}\n"
+            text = f"{words}\n"
         result = Result(self._item.nodeid, Verdict(VerdictKind.FAILED), [failure])
         self._finish(setup, _Failed(failure, text, result), {})
 

@@ -35,7 +35,8 @@ class SessionProgress:
         space = writer.fullwidth - writer.width_of_current_line - 2
         if space < _LEAST:
             return
-        parts = [f"{progress.executions:,}/{progress.budget:,}"]
+        of = "" if progress.budget is None else f"/{progress.budget:,}"
+        parts = [f"{progress.executions:,}{of}"]
         if progress.elapsed > 0:
             parts.append(f"{progress.rate:,.0f}/s")
         if progress.failures:

@@ -14,10 +14,11 @@ from bohrbug.model.operation import BEGIN, END, EXIT, JOIN, Site
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
+from bohrbug.paths import display_path
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.schedule import schedule_of
-from bohrbug.report.sources import display_path, source_line
+from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack, telling_frame
 from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
 from bohrbug.report.wording import fault_words, plural
@@ -200,12 +201,14 @@ class DecisionReport:
             paper.prose(f"task {names.task(standing.task)} at {display_path(site.filename)}", QUIET)
         )
         for number in range(max(site.line - LINES_AROUND, 1), site.line + LINES_AROUND + 1):
-            text = linecache.getline(site.filename, number).rstrip("\n")
+            text = linecache.getline(site.filename, number)
+            if not text:
+                # The file ends here; an empty line would still end in a newline.
+                break
             here = number == site.line
-            if not text and number > site.line + 1:
-                continue
             sign = paper.glyphs.arrow_right if here else " "
-            paper.put(paper.text(f"{sign}{number:5d}  {text}", HEADING if here else ""))
+            words = f"{sign}{number:5d}  {text}".rstrip()
+            paper.put(paper.text(words, HEADING if here else ""))
 
 
 def names_of(view: View) -> Names:

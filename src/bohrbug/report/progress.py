@@ -80,10 +80,13 @@ class ProgressLine:
         """The line for these figures."""
         between = f" {self._glyphs.dash} "
         text = Text(no_wrap=True)
-        done = int(min(progress.executions / progress.budget, 1.0) * _BAR)
-        text.append(self._glyphs.rule * done, style="green")
-        text.append(self._glyphs.light_rule * (_BAR - done), style=QUIET)
-        text.append(f" {progress.executions:,} of {progress.budget:,} executions")
+        if progress.budget is None:
+            text.append(plural(progress.executions, "execution"))
+        else:
+            done = int(min(progress.executions / progress.budget, 1.0) * _BAR)
+            text.append(self._glyphs.rule * done, style="green")
+            text.append(self._glyphs.light_rule * (_BAR - done), style=QUIET)
+            text.append(f" {progress.executions:,} of {progress.budget:,} executions")
         text.append(f"{between}{progress.rate:,.0f}/s")
         if progress.failures:
             text.append(between)

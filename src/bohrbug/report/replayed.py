@@ -9,8 +9,8 @@ from bohrbug.exploration.misfits import Line, Misfits
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure
+from bohrbug.paths import display_path
 from bohrbug.report.headline import failure_headline
-from bohrbug.report.sources import display_path
 from bohrbug.report.wording import plural
 
 MOST_LINES = 12

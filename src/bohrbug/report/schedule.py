@@ -408,7 +408,7 @@ class _Writer:
                 if pending.resource == EXIT
                 else f"waits for {self.names.short_resource(pending.resource)}"
             )
-        elif task in trace.enabled[index]:
+        elif task in trace.enabled[index] or pending.kind.is_data:
             # Fair scheduling: the program itself did nothing that a reader could see.
             return
         else:

@@ -56,17 +56,6 @@ def is_standard_file(filename: str) -> bool:
     return is_library_file(filename) and not os.path.abspath(filename).startswith(_PACKAGES)
 
 
-def display_path(filename: str) -> str:
-    """A path as a person at this prompt would write it: relative where that is shorter."""
-    if filename.startswith("<"):
-        return filename
-    try:
-        relative = os.path.relpath(filename)
-    except ValueError:  # another drive (Windows)
-        return filename
-    return relative if not relative.startswith(os.pardir) else filename
-
-
 def _parts(filename: str) -> tuple[str, ...]:
     return Path(filename).parts
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from bohrbug.model.outcome import Frame
+from bohrbug.paths import display_path
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import (
-    display_path,
     is_library_file,
     is_threading_file,
     is_tool_file,

@@ -17,6 +17,7 @@ from bohrbug.exploration.result import Failure, Interpreter, Result
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import OutcomeKind, Race, RacePattern
 from bohrbug.model.trace import Trace
+from bohrbug.paths import display_path
 from bohrbug.report.cause import cause_in_lines, evidence_in_words
 from bohrbug.report.columns import draw_schedule
 from bohrbug.report.deadlock import draw_blocked
@@ -27,7 +28,6 @@ from bohrbug.report.naming import Names, task_order
 from bohrbug.report.prediction import draw_unconfirmed
 from bohrbug.report.race import draw_race, race_sites
 from bohrbug.report.schedule import schedule_of
-from bohrbug.report.sources import display_path
 from bohrbug.report.stack import draw_stack, draw_traceback, program_frames, telling_frame
 from bohrbug.report.stories import TaskSteps
 from bohrbug.report.style import FAILED, HEADING, PASSED, QUIET, WARNED, Paper

@@ -36,6 +36,9 @@ BEGINNING = 50
 BEGINNING_SHARES = ((100.0, 0.4), (1_000.0, 0.3), (math.inf, 0.2))
 """Executions that a systematic member takes at most, and the part of the turns that it has then."""
 
+AFFORDABLE = 100_000
+"""Executions that a systematic member may need to come to its end where there is no budget."""
+
 SYSTEMATIC_SHARE = 0.6
 """The part that it has after the beginning, if it can come to its end."""
 
@@ -231,7 +234,9 @@ class Auto:
         return reachable
 
     def _is_affordable(self, executions: float) -> bool:
-        return self._budget is None or executions <= self._budget - self._executions
+        if self._budget is None:
+            return executions <= AFFORDABLE
+        return executions <= self._budget - self._executions
 
     def _size_of(self, member: Member) -> float:
         """How many executions a systematic member takes in all, as far as that is known."""

@@ -65,7 +65,7 @@ class _ExplorersChief:
     @property
     def executions_left(self) -> int:
         explorer = self._explorer
-        return explorer.options.executions - explorer.result.executions
+        return explorer.options.left_after(explorer.result.executions)
 
     @property
     def stops_at_first_failure(self) -> bool:

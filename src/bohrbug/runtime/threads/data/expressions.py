@@ -32,6 +32,11 @@ _OF_TWO = frozenset(
 """Methods whose argument may be the container that is meant, too."""
 
 
+_STATEMENTS = ("for ", "assert ", "if ", "while ")
+"""How statements begin whose own instructions access something. Up to Python 3.11 it is the whole
+statement that a jump stands for, and not what is tested."""
+
+
 def accessed_name(place: Place) -> str:
     """The name that the source has for the container that is accessed at a place.
 
@@ -63,7 +68,7 @@ def _code_at(place: Place) -> ast.AST | None:
     lines[0] = lines[0][start:]
     try:
         text = b"".join(lines).decode()
-        if text.startswith("for "):
+        if text.startswith(_STATEMENTS):
             return ast.parse(text).body[0]
         # Within brackets lines may be broken anywhere.
         return ast.parse(f"({text}\n)", mode="eval").body
@@ -74,6 +79,10 @@ def _code_at(place: Place) -> ast.AST | None:
 def _accessed_by(code: ast.AST) -> ast.expr | None:
     match code:
         case ast.For(iter=accessed) | ast.Subscript(value=accessed):
+            return accessed
+        case ast.Assert(test=tested) | ast.If(test=tested) | ast.While(test=tested):
+            return _accessed_by(tested) if isinstance(tested, ast.UnaryOp) else tested
+        case ast.IfExp(test=accessed) | ast.UnaryOp(op=ast.Not(), operand=accessed):
             return accessed
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             return code.generators[0].iter

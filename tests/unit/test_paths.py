@@ -1,0 +1,18 @@
+"""Paths as messages show them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bohrbug.paths import display_path
+
+
+def test_what_lies_below_is_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert display_path(str(tmp_path / "left" / "bank.py")) == str(Path("left", "bank.py"))
+    assert display_path(str(tmp_path.parent / "bank.py")) == str(tmp_path.parent / "bank.py")
+    outside = tmp_path / ".." / "right" / "bank.c"
+    assert display_path(str(outside)) == str(tmp_path.parent / "right" / "bank.c")
+    assert display_path("<string>") == "<string>"
