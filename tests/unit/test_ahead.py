@@ -13,8 +13,10 @@ from bohrbug.model.plan import Plan, UniformRandom
 pytest.importorskip("fcntl", reason="native programs are explored on POSIX only")
 
 from bohrbug.runtime.posix import layout
-from bohrbug.runtime.posix.ahead import LONG, SMALL_SEGMENTS, Ahead, Made, Prepared, made_of
-from bohrbug.runtime.posix.launching import Ended, Printed
+from bohrbug.runtime.posix.ahead import LONG, SMALL_SEGMENTS, Ahead
+from bohrbug.runtime.posix.ended import Ended, Printed
+from bohrbug.runtime.posix.engines import Engine
+from bohrbug.runtime.posix.made import Made, Prepared, made_of
 from bohrbug.runtime.posix.segment import SMALL, Segment
 
 MOST = SMALL_SEGMENTS // 3
@@ -35,7 +37,8 @@ def plans(count: int, first: int = 0) -> list[Plan]:
 def made(places: Iterable[tuple[Plan, Segment]]) -> list[Made]:
     """As if these were executed."""
     prepared = [Prepared(plan, (), segment) for plan, segment in places]
-    return made_of(prepared, [(Ended(0), Printed(b"", b""))] * len(prepared))
+    ends = [(Ended(0), Printed(b"", b""))] * len(prepared)
+    return made_of(prepared, Engine.SNAPSHOT, ends)
 
 
 def grown(ahead: Ahead, foreseen: list[Plan]) -> list[Plan]:
