@@ -207,3 +207,11 @@ def test_less_usual_waits_for_descriptors_are_scheduling_points(
     fixed = explored(native_build("waits_for_events.c", way, "-DFIXED"))
     assert fixed.verdict.kind is VerdictKind.HOLDS, fixed.verdict
     assert not fixed.failures
+
+
+def test_no_handler_runs_before_it_is_its_turn(native_build: Build) -> None:
+    """The signal comes as soon as another process goes on, and may end, at once."""
+    with runtime_for(native_build("handler_collects.c"), hang_seconds=3.0) as runtime:
+        for seed in range(60):
+            outcome = runtime.execute(Plan((), UniformRandom(seed))).trace.outcome
+            assert outcome.kind is OutcomeKind.PASSED, outcome.message

@@ -31,11 +31,19 @@ static void let_handlers_run(struct task *task, const uint64_t *before) {
     task->timed_out = waited.timed_out;
 }
 
-static void sleep_until_turn(struct task *task) {
-    /* A handler of the program must not run while another task does. */
-    uint64_t before = 0;
-    bool masked = segment->signals_matter;
-    if (masked) signals_hold(&before);
+/* A handler of the program must not run while another task does. */
+struct held {
+    bool masked;
+    uint64_t before;
+};
+
+static struct held hold(void) {
+    struct held held = {segment->signals_matter, 0};
+    if (held.masked) signals_hold(&held.before);
+    return held;
+}
+
+static void sleep_until_turn(struct task *task, struct held held) {
     for (;;) {
         uint32_t turn = __atomic_load_n(&task->turn, __ATOMIC_ACQUIRE);
         if (turn == TO_RUN) break;
@@ -46,7 +54,7 @@ static void sleep_until_turn(struct task *task) {
             wait_for_the_dying();
             schedule_after(segment->running);
         } else if (turn == TO_FACE_SIGNALS) {
-            if (masked) face_fatal_signals(task->interruptible ? task->mask : before);
+            if (held.masked) face_fatal_signals(task->interruptible ? task->mask : held.before);
             is_done_with(task, TO_FACE_SIGNALS);
         } else {
             processes_wait(task);
@@ -55,7 +63,7 @@ static void sleep_until_turn(struct task *task) {
     __atomic_store_n(&task->turn, PARKED, __ATOMIC_RELAXED);
     wait_for_the_dying();
     if (order_is_kept()) order_turn();
-    if (masked) let_handlers_run(task, &before);
+    if (held.masked) let_handlers_run(task, &held.before);
 }
 
 void is_done_with(struct task *task, enum turn what) {
@@ -71,12 +79,14 @@ void tell(struct task *task, enum turn turn) {
 
 void wait_for_turn(struct task *task) {
     if (on_fibers) fiber_park(task);
-    else sleep_until_turn(task);
+    else sleep_until_turn(task, hold());
 }
 
 void hand_over_to_thread(struct task *task, struct task *next) {
     /* What other processes do, this one does not see. */
     if (next->process != this_process) look_again();
+    /* Before the next one can run, and end, which is a signal to this one. */
+    struct held held = hold();
     tell(next, TO_RUN);
-    sleep_until_turn(task);
+    sleep_until_turn(task, held);
 }
