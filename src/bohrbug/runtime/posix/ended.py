@@ -26,7 +26,12 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What an execution printed."""
+    """What an execution printed.
+
+    Parameters:
+        stdout: to standard output.
+        stderr: to standard error.
+    """
 
     stdout: bytes
     stderr: bytes

@@ -203,7 +203,7 @@ class Orders:
         return made
 
     def _over(self, segment: Segment) -> tuple[Ended, Printed]:
-        """What an execution has done that was not the last of its order, or that was undone."""
+        """What an execution has done that ended as usual, or that was undone."""
         kept = segment if segment.header.over == layout.PRINTED_KEPT else None
         return Ended(segment.header.status), self._printed(kept)
 

@@ -84,7 +84,12 @@ def unfinished_of(segments: Sequence[Segment]) -> Segment | None:
 
 
 def kill_all(pid: int, segment: Segment) -> None:
-    """End whatever is left of an execution."""
+    """End whatever is left of an execution.
+
+    Parameters:
+        pid: its first process, which is the first of its group.
+        segment: knows the others.
+    """
     if segment.header.processes > 1:
         pids = [process.pid for process in segment.processes if process.state == layout.ALIVE]
         for other in pids:

@@ -10,8 +10,8 @@
 
 /* A socket that orders come by, and that is closed when nobody wants any more. */
 #define SERVER_FD 900
-/* What it is to execute: so many plans, each in a segment of its own.  More than one at a time is asked of a
- * process only that is restored; it stops where something is not as usual. */
+/* What it is to execute: so many plans, each in a segment of its own.  More than one at a time is asked only of
+ * a process that is restored, or whose forks leave nothing behind; it stops where something is not as usual. */
 #define MOST_ORDERED 64
 struct order {
     uint64_t count;
