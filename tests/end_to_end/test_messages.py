@@ -153,7 +153,8 @@ def test_interpreters_of_an_executor_take_no_part_but_its_threads_do(folder: Fol
     folder.write(
         "interpreters.py",
         """
-        import os, random, time
+        import random, time
+        from concurrent import interpreters
         from concurrent.futures import InterpreterPoolExecutor, as_completed
 
         def work(number):
@@ -164,6 +165,7 @@ def test_interpreters_of_an_executor_take_no_part_but_its_threads_do(folder: Fol
             return inner.get()
 
         if __name__ == "__main__":
+            interpreters.create().call(work, 0)
             with InterpreterPoolExecutor(3) as pool:
                 futures = [pool.submit(work, number) for number in range(9)]
                 print([future.result() for future in as_completed(futures)])
