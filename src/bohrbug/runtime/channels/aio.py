@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from bohrbug.runtime.channels.desynchronisation import DesynchronisationError
 from bohrbug.runtime.channels.events import Kind, Outcome
 from bohrbug.runtime.channels.following import follower_of
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.channels.threads import task_within
@@ -114,7 +114,7 @@ async def wait(stream: ReplayingStream, future: Any, expected: str) -> None:
         nonlocal waited, handle
         if future.done():
             return
-        if stream.replay.native:
+        if stream.is_free:
             future.set_result(None)
             return
         waited += _SLICE
@@ -136,13 +136,13 @@ async def expect(
     stream: Stream, kind: Kind, channel: Channel | None, flavour: str = ""
 ) -> Outcome | None:
     """As :meth:`Stream.expect`; at the end of the log the event loop goes on meanwhile."""
-    if isinstance(stream, ReplayingStream) and stream.expected is None:
+    if isinstance(stream, ReplayingStream) and stream.at_end:
         session = stream.replay
         waited = 0.0
-        while not session.native and not session.is_over():
+        while stream.at_end and not session.native and not session.is_over():
             await asyncio.sleep(_SLICE / 5)
             waited += _SLICE / 5
             session.check(stream, waited, "nothing more: the log ends here", ahead=True)
-        session.go_native()
-        return None
+        if stream.at_end:
+            session.go_native()
     return stream.expect(kind, channel, flavour)
