@@ -498,3 +498,61 @@ def test_pytest_reports_a_desynchronisation(folder: Folder) -> None:
     assert "1 tests replayed, 1 desynchronised" in going.out
     both = folder.pytest("--bohrbug", "--bohrbug-record", "logs")
     assert both.code == 4
+
+
+EDITED = """
+import {module} as module, os, {threading} as threading
+
+def send(name, work):
+    for number in range(20):
+        work.put((name, number))
+        if name == 1 and number == 10 and os.environ.get("EDIT") == "less":
+            break
+        if name == 1 and number == 10 and os.environ.get("EDIT") == "more":
+            work.put((name, "more"))
+
+def receive(work, results):
+    while (item := work.get()) is not None:
+        results.put(item)
+    results.put(None)
+
+def main():
+    work, results = module.Queue(), module.Queue()
+    senders = [threading.{start}(target=send, args=(n, work)) for n in range(3)]
+    receivers = [threading.{start}(target=receive, args=(work, results)) for _ in range(2)]
+    for one in senders + receivers:
+        one.start()
+    for one in senders:
+        one.join()
+    for _ in receivers:
+        work.put(None)
+    got = []
+    while got.count(None) < 2:
+        got.append(results.get())
+    for one in receivers:
+        one.join()
+    print(got)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("edit", ["more", "less"])
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_what_happens_in_a_replay_is_recorded(folder: Folder, processes: bool, edit: str) -> None:
+    names = {"module": "queue", "threading": "threading", "start": "Thread"}
+    if processes:
+        names = dict.fromkeys(("module", "threading"), "multiprocessing") | {"start": "Process"}
+    folder.write("edited.py", EDITED.format(**names))
+    recorded = record(folder, "edited.py")
+    assert recorded.code == 0, recorded.err
+    options = ("--keep-going", "--patience", "4", "--record-alternate", "other", "log")
+    script = python(folder, "edited.py")
+    replayed = folder.bohrbug("replay-messages", *options, "--", *script, EDIT=edit)
+    assert replayed.code == 0, replayed.err
+    sent = 60 + (1 if edit == "more" else -9)
+    assert replayed.out.count("(") == sent
+    again = folder.bohrbug("replay-messages", "other", "--", *script, EDIT=edit)
+    assert (again.code, again.out) == (0, replayed.out), again.err
+    assert folder.bohrbug("messages", "diff", "log", "other").code == 1
