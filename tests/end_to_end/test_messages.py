@@ -538,8 +538,10 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("edit", ["more", "less"])
-@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("processes", "edit"),
+    [(False, "more"), (False, "less"), pytest.param(True, "less", marks=pytest.mark.slow)],
+)
 def test_what_happens_in_a_replay_is_recorded(folder: Folder, processes: bool, edit: str) -> None:
     names = {"module": "queue", "threading": "threading", "start": "Thread"}
     if processes:

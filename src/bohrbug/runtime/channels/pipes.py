@@ -13,7 +13,7 @@ from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
 from bohrbug.runtime.channels.envelopes import enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.native_parts import natively, noting
-from bohrbug.runtime.channels.pulling import Source, early, pull, take_natively
+from bohrbug.runtime.channels.pulling import Source, early, pull, take_natively, take_new
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
@@ -133,6 +133,12 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         LookupError: the log says that there was nothing.
     """
     while True:
+        if isinstance(stream, ReplayingStream):
+            with natively(stream):
+                new = take_new(stream, channel, source)
+            if new is not None:
+                stream.received(kind, channel, (new[1], new[2]), new[3])
+                return new[3]
         digest = stream.next_digest()
         outcome = stream.expect(kind, channel)
         if outcome is None:

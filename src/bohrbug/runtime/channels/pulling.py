@@ -341,6 +341,27 @@ def early(channel: Channel) -> tuple[Message, Any] | None:
     return None if data is None else _open(channel, data)
 
 
+def take_new(stream: ReplayingStream, channel: Channel, source: Source) -> Envelope | None:
+    """After a difference: a message that has come and is nobody's by the log, if there is one."""
+    session = stream.replay
+    if session.options.keep_going and session.claims is None:
+        # Another process may have differed.
+        session.look_around()
+    if session.claims is None or session.native:
+        return None
+    found = early(channel)
+    while found is None and is_readable(source.reader.fileno()):
+        data = source.take()
+        if data is None:
+            break
+        message, item = _open(channel, data)
+        if not _pass_on(session, channel, enclosed(*message, item)):
+            found = message, item
+    if found is None or not stream.takes_new(lambda: True):
+        return None
+    return enclosed(*found[0], found[1])
+
+
 def take_natively(
     stream: Stream, kind: Kind, channel: Channel, source: Source, real: Callable[[], Any]
 ) -> Any:

@@ -430,6 +430,12 @@ def _get_replayed(
         if item is not MISSING:
             return item
     while True:
+        if stream.takes_new(owner._qsize):
+            try:
+                return _get_freely(stream, channel, owner, kind, False, None)
+            except Empty:
+                # Another task was quicker.
+                pass
         digest = stream.next_digest()
         outcome = stream.expect(kind, channel)
         if outcome is None:

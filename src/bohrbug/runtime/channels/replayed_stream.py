@@ -127,6 +127,21 @@ class ReplayingStream(Stream):
             self._adrift = False
             self._given_up, self._pending = None, self._given_up
 
+    def takes_new(self, there: Callable[[], bool]) -> bool:
+        """Whether a receive takes what is nobody's by the log first.
+
+        It was sent before what is sent from now on: whoever ends at the last message of a channel
+        must have received it by then.
+
+        Parameters:
+            there: whether there is such a message.
+        """
+        if self.replay.claims is None or self.replay.native or not there():
+            return False
+        self.settle()
+        self.loosen()
+        return True
+
     def loosen(self) -> None:
         """From now on the log is followed for each channel by itself."""
         if self._left is None and not self.replay.native:
@@ -164,6 +179,8 @@ class ReplayingStream(Stream):
         cursor = self._cursor
         found = self._codes_received.get(cursor.code)
         if found is None or self.replay.native or self._polls or self._digests:
+            return None
+        if self.replay.claims is not None:
             return None
         expected, of_kind, last, step = found
         if expected is not channel or of_kind is not kind:
@@ -361,8 +378,9 @@ class ReplayingStream(Stream):
                 self.differ("came to its end", left)
         if self._left is not None:
             self.replay.release(messages_of(self._left.take_all()))
-        if self.recorder is not None and self.task != self.session.root:
-            # A process' first task has no end in a log.
+        # The first task of a program has no end in a log.
+        has_end = self.task != self.session.root or self.task in self.replay.coded.ended
+        if self.recorder is not None and has_end:
             self.recorder.end()
 
 
