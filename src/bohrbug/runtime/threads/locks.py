@@ -8,7 +8,6 @@ of a task that is enabled when the real lock is free.
 from __future__ import annotations
 
 import _thread
-import sys
 import warnings
 from sys import _getframe
 from typing import Any
@@ -22,6 +21,7 @@ from bohrbug.runtime.threads.control import (
     real_get_ident,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.interpreter import ARGUMENTS_OF_RLOCKS, RLOCKS_TELL
 from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -251,8 +251,10 @@ class lock(_Lock):
         return f"<{status} _thread.lock object at {id(self):#x}>"
 
 
-def _warn_of_arguments(cls: type) -> None:
-    if cls is RLock and sys.version_info >= (3, 13):
+def _refuse_arguments(cls: type, positional: bool) -> None:
+    if ARGUMENTS_OF_RLOCKS == "refused":
+        raise TypeError(f"RLock() takes no {'positional' if positional else 'keyword'} arguments")
+    if cls is RLock and ARGUMENTS_OF_RLOCKS == "deprecated":
         warnings.warn(
             "Passing arguments to RLock is deprecated and will be removed in 3.15",
             DeprecationWarning,
@@ -269,8 +271,7 @@ class RLock(_Lock):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:
-            # CPython ignores them.
-            _warn_of_arguments(type(self))
+            _refuse_arguments(type(self), bool(args))
         super().__init__()
         frame = _getframe(1)
         self._internal = frame.f_globals.get("__name__") in INTERNAL_MODULES
@@ -355,7 +356,7 @@ class RLock(_Lock):
     def __exit__(self, *exc_info: object) -> None:
         self._release(_getframe(1))
 
-    if sys.version_info >= (3, 14):
+    if RLOCKS_TELL:
 
         def locked(self) -> bool:
             """As ``RLock.locked``."""
