@@ -191,6 +191,21 @@ class _Lock:
             effect(execution, self._resource(execution), True)
         self._let_go(execution)
 
+    def _look(self, frame: Any) -> bool:
+        """Whether the lock is held, on behalf of the code that runs in ``frame``."""
+        execution = current.execution
+        if execution is not None and real_get_ident() == current.thread:
+            task = execution.current
+            if not (
+                task.inside
+                or execution.suspended
+                or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
+            ):
+                place = (frame.f_code, frame.f_lasti)
+                execution.perform(LOCKED, self._resource(execution), place)
+                execution.observe(self._resource(execution), place)
+        return bool(self._real.locked())
+
     def _took(self, execution: Execution, task: Task, frame: Any) -> None:
         self._owner = task
         task.holding[self] = (frame.f_code, frame.f_lasti)
@@ -228,19 +243,7 @@ class lock(_Lock):
 
     def locked(self) -> bool:
         """As ``Lock.locked``."""
-        execution = current.execution
-        if execution is not None and real_get_ident() == current.thread:
-            task = execution.current
-            frame = _getframe(1)
-            if not (
-                task.inside
-                or execution.suspended
-                or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
-            ):
-                place = (frame.f_code, frame.f_lasti)
-                execution.perform(LOCKED, self._resource(execution), place)
-                execution.observe(self._resource(execution), place)
-        return bool(self._real.locked())
+        return self._look(_getframe(1))
 
     acquire_lock = _Lock.acquire
     release_lock = _Lock.release
@@ -360,7 +363,7 @@ class RLock(_Lock):
 
         def locked(self) -> bool:
             """As ``RLock.locked``."""
-            return bool(self._real.locked())
+            return self._look(_getframe(1))
 
     def _is_owned(self) -> bool:
         return self._count > 0 and self._ident == self._me()
