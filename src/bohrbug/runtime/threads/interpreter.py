@@ -25,8 +25,8 @@ def _named_in_threads(*names: str) -> str | None:
 
 
 HANDLE_NAME: Final = _named_in_threads("_os_thread_handle", "_handle")
-"""By which name a ``Thread`` keeps the handle of its OS thread; ``None`` up to Python 3.12, where it
-has a lock in its place that is released when the thread is gone."""
+"""By which name a ``Thread`` keeps the handle of its OS thread; ``None`` up to Python 3.12, where
+it has a lock in its place that is released when the thread is gone."""
 
 HAS_HANDLES: Final = HANDLE_NAME is not None
 """Whether threads have handles: from Python 3.13 on."""
@@ -66,8 +66,8 @@ def _arguments_of_rlocks() -> str:
 
 
 ARGUMENTS_OF_RLOCKS: Final = _arguments_of_rlocks()
-"""What becomes of arguments to ``RLock``, which it has never used: ``ignored``, ``deprecated`` (with
-a warning) or ``refused``."""
+"""What becomes of arguments to ``RLock``, which it has never used: ``ignored``, ``deprecated``
+(with a warning) or ``refused``."""
 
 
 PARTS_OF_MODULES: Final[dict[str, tuple[str, ...]]] = {
@@ -163,9 +163,9 @@ def missing_parts(loaded: Iterable[str]) -> list[str]:
     missing = []
     for name in PARTS_OF_MODULES.keys() & set(loaded):
         module = sys.modules[name]
-        for part in PARTS_OF_MODULES[name]:
-            if not _has(module, part.split(".")):
-                missing.append(f"{name}.{part}")
+        missing += [
+            f"{name}.{part}" for part in PARTS_OF_MODULES[name] if not _has(module, part.split("."))
+        ]
     for cls, parts in PARTS_OF_OBJECTS.items():
         if cls.__module__.partition(".")[0] not in ("threading", "queue", "concurrent"):
             # Something else was put in its place.
