@@ -15,7 +15,7 @@ HOOKS = Path("src", "bohrbug", "runtime", "posix", "hooks")
 ALLOCATIONS = Path("src", "bohrbug", "runtime", "posix", "allocations")
 
 ON_LINUX = sys.platform.startswith("linux")
-"""Elsewhere nothing is compiled, as nothing compiled was ever tried there: all is done in Python."""
+"""Elsewhere nothing is compiled, as nothing was ever tried there: all is done in Python."""
 
 OPTIONAL = os.environ.get("BOHRBUG_REQUIRE_COMPILED", "") in ("", "0")
 """Whether the installation goes on without what can't be compiled; wheels must have it all."""
@@ -99,7 +99,7 @@ def libraries() -> list[Extension]:
 def options() -> dict[str, dict[str, str]]:
     """A wheel with nothing compiled in it is still one for the platform that it was built on.
 
-    One for any platform would be taken, instead of the sources, by every Linux that has none of ours.
+    One for any platform would be taken, instead of the sources, by every Linux that has no other.
     """
     return {} if ON_LINUX else {"bdist_wheel": {"plat_name": sysconfig.get_platform()}}
 
