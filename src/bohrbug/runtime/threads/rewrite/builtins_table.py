@@ -379,7 +379,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     ),
     bytearray: _methods(
         bytearray,
-        writes="append insert remove pop clear reverse __delitem__",
+        writes="append insert remove pop clear reverse resize take_bytes __delitem__",
         reads=" ".join(
             name
             for name in dir(bytes)
@@ -394,7 +394,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         reads="index count tobytes tolist tofile tounicode buffer_info",
         others=_SEQUENCE_EXTENDERS,
     ),
-    memoryview: _methods(memoryview, reads="tobytes tolist hex"),
+    memoryview: _methods(memoryview, reads="tobytes tolist hex index count"),
     str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
     bytes: {"join": Effect(NOTHING, (0,))},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
@@ -438,6 +438,8 @@ CONSTRUCTORS: dict[type, int] = {
     **dict.fromkeys((list, tuple, set, frozenset, dict, bytes, bytearray, str, bool), 0),
     **dict.fromkeys((collections.deque, collections.OrderedDict, memoryview), 0),
     **dict.fromkeys((collections.defaultdict, array.array), 1),
+    # Made once, and never changed.
+    **{vars(builtins)[name]: 0 for name in ("frozendict",) if name in vars(builtins)},
 }
 """Classes whose constructors read all items of their arguments from this position on."""
 
@@ -459,7 +461,10 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(builtins, "setattr delattr", SET_ATTRIBUTE)
     enter(builtins, "vars", VARS)
     enter(_heapq, "heappush heappop heappushpop heapreplace heapify", WRITE)
+    # Up to 3.13 those for the largest item first are private.
     enter(_heapq, "_heapreplace_max _heapify_max _heappop_max", WRITE)
+    enter(_heapq, "heappush_max heappop_max heappushpop_max", WRITE)
+    enter(_heapq, "heapreplace_max heapify_max", WRITE)
     enter(_bisect, "bisect bisect_left bisect_right", READ)
     enter(_bisect, "insort insort_left insort_right", WRITE)
     enter(_operator, "length_hint truth not_", READ)
@@ -477,7 +482,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     effects[print] = Effect(PRINT)
     enter(builtins, "open", OPEN_FILE)
     enter(os, "open", OPEN_FILE)
-    enter(os, "stat lstat access listdir scandir readlink", READ_FILE)
+    enter(os, "stat lstat statx access listdir scandir readlink", READ_FILE)
     enter(os, "mkdir rmdir remove unlink truncate chmod chown utime mkfifo", WRITE_FILE)
     enter(os, "rename replace", RENAME_FILE)
     enter(os, "link symlink", LINK_FILE)

@@ -23,6 +23,7 @@ from bohrbug.runtime.threads.rewrite import files, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import (
     SKIP,
     look_up,
+    order_of,
     raw_read_kind,
     raw_write_kind,
     read_kinds,
@@ -76,9 +77,16 @@ def binary_in_place(left: Any, right: Any, place: Place) -> None:
 # --- Hooks of iteration --------------------------------------------------------------------------
 
 
-# References to an iterator that nobody but the loop holds: the stack of the looping frame, the
-# parameter of the hook, the argument of getrefcount.
-_UNSHARED = 3
+def _references_of_parameter(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+# References to an iterator that nobody but the loop holds: the parameter of the hook and, where
+# the interpreter counts it, the argument of getrefcount; and the stack of the looping frame.
+_UNSHARED = _references_of_parameter(iter([])) + 1
+# Those to an iterator that another one holds, while it is looked at: the list of referents, the
+# loop over it and, where it is counted, the argument of getrefcount; and the other one.
+_UNSHARED_REFERENT = _UNSHARED + 1
 
 
 def iterate(owner: Any, place: Place) -> None:
@@ -101,11 +109,16 @@ def _consume(owner: Any, place: Place) -> None:
 
 
 def step(iterator: Any, place: Place) -> None:
-    """The next item of ``iterator`` is about to be asked for."""
+    """The next item of ``iterator`` is about to be asked for.
+
+    Since Python 3.15 a loop over a list has the list in its place, and an index of its own.
+    """
     if type(iterator) in table.ITERATORS and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED:
             hooks.whole(iterator, True, place)
+    elif _CONTAINER[type(iterator)] and hooks.active:
+        hooks.tell_whole(iterator, False, place)
 
 
 def step_of_comprehension(iterator: Any, place: Place) -> None:
@@ -133,18 +146,43 @@ def _step_into(iterator: Any, place: Place, depth: int) -> None:
                 hooks.tell_whole(referent, False, place)
         elif class_ in table.ITERATORS and depth < 4:
             _step_into(referent, place, depth + 1)
-            # The iterator below it, the list of referents, the loop and the call hold it.
-            if sys.getrefcount(referent) > 4:
+            if sys.getrefcount(referent) > _UNSHARED_REFERENT:
                 hooks.whole(referent, True, place)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
                 if type(inner) in table.ITERATORS:
                     _step_into(inner, place, depth + 1)
-                    if sys.getrefcount(inner) > 4:
+                    if sys.getrefcount(inner) > _UNSHARED_REFERENT:
                         hooks.whole(inner, True, place)
         elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
             _call(referent, (), place)
+
+
+# --- Hook of class patterns ----------------------------------------------------------------------
+
+
+def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place) -> None:
+    """``case class_(...)`` is about to be tried: the attributes it names are read.
+
+    Parameters:
+        subject: what is matched.
+        class_: of the pattern.
+        names: of the attributes that the pattern names itself.
+        count: of the positions, whose attributes ``__match_args__`` of the class names.
+        place: of the pattern.
+    """
+    if not hooks.active or not issubclass(type(class_), type):
+        return
+    # A metaclass may decide in code of its own, which must not run twice.
+    if type(class_) is type and class_ not in order_of(type(subject)):
+        return
+    positions = look_up(class_, "__match_args__")
+    if type(positions) is tuple:
+        names = positions[:count] + names
+    for name in names:
+        if type(name) is str:
+            hooks.read_attribute(subject, name, read_kinds(name), place)
 
 
 # --- Hooks of calls ------------------------------------------------------------------------------
@@ -248,7 +286,18 @@ def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -
 def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.func
     if type(inner) in _CALLABLE_TYPES:
-        _call(inner, callable_.args + arguments, place)
+        _call(inner, _arguments_of_partial(callable_.args, arguments), place)
+
+
+# Python 3.14 on: stands for an argument that the call of a partial gives.
+_PLACEHOLDER: object = getattr(functools, "Placeholder", object())
+
+
+def _arguments_of_partial(kept: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    missing = sum(argument is _PLACEHOLDER for argument in kept)
+    filling = iter(given[:missing])
+    filled = (next(filling, None) if each is _PLACEHOLDER else each for each in kept)
+    return (*filled, *given[missing:])
 
 
 def _cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
