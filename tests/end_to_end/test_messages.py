@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def main(method):
 
 if __name__ == "__main__":
     import multiprocessing.connection
-    main(sys.argv[1])
+    main(sys.argv[1] if len(sys.argv) > 1 else None)
 """
 
 FLAKY = """
@@ -147,16 +148,51 @@ def test_threads(folder: Folder) -> None:
         assert replayed.out == recorded.out
 
 
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="no interpreters in executors")
+def test_interpreters_of_an_executor_take_no_part_but_its_threads_do(folder: Folder) -> None:
+    folder.write(
+        "interpreters.py",
+        """
+        import random, time
+        from concurrent import interpreters
+        from concurrent.futures import InterpreterPoolExecutor, as_completed
+
+        def work(number):
+            import queue
+            inner = queue.Queue()
+            inner.put(number)
+            time.sleep(random.random() * 0.02)
+            return inner.get()
+
+        if __name__ == "__main__":
+            interpreters.create().call(work, 0)
+            with InterpreterPoolExecutor(3) as pool:
+                futures = [pool.submit(work, number) for number in range(9)]
+                print([future.result() for future in as_completed(futures)])
+        """,
+    )
+    recorded = record(folder, "interpreters.py")
+    assert recorded.code == 0, recorded.err
+    log = read_log(folder.path / "log")
+    assert set(log.processes) == {"0"}
+    assert set(log.tasks) == {"0", "0.1", "0.2", "0.3"}
+    for _ in range(3):
+        replayed = replay(folder, "interpreters.py")
+        assert (replayed.code, replayed.out) == (0, recorded.out), replayed.err
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_processes(folder: Folder, method: str) -> None:
+@pytest.mark.parametrize("method", [None, "fork", "spawn", "forkserver"])
+def test_processes(folder: Folder, method: str | None) -> None:
+    """Without a method it is Python's default: the fork server since Python 3.14, on Linux."""
     folder.write("processes.py", PROCESSES)
-    recorded = record(folder, "processes.py", method)
+    command = ("processes.py", *([method] if method else []))
+    recorded = record(folder, *command)
     assert recorded.code == 0, recorded.err
     processes = read_log(folder.path / "log").processes
     assert set(processes) == {"0", *(f"0.{n}" for n in range(1, 8))}
     for _ in range(2):
-        replayed = replay(folder, "processes.py", method)
+        replayed = replay(folder, *command)
         assert replayed.code == 0, replayed.err
         assert replayed.out == recorded.out
 

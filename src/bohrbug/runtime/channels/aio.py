@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from asyncio import events, tasks
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,12 +27,41 @@ expiring: dict[tuple[Stream, int], Any] = {}
 _SLICE = 0.05
 
 
+class _Beginning(threading.local):
+    """The asyncio tasks that this thread is just making, by their coroutines."""
+
+    def __init__(self) -> None:
+        self.streams: dict[int, Stream] = {}
+
+
+_beginning = _Beginning()
+
+
+@contextmanager
+def beginning(coroutine: object, stream: Stream) -> Generator[None]:
+    """An asyncio task is made, and may run eagerly before anybody has it.
+
+    Parameters:
+        coroutine: of the task.
+        stream: of it.
+    """
+    _beginning.streams[id(coroutine)] = stream
+    try:
+        yield
+    finally:
+        _beginning.streams.pop(id(coroutine), None)
+
+
 def within(stream: Stream) -> Stream | None:
     """The stream of the asyncio task that runs in the thread of a stream, if there is one."""
     if events._get_running_loop() is None:
         return None
     task = tasks.current_task()
-    found = None if task is None else streams.get(task)
+    if task is None:
+        return None
+    found = streams.get(task)
+    if found is None and _beginning.streams:
+        found = _beginning.streams.get(id(task.get_coro()))
     return found if found is not None and found.session is stream.session else None
 
 

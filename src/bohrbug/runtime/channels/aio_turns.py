@@ -8,6 +8,7 @@ before; a replay lets them in again in that order, see :mod:`aio_arrivals`.
 from __future__ import annotations
 
 import heapq
+import math
 import os
 import select
 import selectors
@@ -178,9 +179,11 @@ class SeenLoop:
 
     def _let_timers_in(self) -> None:
         loop = self.loop
-        now = loop.time() + loop._clock_resolution
+        now = loop.time()
+        # On a machine that has been up for very long, the resolution may be too small to add.
+        end = now + max(loop._clock_resolution, math.ulp(now))
         timers = loop._scheduled
-        while timers and timers[0]._when < now:
+        while timers and timers[0]._when < end:
             timer = heapq.heappop(timers)
             timer._scheduled = False
             if timer._cancelled:
