@@ -58,10 +58,6 @@ def sleep(seconds: Any, /) -> None:
         execution.perform(SLEEP, state, place, _never)
     else:
         execution.perform(SLEEP, state, place, _never, max(duration, SHORTEST_SLEEP))
-
-
-# What is sent to another process or interpreter is the function that is there.
-sleep.__module__ = "time"
     task.looks.clear()
 
 
