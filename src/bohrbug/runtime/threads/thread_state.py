@@ -286,7 +286,7 @@ def _exchanging_tasks() -> Callable[[Any, Any], Any] | None:
     From Python 3.14 on it does, until then it kept it by the loop.
     """
     module = sys.modules.get("_asyncio") if KEEPS_LOOP_TASKS else None
-    return None if module is None else module._swap_current_task  # type: ignore[no-any-return]
+    return None if module is None else module._swap_current_task
 
 
 if native is not None:
