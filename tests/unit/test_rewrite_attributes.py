@@ -6,7 +6,9 @@ import ctypes
 import functools
 import heapq
 import operator
+import sys
 import threading
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -174,6 +176,56 @@ def test_attribute_functions() -> None:
         "read box.value",
         "write box.value",
     ]
+
+
+def test_class_patterns_read_the_attributes_that_they_name() -> None:
+    def body(point: Any, box: Any) -> None:
+        match point:
+            case Box(value=1):
+                pass
+            case Point(1, y=2):
+                pass
+        match box:
+            case Box(value=value):
+                assert value == 1
+        match 5:
+            case int(number):
+                assert number == 5
+
+    assert told(body, point=Point(1, 2), box=Box()) == [
+        *("read point.x", "read point.y"),
+        "read box.value",
+    ]
+
+
+def test_class_patterns_of_what_is_no_class_fail_as_ever() -> None:
+    def body() -> None:
+        match 5:
+            case Point.x():  # type: ignore[misc]
+                pass
+
+    Point.x = 3
+    try:
+        with pytest.raises(TypeError, match=r"class|type"):
+            told(body)
+    finally:
+        del Point.x
+
+
+def test_import_from_reads_the_global_of_the_module() -> None:
+    module = ModuleType("counters")
+    module.number = 1  # type: ignore[attr-defined]
+
+    def body() -> int:
+        from counters import number  # type: ignore[import-not-found]
+
+        return number  # type: ignore[no-any-return]
+
+    sys.modules["counters"] = module
+    try:
+        assert told(body) == ["read dict['number']"]
+    finally:
+        del sys.modules["counters"]
 
 
 def test_python_setattr_ends_at_object_setattr() -> None:

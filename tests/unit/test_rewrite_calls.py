@@ -8,8 +8,9 @@ import copy
 import functools
 import heapq
 import operator
+import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -87,7 +88,8 @@ def test_keyword_arguments_do_not_disturb() -> None:
         items.sort(key=str)
         max(items, default=3)
 
-    expected = ["read items", "write items", "read items"]
+    # Read once, and wherever the key function of sorted begins.
+    expected = [*["read items"] * 3, "write items", "read items"]
     assert told(body, items=[2, 1]) == expected
 
 
@@ -153,6 +155,22 @@ def test_instrumented_callable_leaves_python_functions_alone() -> None:
     assert instrumented_callable(bound) is bound
 
 
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="came with 3.14")
+def test_heaps_of_the_largest_and_placeholders() -> None:
+    placeholder = functools.Placeholder  # type: ignore[attr-defined, unused-ignore]
+    push = functools.partial(heapq.heappush, placeholder, 3)
+
+    def body(heap: Any, items: Any, push: Any) -> None:
+        heapq.heapify_max(heap)  # type: ignore[attr-defined, unused-ignore]
+        heapq.heappush_max(heap, 1)  # type: ignore[attr-defined, unused-ignore]
+        heapq.heappop_max(heap)  # type: ignore[attr-defined, unused-ignore]
+        heapq.heappushpop_max(heap, 1)  # type: ignore[attr-defined, unused-ignore]
+        heapq.heapreplace_max(heap, 1)  # type: ignore[attr-defined, unused-ignore]
+        push(items)
+
+    assert told(body, heap=[1], items=[], push=push) == ["write heap"] * 5 + ["write items"]
+
+
 # --- Places and breakers
 
 
@@ -192,25 +210,47 @@ def test_breakers() -> None:
     assert recorder.accesses == ["breaker"] * 5
 
 
-def test_breakers_in_generators_and_coroutines() -> None:
-    def delegating() -> Iterator[int]:
-        yield from (1, 2)
-
-    async def nothing() -> int:
-        return 3
-
-    async def waiting() -> int:
-        return await nothing()
-
+def breakers_of(*functions: Callable[..., object], run: Callable[[], object]) -> int:
     rewriter = Rewriter(breakers=True)
-    for function in (delegating, nothing, waiting):
+    for function in functions:
         rewriter.install_function(function)  # type: ignore[arg-type]
     recorder = Recorder()
     set_sink(recorder)
-    assert list(delegating()) == [1, 2]
-    with pytest.raises(StopIteration) as ended:
-        waiting().send(None)
+    run()
     set_sink(None)
     rewriter.restore()
-    assert ended.value.value == 3
-    assert "breaker" in recorder.accesses
+    return recorder.accesses.count("breaker")
+
+
+def test_breakers_in_generators() -> None:
+    def delegating() -> Iterator[int]:
+        yield from (1, 2)
+
+    def yielding() -> Iterator[int]:
+        yield 1
+        yield 2
+
+    # Entering; not where it goes on behind "yield from".
+    assert breakers_of(delegating, run=lambda: list(delegating())) == 1
+    # Entering, and going on behind each yield.
+    assert breakers_of(yielding, run=lambda: list(yielding())) == 3
+
+
+def test_breakers_in_coroutines() -> None:
+    class Turn:
+        def __await__(self) -> Iterator[None]:
+            yield None
+
+    async def waiting() -> int:
+        await Turn()
+        return 3
+
+    def run() -> None:
+        coroutine = waiting()
+        coroutine.send(None)
+        with pytest.raises(StopIteration) as ended:
+            coroutine.send(None)
+        assert ended.value.value == 3
+
+    # Entering, and the call of Turn; not where it goes on behind "await".
+    assert breakers_of(waiting, run=run) == 2

@@ -62,8 +62,8 @@ def tell_warnings(result: CommandResult) -> None:
         say(words)
     if not result.took_part:
         say(
-            "no Python process of the command took part: is it a Python program, and not started "
-            "with -I, -E or -S? (see docs/reference/messages.md)"
+            "no Python process of the command took part: is it a program for a Python that Bohrbug "
+            "supports, and not started with -I, -E or -S? (see docs/reference/messages.md)"
         )
 
 

@@ -19,8 +19,10 @@ from bohrbug.runtime.threads import (
     futures,
     hashing,
     imports,
+    interpreters,
     keyboard,
     log_records,
+    os_names,
     queues,
     stand_ins,
     started_flags,
@@ -77,7 +79,10 @@ _ALL: tuple[Patches, ...] = (
     imports.patches,
     log_records.patches,
     keyboard.patches,
+    os_names.patches,
+    interpreters.patches,
 )
+imports.after_import.append(interpreters.patches.catch_up)
 if os.name == "posix":
     from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits
 

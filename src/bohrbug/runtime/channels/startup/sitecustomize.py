@@ -39,12 +39,17 @@ def _join() -> None:
         above = os.path.dirname(above)
     sys.path.insert(0, above)
     try:
+        from bohrbug_entry.pythons import refusal
+
+        if refusal():
+            return
         from bohrbug.runtime.channels.joining import join
     finally:
         sys.path.remove(above)
     join()
 
 
-if os.environ.get("BOHRBUG_MESSAGES") and sys.version_info >= (3, 11) and _is_main_interpreter():
+# The command may start any Python, one that can't even read our table, too.
+if os.environ.get("BOHRBUG_MESSAGES") and sys.version_info >= (3, 7) and _is_main_interpreter():
     _join()
 _import_the_other_one()

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import operator
 import sys
-import weakref
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
+from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import files, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import (
     SKIP,
     look_up,
+    note_stored,
+    order_of,
     raw_read_kind,
     raw_write_kind,
     read_kinds,
@@ -76,9 +79,16 @@ def binary_in_place(left: Any, right: Any, place: Place) -> None:
 # --- Hooks of iteration --------------------------------------------------------------------------
 
 
-# References to an iterator that nobody but the loop holds: the stack of the looping frame, the
-# parameter of the hook, the argument of getrefcount.
-_UNSHARED = 3
+def _references_of_parameter(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+# References to an iterator that nobody but the loop holds: the parameter of the hook and, where
+# the interpreter counts it, the argument of getrefcount; and the stack of the looping frame.
+_UNSHARED = _references_of_parameter(iter([])) + 1
+# Those to an iterator that another one holds, while it is looked at: the list of referents, the
+# loop over it and, where it is counted, the argument of getrefcount; and the other one.
+_UNSHARED_REFERENT = _UNSHARED + 1
 
 
 def iterate(owner: Any, place: Place) -> None:
@@ -101,11 +111,16 @@ def _consume(owner: Any, place: Place) -> None:
 
 
 def step(iterator: Any, place: Place) -> None:
-    """The next item of ``iterator`` is about to be asked for."""
+    """The next item of ``iterator`` is about to be asked for.
+
+    Since Python 3.15 a loop over a list has the list in its place, and an index of its own.
+    """
     if type(iterator) in table.ITERATORS and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED:
-            hooks.whole(iterator, True, place)
+            _advance(iterator, place)
+    elif _CONTAINER[type(iterator)] and hooks.active:
+        hooks.tell_whole(iterator, False, place)
 
 
 def step_of_comprehension(iterator: Any, place: Place) -> None:
@@ -113,12 +128,27 @@ def step_of_comprehension(iterator: Any, place: Place) -> None:
     if type(iterator) in table.ITERATORS and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED + 1:
-            hooks.whole(iterator, True, place)
+            _advance(iterator, place)
 
 
 def _step(iterator: Any, place: Place, depth: int) -> None:
     _step_into(iterator, place, depth)
+    _advance(iterator, place)
+
+
+def _advance(iterator: Any, place: Place) -> None:
+    """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
     hooks.whole(iterator, True, place)
+    if type(iterator) in _RUNNING:
+        halfway.begin(hooks.telling_again(iterator, True))
+
+
+_RUNNING = frozenset(
+    {GeneratorType, map, filter}
+    | {itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.starmap}
+    | {itertools.filterfalse, itertools.groupby}
+)
+"""Iterators that call functions written in Python."""
 
 
 def _step_into(iterator: Any, place: Place, depth: int) -> None:
@@ -133,18 +163,43 @@ def _step_into(iterator: Any, place: Place, depth: int) -> None:
                 hooks.tell_whole(referent, False, place)
         elif class_ in table.ITERATORS and depth < 4:
             _step_into(referent, place, depth + 1)
-            # The iterator below it, the list of referents, the loop and the call hold it.
-            if sys.getrefcount(referent) > 4:
+            if sys.getrefcount(referent) > _UNSHARED_REFERENT:
                 hooks.whole(referent, True, place)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
                 if type(inner) in table.ITERATORS:
                     _step_into(inner, place, depth + 1)
-                    if sys.getrefcount(inner) > 4:
+                    if sys.getrefcount(inner) > _UNSHARED_REFERENT:
                         hooks.whole(inner, True, place)
         elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
             _call(referent, (), place)
+
+
+# --- Hook of class patterns ----------------------------------------------------------------------
+
+
+def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place) -> None:
+    """``case class_(...)`` is about to be tried: the attributes it names are read.
+
+    Parameters:
+        subject: what is matched.
+        class_: of the pattern.
+        names: of the attributes that the pattern names itself.
+        count: of the positions, whose attributes ``__match_args__`` of the class names.
+        place: of the pattern.
+    """
+    if not hooks.active or not issubclass(type(class_), type):
+        return
+    # A metaclass may decide in code of its own, which must not run twice.
+    if type(class_) is type and class_ not in order_of(type(subject)):
+        return
+    positions = look_up(class_, "__match_args__")
+    if type(positions) is tuple:
+        names = positions[:count] + names
+    for name in names:
+        if type(name) is str:
+            hooks.read_attribute(subject, name, read_kinds(name), place)
 
 
 # --- Hooks of calls ------------------------------------------------------------------------------
@@ -157,6 +212,8 @@ _PLAIN_WRITE = table.PLAIN_WRITE
 
 def call0(callable_: Any, place: Place) -> None:
     """``callable_()`` is about to be called."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -166,6 +223,8 @@ def call0(callable_: Any, place: Place) -> None:
 
 def call1(callable_: Any, first: Any, place: Place) -> None:
     """``callable_`` is about to be called with one positional argument."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -175,6 +234,8 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
 
 def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     """``callable_`` is about to be called with two positional arguments."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -184,6 +245,8 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
 
 def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
     """``callable_`` is about to be called with three positional arguments or more."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -236,6 +299,15 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
             _consume(argument, place)
 
 
+def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    effect = _EFFECTS_BY_IDENTITY.get(callable_.identity_of_original)
+    if effect is not None:
+        _apply(effect, None, arguments, place)
+
+
+_EFFECTS_BY_IDENTITY = {id(function): effect for function, effect in _FUNCTIONS.items()}
+
+
 def _method_of_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     _method(callable_.__self__, callable_.__name__, arguments, place)
 
@@ -248,23 +320,25 @@ def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -
 def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.func
     if type(inner) in _CALLABLE_TYPES:
-        _call(inner, callable_.args + arguments, place)
+        _call(inner, _arguments_of_partial(callable_.args, arguments), place)
+
+
+# Python 3.14 on: stands for an argument that the call of a partial gives.
+_PLACEHOLDER: object = getattr(functools, "Placeholder", object())
+
+
+def _arguments_of_partial(kept: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    missing = sum(argument is _PLACEHOLDER for argument in kept)
+    filling = iter(given[:missing])
+    filled = (next(filling, None) if each is _PLACEHOLDER else each for each in kept)
+    return (*filled, *given[missing:])
 
 
 def _cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """The function of an ``lru_cache`` will be entered, unless its result is known."""
     hooks.whole(cache, True, place)
-    function = cache.__dict__.get("__wrapped__")
-    if type(function) is FunctionType:
-        # Weak: when the result is known, this stays for a while.
-        reference = weakref.ref(cache)
-
-        def tell(place: Place) -> None:
-            owner = reference()
-            if owner is not None:
-                hooks.whole(owner, True, place)
-
-        halfway.expected = (function.__code__, tell)
+    # When the result is known, this stays until the next call: hence weakly.
+    halfway.begin(hooks.telling_again(cache, True))
 
 
 def _getter(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -297,6 +371,7 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     operator.attrgetter: _getter,
     operator.itemgetter: _getter,
     operator.methodcaller: _getter,
+    Function: _replacement,
 }
 """For each of the types :data:`~.builtins_table.CALLABLE_TYPES` but functions in C."""
 
@@ -323,10 +398,15 @@ def _apply(effect: table.Effect, owner: Any, arguments: tuple[Any, ...], place: 
             return
         owner = arguments[0]
         arguments = arguments[1:]
-    for index in effect.consumes:
-        if index < _length(arguments):
-            _consume(arguments[index], place)
+    consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
+    for argument in consumed:
+        _consume(argument, place)
     _ACTIONS[effect.action](owner, arguments, place)
+    if effect.calls_back:
+        if effect.action is not table.NOTHING:
+            halfway.begin(hooks.telling_again(owner, effect.action is table.WRITE))
+        elif consumed and _CONTAINER[type(consumed[0])]:
+            halfway.begin(hooks.telling_again(consumed[0], False))
 
 
 def _nothing(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -389,6 +469,7 @@ def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
 
 def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments and type(arguments[0]) is str:
+        note_stored(arguments[0])
         hooks.write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
 
 

@@ -20,7 +20,10 @@ from typing import NamedTuple
 
 EXTENDED_ARG = dis.EXTENDED_ARG
 JUMPS = frozenset(dis.hasjrel)
-BACKWARD_JUMPS = frozenset(op for op in JUMPS if "BACKWARD" in dis.opname[op])
+BACKWARD_JUMPS = frozenset(
+    op for op in JUMPS if "BACKWARD" in dis.opname[op] or "END_ASYNC_FOR" in dis.opname[op]
+)
+"""Those whose argument counts backwards; END_ASYNC_FOR names the loop it ends and does not jump."""
 
 Position = tuple[int | None, int | None, int | None, int | None]
 
@@ -29,9 +32,9 @@ Position = tuple[int | None, int | None, int | None, int | None]
 def cache_entries(opcode: int) -> int:
     """How many inline cache entries (code units) follow an instruction."""
     table = dis._inline_cache_entries  # type: ignore[attr-defined]
-    if isinstance(table, dict):
-        return int(table.get(dis.opname[opcode], 0))
-    return int(table[opcode])
+    if isinstance(table, list):
+        return int(table[opcode])
+    return int(table.get(dis.opname[opcode], 0))
 
 
 CACHES: tuple[int, ...] = tuple(cache_entries(opcode) for opcode in range(256))

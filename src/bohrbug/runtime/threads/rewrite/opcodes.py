@@ -1,8 +1,12 @@
-"""All that differs between the bytecode of Python 3.11, 3.12 and 3.13."""
+"""All that differs between the bytecode of the supported versions of Python.
+
+Which instructions there are, and what each means for shared data, is in :mod:`.instruction_table`.
+"""
 
 from __future__ import annotations
 
 import dis
+import opcode as opcode_names
 import sys
 from functools import lru_cache
 from typing import Final
@@ -11,9 +15,18 @@ from bohrbug.runtime.threads.rewrite.codec import JUMPS, encode_instruction
 
 PY312: Final = sys.version_info >= (3, 12)
 PY313: Final = sys.version_info >= (3, 13)
+PY314: Final = sys.version_info >= (3, 14)
+PY315: Final = sys.version_info >= (3, 15)
 
 NULL_FOLLOWS_CALLABLE: Final = PY313
 """A call finds ``callable, NULL, arguments`` on the stack, and not ``NULL, callable, ...``."""
+
+ITERATOR_DEPTH: Final = 2 if PY315 else 1
+"""How deep the iterator lies before ``FOR_ITER``; above it there may be an index that is no object,
+which must never be passed to a hook. ``SEND`` has it so, too, below the value that is sent."""
+
+STAR_CALL_HAS_KEYWORDS: Final = PY314
+"""Whether ``CALL_FUNCTION_EX`` always finds a slot for keyword arguments, which may be ``NULL``."""
 
 NAMES: Final = tuple(dis.opname)
 
@@ -81,9 +94,36 @@ def plain_attribute_load(opcode: int, arg: int) -> bytes:
     return load
 
 
+_BINARY_OPERATIONS: Final[tuple[str, ...]] = tuple(
+    name
+    for name, _ in opcode_names._nb_ops  # type: ignore[attr-defined]
+)
+
+
 def is_in_place(arg: int) -> bool:
     """Whether the argument of ``BINARY_OP`` stands for an augmented assignment."""
-    return arg >= 13
+    return _BINARY_OPERATIONS[arg].startswith("NB_INPLACE_")
+
+
+def is_subscript(arg: int) -> bool:
+    """Whether the argument of ``BINARY_OP`` stands for ``owner[key]``, as it may since 3.14."""
+    return _BINARY_OPERATIONS[arg] == "NB_SUBSCR"
+
+
+_RESUME_LOCATION: Final = 7 if PY315 else 3
+
+
+def is_checking_resume(arg: int) -> bool:
+    """Whether the interpreter looks at ``RESUME`` whether to switch threads.
+
+    It does where a function begins and behind ``yield``, not behind ``yield from`` and ``await``.
+    """
+    return arg & _RESUME_LOCATION < 2
+
+
+def arguments_above_callable(arg: int) -> int:
+    """How many values ``CALL_FUNCTION_EX`` finds for its arguments: a sequence, and a mapping."""
+    return 2 if STAR_CALL_HAS_KEYWORDS else 1 + (arg & 1)
 
 
 _TAKES_ARGUMENT: Final = frozenset(
@@ -124,20 +164,12 @@ CHECKING_JUMPS = frozenset(
 
 BOOLEAN_RESULTS = frozenset(
     {"CONTAINS_OP", "IS_OP", "UNARY_NOT", "LOAD_CONST", "CHECK_EXC_MATCH", "MATCH_CLASS"}
+    | {"LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT"}
     | {"MATCH_MAPPING", "MATCH_SEQUENCE", "CHECK_EG_MATCH", "WITH_EXCEPT_START"}
 )
 """Instructions whose result's truth reads no container."""
 
-TRUTH_TESTS = (
-    frozenset({"TO_BOOL"})
-    if PY313
-    else frozenset(
-        {"UNARY_NOT"}
-        | {
-            name
-            for name in NAMES
-            if name.startswith(("POP_JUMP_", "JUMP_IF_")) and "NONE" not in name
-        }
-    )
+LOADS_OF_LOCALS = frozenset(
+    {"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR"}
 )
-"""Instructions that take the truth of the top of the stack."""
+"""Instructions that push the local variable that their argument names."""

@@ -79,6 +79,16 @@ _PUSHES_NOTHING = frozenset(
 )
 
 
+_CONSUME_ONE = frozenset(
+    {"UNPACK_SEQUENCE", "UNPACK_EX", "LOAD_SPECIAL"} | ({"GET_ITER"} if opcodes.PY315 else set())
+)
+
+
+def _consumed(name: str, opcode: int, arg: int) -> int:
+    """How many values an instruction takes from the stack that leaves more than it found."""
+    return int(name in _CONSUME_ONE or opcodes.is_method_load(opcode, arg))
+
+
 def _after(
     stack: tuple[Producer | None, ...], index: int, instruction: Instruction, jump: bool
 ) -> tuple[Producer | None, ...]:
@@ -95,9 +105,9 @@ def _after(
     if name == "STORE_FAST_LOAD_FAST":
         return (*stack[:-1], me)
     if effect > 0:
-        if opcodes.is_method_load(opcode, arg):
-            return (*stack[:-1], me, (index, opcode, 1))
-        return (*stack, *((index, opcode, number) for number in range(effect)))
+        consumed = _consumed(name, opcode, arg)
+        results = ((index, opcode, number) for number in range(effect + consumed))
+        return (*stack[: len(stack) - consumed], *results)
     kept = len(stack) + effect
     if kept < 0:
         raise CannotRewrite(f"stack underflow at offset {instruction.offset}")

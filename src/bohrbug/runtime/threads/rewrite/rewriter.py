@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Mapping
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
+from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
-from bohrbug.runtime.threads.rewrite.attributes import read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.codec import (
     Instruction,
@@ -20,14 +20,13 @@ from bohrbug.runtime.threads.rewrite.codec import (
     splice,
 )
 from bohrbug.runtime.threads.rewrite.frame_slots import cells_bound_once, variable_names
+from bohrbug.runtime.threads.rewrite.instruction_table import is_told, unknown_reason
 from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.producers import CannotRewrite, Producer, stack_producers
 
 EXTRA_STACK = 8
 """The deepest hook call: hook, NULL, callable, three arguments, place, and one to spare."""
-
-_CO_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def rewrite(
@@ -81,11 +80,9 @@ class _Rewriting:
         self.constant_cells = constant_cells
         self.own_constant_cells = cells_bound_once(code)
         self.is_function = bool(code.co_flags & CO_OPTIMIZED)
-        # Calling it runs its body at once, and other code than its own frame's can call it.
-        self.is_entered = (
-            self.is_function
-            and not code.co_flags & _CO_SUSPENDS
-            and (code.co_name[0] != "<" or code.co_name == "<lambda>")
+        # Other code than rewritten one can call it, or let it go on.
+        self.is_entered = self.is_function and (
+            code.co_name[0] != "<" or code.co_name in ("<lambda>", "<genexpr>")
         )
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
@@ -100,6 +97,7 @@ class _Rewriting:
                     breakers=self.breakers,
                     constant_cells=nested_constant_cells & frozenset(constant.co_freevars),
                 )
+        self._check_instructions()
         producers = stack_producers(self.code, self.instructions)
         self.class_names = self._names_stored_locally()
         for index, instruction in enumerate(self.instructions):
@@ -116,6 +114,13 @@ class _Rewriting:
         return splice(
             self.code, self.instructions, self.splices, tuple(self.constants), EXTRA_STACK
         )
+
+    def _check_instructions(self) -> None:
+        """Raise :class:`CannotRewrite` if something of the code is not understood."""
+        for instruction in self.instructions:
+            reason = unknown_reason(opcodes.NAMES[instruction.opcode], instruction.arg)
+            if reason:
+                raise CannotRewrite(reason)
 
     # --- Building blocks
 
@@ -166,9 +171,9 @@ class _Rewriting:
         )
 
     def _enter(self, index: int, instruction: Instruction) -> None:
-        self.is_entered = False
         # Not behind it, where it would make the line of the "def" one that is executed.
-        self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
+        if opcodes.is_checking_resume(instruction.arg):
+            self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
 
     def _break(self, index: int, instruction: Instruction) -> None:
         opcode = instruction.opcode
@@ -176,7 +181,8 @@ class _Rewriting:
             self.put(index, before=self.call(hooks.breaker, ()))
         elif opcodes.NAMES[opcode] == "RESUME":
             # Not behind it, where it would make the line of the "def" one that is executed.
-            self.put(index + 1, before=self.call(hooks.breaker, ()))
+            if opcodes.is_checking_resume(instruction.arg):
+                self.put(index + 1, before=self.call(hooks.breaker, ()))
         elif opcodes.NAMES[opcode] in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self.put(index, after=self.call(hooks.breaker, ()))
 
@@ -193,6 +199,11 @@ class _Rewriting:
         )
         self.put(index, before=before, instead=instead)
 
+    def import_from(self, index: int, instruction: Instruction, stack: Any) -> None:
+        name = self.code.co_names[instruction.arg]
+        values = (name, read_kinds(name), self.place(instruction))
+        self.put(index, before=self.call(hooks.read_attribute, (1,), *values))
+
     def load_super_attribute(self, index: int, instruction: Instruction, stack: Any) -> None:
         opcode, arg = instruction.opcode, instruction.arg
         name = self.code.co_names[opcodes.attribute_name_index(opcode, arg)]
@@ -204,6 +215,7 @@ class _Rewriting:
 
     def store_attribute(self, index: int, instruction: Instruction, stack: Any) -> None:
         name = self.code.co_names[instruction.arg]
+        note_stored(name)
         before = self.call(
             hooks.write_attribute, (1,), name, write_kinds(name), self.place(instruction)
         )
@@ -255,21 +267,48 @@ class _Rewriting:
         self.put(index, before=before + opcodes.end_call(2))
 
     def binary_operation(self, index: int, instruction: Instruction, stack: Any) -> None:
-        if self._is_scalar(stack[-1]) or self._is_scalar(stack[-2]):
+        hook: Callable[..., None]
+        if opcodes.is_subscript(instruction.arg):
+            hook = hooks.read_item
+        elif self._is_scalar(stack[-1]) or self._is_scalar(stack[-2]):
             return
-        hook = c_code.binary
-        if opcodes.NAMES[instruction.opcode] == "BINARY_OP" and opcodes.is_in_place(
-            instruction.arg
-        ):
+        elif opcodes.is_in_place(instruction.arg):
             hook = c_code.binary_in_place
+        else:
+            hook = c_code.binary
         self.put(index, before=self.call(hook, (2, 1), self.place(instruction)))
+
+    def compare(self, index: int, instruction: Instruction, stack: Any) -> None:
+        if not (self._is_scalar(stack[-1]) or self._is_scalar(stack[-2])):
+            self.put(index, before=self.call(c_code.binary, (2, 1), self.place(instruction)))
 
     def _is_scalar(self, producer: Producer | None) -> bool:
         """Whether a value is a constant that no container is combined with item by item."""
-        if producer is None or producer[1] != opcodes.LOAD_CONST:
+        if producer is None:
+            return False
+        if opcodes.NAMES[producer[1]] in ("LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT"):
+            return True
+        if producer[1] != opcodes.LOAD_CONST:
             return False
         value = self.code.co_consts[self.instructions[producer[0]].arg]
         return isinstance(value, int | float | complex | None)
+
+    def match_class(self, index: int, instruction: Instruction, stack: Any) -> None:
+        """``case Class(...)``: reads the attributes that the pattern names, or its positions."""
+        place = self.place(instruction)
+        before = self.call(c_code.match_class, (3, 2, 1), instruction.arg, place)
+        self.put(index, before=before)
+
+    def loads_implicit_parameter(self, index: int) -> bool:
+        """Whether an instruction pushes ``.0``, what a comprehension iterates over."""
+        instruction = self.instructions[index]
+        if opcodes.NAMES[instruction.opcode] == "GET_ITER":
+            # Since Python 3.15 a generator expression does it itself.
+            return self.loads_implicit_parameter(index - 1)
+        return (
+            opcodes.NAMES[instruction.opcode] in opcodes.LOADS_OF_LOCALS
+            and self.variables[instruction.arg] == ".0"
+        )
 
     def test_truth(self, index: int, instruction: Instruction, stack: Any) -> None:
         producer = stack[-1]
@@ -367,7 +406,7 @@ class _Rewriting:
         )
 
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
-        arguments = 1 + (instruction.arg & 1)
+        arguments = opcodes.arguments_above_callable(instruction.arg)
         callable_depth = arguments + (2 if opcodes.NULL_FOLLOWS_CALLABLE else 1)
         place = self.place(instruction)
         before = self.call(c_code.call_star, (callable_depth, arguments), place)
@@ -391,21 +430,20 @@ def _peeking(hook: Callable[..., None], *depths: int) -> Handler:
 
 
 def _step_of_loop(self: _Rewriting, index: int, instruction: Instruction, stack: Any) -> None:
-    producer = stack[-1]
+    producer = stack[-opcodes.ITERATOR_DEPTH]
     # The iterator of a comprehension is also its parameter, called ".0".
-    implicit = (
-        producer is not None
-        and opcodes.NAMES[producer[1]] == "LOAD_FAST"
-        and self.variables[self.instructions[producer[0]].arg] == ".0"
-    )
+    implicit = producer is not None and self.loads_implicit_parameter(producer[0])
     hook = c_code.step_of_comprehension if implicit else c_code.step
-    self.put(index, before=self.call(hook, (1,), self.place(instruction)))
+    depths = (opcodes.ITERATOR_DEPTH,)
+    self.put(index, before=self.call(hook, depths, self.place(instruction)))
 
 
 _BY_NAME: Mapping[str, Handler] = {
     "LOAD_ATTR": _Rewriting.load_attribute,
     "LOAD_METHOD": _Rewriting.load_attribute,
     "LOAD_SUPER_ATTR": _Rewriting.load_super_attribute,
+    "IMPORT_FROM": _Rewriting.import_from,
+    "MATCH_CLASS": _Rewriting.match_class,
     "STORE_ATTR": _Rewriting.store_attribute,
     "DELETE_ATTR": _Rewriting.store_attribute,
     "LOAD_GLOBAL": _Rewriting.load_global,
@@ -426,12 +464,12 @@ _BY_NAME: Mapping[str, Handler] = {
     "BINARY_SLICE": _peeking(hooks.read_slice, 3),
     "STORE_SLICE": _peeking(hooks.write_slice, 3),
     "CONTAINS_OP": _peeking(c_code.contains, 2, 1),
-    "COMPARE_OP": _Rewriting.binary_operation,
+    "COMPARE_OP": _Rewriting.compare,
     "BINARY_OP": _Rewriting.binary_operation,
     "GET_ITER": _peeking(c_code.iterate, 1),
     "GET_YIELD_FROM_ITER": _peeking(c_code.iterate, 1),
     "FOR_ITER": _step_of_loop,
-    "SEND": _peeking(c_code.step, 2),
+    "SEND": _peeking(c_code.step, opcodes.ITERATOR_DEPTH + 1),
     "UNPACK_SEQUENCE": _peeking(c_code.consume, 1),
     "UNPACK_EX": _peeking(c_code.consume, 1),
     "LIST_EXTEND": _peeking(c_code.consume, 1),
@@ -444,12 +482,22 @@ _BY_NAME: Mapping[str, Handler] = {
     "FORMAT_SIMPLE": _Rewriting.format_value,
     "FORMAT_WITH_SPEC": _Rewriting.format_value,
     "CONVERT_VALUE": _Rewriting.format_value,
-    "CALL" if opcodes.PY312 else "PRECALL": _Rewriting.call_function,
+    "PRECALL": _Rewriting.call_function,
+    "CALL": _Rewriting.call_function,
     "CALL_KW": _Rewriting.call_function,
     "CALL_FUNCTION_EX": _Rewriting.call_with_star,
-    **dict.fromkeys(opcodes.TRUTH_TESTS, _Rewriting.test_truth),
+    **dict.fromkeys(
+        (
+            *("TO_BOOL", "UNARY_NOT", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP"),
+            *("POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_FORWARD_IF_TRUE"),
+            *("POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_TRUE"),
+            *("POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE"),
+        ),
+        _Rewriting.test_truth,
+    ),
 }
+"""One for each instruction that is :data:`~.instruction_table.TOLD` in some version."""
 
 _HANDLERS: Mapping[int, Handler] = {
-    dis.opmap[name]: handler for name, handler in _BY_NAME.items() if name in dis.opmap
+    dis.opmap[name]: handler for name, handler in _BY_NAME.items() if is_told(name)
 }
