@@ -234,7 +234,7 @@ async def _get_when_possible(self: Any) -> Any:
         return await _get(self)
     channel = _channel(stream, self)
     if isinstance(stream, ReplayingStream):
-        while not stream.takes_new(lambda: _qsize(self) > 0):
+        while not stream.takes_new(channel, lambda: _qsize(self) > 0):
             outcome, digest = await _expect(stream, Kind.RECV, channel)
             if outcome is None:
                 break

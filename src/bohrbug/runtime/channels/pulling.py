@@ -349,6 +349,9 @@ def take_new(stream: ReplayingStream, channel: Channel, source: Source) -> Envel
         session.look_around()
     if session.claims is None or session.native:
         return None
+    if any(session.intercepts(channel, message) for message in list(channel.arrived)):
+        # Nothing that is kept for others may be overtaken.
+        return None
     found = early(channel)
     while found is None and is_readable(source.reader.fileno()):
         data = source.take()
@@ -357,8 +360,10 @@ def take_new(stream: ReplayingStream, channel: Channel, source: Source) -> Envel
         message, item = _open(channel, data)
         if not _pass_on(session, channel, enclosed(*message, item)):
             found = message, item
-    if found is None or not stream.takes_new(lambda: True):
+    if found is None:
         return None
+    stream.settle()
+    stream.loosen()
     return enclosed(*found[0], found[1])
 
 

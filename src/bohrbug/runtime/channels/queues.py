@@ -430,7 +430,7 @@ def _get_replayed(
         if item is not MISSING:
             return item
     while True:
-        if stream.takes_new(owner._qsize):
+        if stream.takes_new(channel, owner._qsize):
             try:
                 return _get_freely(stream, channel, owner, kind, False, None)
             except Empty:

@@ -127,16 +127,17 @@ class ReplayingStream(Stream):
             self._adrift = False
             self._given_up, self._pending = None, self._given_up
 
-    def takes_new(self, there: Callable[[], bool]) -> bool:
+    def takes_new(self, channel: Channel, there: Callable[[], bool]) -> bool:
         """Whether a receive takes what is nobody's by the log first.
 
         It was sent before what is sent from now on: whoever ends at the last message of a channel
-        must have received it by then.
+        must have received it by then.  Nothing that is kept for others may be overtaken.
 
         Parameters:
+            channel: to receive from.
             there: whether there is such a message.
         """
-        if self.replay.claims is None or self.replay.native or not there():
+        if self.replay.claims is None or self.replay.native or channel.arrived or not there():
             return False
         self.settle()
         self.loosen()

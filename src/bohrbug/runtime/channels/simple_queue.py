@@ -135,7 +135,7 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
         message = stream.receives_next(kind, channel)
         item = MISSING if message is None else take(stream, channel, message)
         while item is MISSING:
-            if stream.takes_new(lambda: not _simple_empty(self)):
+            if stream.takes_new(channel, lambda: not _simple_empty(self)):
                 break
             digest = stream.next_digest()
             outcome = stream.expect(kind, channel)
