@@ -142,10 +142,18 @@ static void collapse(struct cell *cell, uint32_t number) {
     free_list = number;
 }
 
+/* A loop that waits looks again and again. */
+static bool is_last(const struct list *list, const struct incoming *access) {
+    const struct access *last = &list->access[list->length - 1];
+    return list->length && last->epoch == now.epoch && last->place == (uint32_t)access->place &&
+           last->kind == access->kind;
+}
+
 static void record_in_list(struct cell *cell, const struct incoming *access) {
     uint32_t number = cell->write_place, kept = 0;
     struct list *list = &lists[number];
     bool writes = is_write(access->kind);
+    if (is_last(list, access)) return;
     for (uint32_t i = 0; i < list->length; i++) {
         struct access *earlier = &list->access[i];
         if (is_own(earlier->epoch)) {
@@ -159,12 +167,7 @@ static void record_in_list(struct cell *cell, const struct incoming *access) {
     }
     list->length = kept;
     append(list, (struct access){now.epoch, (uint32_t)access->place, access->kind});
-    if (writes) {
-        cell->read = 0;
-        collapse(cell, number);
-    } else {
-        cell->read = now.epoch;
-    }
+    if (writes) collapse(cell, number);
 }
 
 static void make_list(struct cell *cell, const struct incoming *access) {
@@ -197,6 +200,8 @@ static void record_in_cell(struct cell *cell, const struct incoming *access) {
     }
     if (watch_shared && others_wrote) meets(&write, access);
     if (watch_shared && others_read) meets(&read, access);
+    /* What is plain says more than what is atomic. */
+    if (is_atomic(access->kind) && is_known(cell, writes, now.epoch)) return;
     if (writes) {
         cell->write = now.epoch;
         cell->write_place = packed(access->place, access->kind);
@@ -239,7 +244,7 @@ static bool is_recorded(const struct cell *cell, uint32_t from, uint32_t to, boo
     if (cell->write != SPLIT) return false;
     const struct four *four = &fours[cell->read_place];
     for (uint32_t i = from; i < to; i++)
-        if ((writes ? four->byte[i].write : four->byte[i].read) != now.epoch) return false;
+        if (!is_known(&four->byte[i], writes, now.epoch)) return false;
     return true;
 }
 
@@ -266,12 +271,15 @@ void record(uint64_t address, size_t size, enum kind kind, uint64_t place) {
 /* -- accesses ----------------------------------------------------------------------------------- */
 
 void access_slowly(uint64_t address, size_t size, enum kind kind, uint64_t place) {
+    bool was_point = false;
     if (wants_closer_look(place) && control->task() != NONE) {
         if (settling) settle();
-        if (is_point(place)) control->point(kind, (const void *)(uintptr_t)address, place);
+        was_point = is_point(place);
+        if (was_point) control->point(kind, (const void *)(uintptr_t)address, place);
         if (!now.epoch) return;
     }
     record(address, size, kind, place);
+    if (was_point) control->point_passed();
 }
 
 void shadow_clear(uint64_t address, size_t size) {

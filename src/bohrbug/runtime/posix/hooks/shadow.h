@@ -59,6 +59,14 @@ static inline bool is_only_of(const struct cell *cell, uint32_t task) {
            (!cell->read || TASK_OF(cell->read) == task);
 }
 
+/* Whether the running task has done the same in this epoch, at whatever place: one that comes after a
+ * scheduling point is in another epoch, so each place has its turn once those before it are points.
+ * A plain access after an atomic one is more than that: it races with what the atomic one does not. */
+static inline bool is_known(const struct cell *cell, bool is_write, uint32_t epoch) {
+    return is_write ? cell->write == epoch && !(cell->write_place & ATOMIC_BIT)
+                    : cell->read == epoch && !(cell->read_place & ATOMIC_BIT);
+}
+
 /* Marks of cells look like epochs of a task that comes last of all. */
 #define LAST_TASK TASK_OF(SPLIT)
 
@@ -85,7 +93,7 @@ static inline void access_at(const volatile void *pointer, size_t size, bool is_
     uint32_t task = TASK_OF(epoch);
 #pragma GCC unroll 2
     for (size_t i = 0; i < count; i++, cell++) {
-        if ((is_write ? cell->write : cell->read) == epoch) continue;
+        if (is_known(cell, is_write, epoch)) continue;
         if (__builtin_expect(task == LAST_TASK || !is_only_of(cell, task), 0)) {
             access_slowly(address, size, kind, place);
             return;

@@ -109,7 +109,7 @@ static void give_up(void) {
 }
 
 static const struct control control = {
-    the_segment, the_task, point, atomic, looked_in_vain, changed,
+    the_segment, the_task, point, order_begin_epoch, atomic, looked_in_vain, changed,
     order_atomic_store, order_atomic_load, order_fence, publish, learn, stack_record, give_up,
 };
 

@@ -173,6 +173,8 @@ struct control {
     uint32_t (*task)(void);
     /* Scheduling points of accesses and atomics.  What it was done on is given back. */
     uint32_t (*point)(enum kind kind, const void *address, uint64_t site);
+    /* Others may come between an access that was a point and the next one. */
+    void (*point_passed)(void);
     uint32_t (*atomic)(enum kind kind, const void *address, uint64_t site);
     void (*looked_in_vain)(uint64_t site);
     void (*changed)(void);

@@ -165,6 +165,12 @@ void order_turn(void) {
     tell_hooks();
 }
 
+void order_begin_epoch(void) {
+    if (!begin_task()) return;
+    advance();
+    tell_hooks();
+}
+
 void order_publish(uint32_t resource) {
     if (!begin_task()) return;
     publish(resource);

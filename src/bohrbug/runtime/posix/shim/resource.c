@@ -159,6 +159,12 @@ struct resource *resource_at(const void *address, enum type type, bool shared, u
     return enter(slot, key, make(place, type, shared, site, false, is_new));
 }
 
+struct resource *resource_known(const void *address, enum type type) {
+    const struct slot *slot = slot_of((uint64_t)(uintptr_t)address);
+    if (!slot->used || slot->index == NONE || RESOURCES[slot->index].type != type) return NULL;
+    return &RESOURCES[slot->index];
+}
+
 struct resource *resource_named(uint64_t space, uint64_t place, enum type type, uint64_t site) {
     /* No object of a program lies at such an address. */
     uint64_t key = (uint64_t)1 << 63 | ((space << 40) ^ place);

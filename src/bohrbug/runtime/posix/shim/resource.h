@@ -30,6 +30,8 @@ static inline struct resource *resource_seen(const void *address, enum type type
 /* The resource at an address, made on first sight.  `is_new` (or NULL) tells whether it was. */
 struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
                              bool *is_new);
+/* The resource at an address if there is one of that type; or NULL. */
+struct resource *resource_known(const void *address, enum type type);
 /* The space of faults, among those of resources that are named. */
 #define FAULT_SPACE 4
 /* The resource that `space` and `place` name in every process, such as a pipe by its inode. */
