@@ -240,6 +240,7 @@ class TaskRecord(ctypes.Structure):
         ("main", c_uint8),
         ("restarts", c_uint8),
         ("looks", c_uint32),
+        ("fires_late", c_uint32),
         ("seen_changes", c_uint64),
         ("last_yield", c_uint32),
         ("last_run", c_uint32),

@@ -55,7 +55,7 @@ static ALWAYS_INLINE struct found find_enabled(const struct step *last) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];
         if (task->condition != ALWAYS && !is_ready(task)) {
-            could_fire |= task->deadline != NO_DEADLINE;
+            could_fire |= task->deadline != NO_DEADLINE && !task->fires_late;
             continue;
         }
         different |= (uint32_t)index ^ known[count];
