@@ -18,9 +18,7 @@ Build = Callable[..., Path]
 @pytest.mark.parametrize("what", ["starts-a-thread", "sends-a-signal", "alarms", "writes"])
 def test_it_is_explored_when_a_timer_fires(native_build: Build, what: str, strategy: str) -> None:
     program = native_build("timers.c")
-    result = explored(
-        program, what, strategy=strategy, executions=20_000, minimise=False, causes=0
-    )
+    result = explored(program, what, strategy=strategy, executions=20_000, minimise=False, causes=0)
     assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.ASSERTION]
 
 

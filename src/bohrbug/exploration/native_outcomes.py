@@ -129,7 +129,9 @@ class NativeExplainer:
         if number != layout.NONE and not number & layout.TASK_BIT and kind is OutcomeKind.MISUSE:
             resource = reading.describe(number)
             # Of a function the message tells the name.
-            if resource.type != layout.FUNCTION:
+            if resource.type == layout.MEMORY:
+                message += self._freed(reading, number)
+            elif resource.type != layout.FUNCTION:
                 place = resource.created
                 at = f"{resource.type} {Path(place.filename).name}:{place.line}" if place else ""
                 message = (
@@ -139,6 +141,14 @@ class NativeExplainer:
             # Where threads end says nothing of the program.
             stack = ()
         return Outcome(kind, message, self._task(reading), exception, stack)
+
+    def _freed(self, reading: Reading, number: int) -> str:
+        record = reading.resources[number]
+        who = record.owner.task
+        by = f" by task {reading.ids[who]}" if who < len(reading.ids) else ""
+        place = reading.describe(number).created
+        at = f" at {Path(place.filename).name}:{place.line}" if place and place.line else ""
+        return f" (freed{by}{at})" if by or at else ""
 
     def _taken(self, reading: Reading, number: int, told: str) -> str:
         owner = reading.resources[number].owner

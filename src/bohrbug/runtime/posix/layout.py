@@ -111,6 +111,9 @@ and ``shim/blocking.c``."""
 SHARED_BIT = 1 << 63
 """Set in the space of what processes share."""
 
+MEMORY = "memory"
+"""The type of blocks of the heap that were used after they had been freed."""
+
 FAULT = "fault"
 """The type of calls that fail by a data choice."""
 
@@ -145,6 +148,7 @@ TYPES = (
     "atomic",
     FUNCTION,
     FAULT,
+    MEMORY,
 )
 """``enum type``, in the words of reports."""
 

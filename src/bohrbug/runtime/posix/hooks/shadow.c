@@ -186,6 +186,12 @@ static void record_in_cell(struct cell *cell, const struct incoming *access) {
         record_in_list(cell, access);
         return;
     }
+    if (cell->write == FREED) {
+        if (control->task() != NONE)
+            control->freed_accessed((const void *)(uintptr_t)access->address,
+                                    is_write(access->kind), access->place);
+        return;
+    }
     struct access write = write_of(cell), read = read_of(cell);
     bool others_wrote = write.epoch && !is_own(write.epoch);
     bool others_read = read.epoch && !is_own(read.epoch);
@@ -280,6 +286,11 @@ void access_slowly(uint64_t address, size_t size, enum kind kind, uint64_t place
     }
     record(address, size, kind, place);
     if (was_point) control->point_passed();
+}
+
+void shadow_freed(uint64_t address, size_t size) {
+    for (uint64_t at = address; at + 4 <= address + size; at += 4)
+        *cell_of(at) = (struct cell){FREED, 0, 0, 0};
 }
 
 void shadow_clear(uint64_t address, size_t size) {

@@ -21,6 +21,9 @@ struct cell {
 /* More than one access matters: `write_place` is the number of the list of them. */
 #define SEVERAL (UINT32_MAX - 1)
 
+/* The memory was freed: nobody may access it. */
+#define FREED (UINT32_MAX - 2)
+
 /* Of a place: the access was atomic. */
 #define ATOMIC_BIT 0x80000000u
 
@@ -110,6 +113,8 @@ static inline void access_at(const volatile void *pointer, size_t size, bool is_
 
 /* Memory is new, and what was done to it before is over. */
 void shadow_clear(uint64_t address, size_t size);
+/* Memory is nobody's. */
+void shadow_freed(uint64_t address, size_t size);
 /* Records without being a scheduling point: what atomics do, and the release of memory. */
 void record(uint64_t address, size_t size, enum kind kind, uint64_t place);
 

@@ -267,7 +267,8 @@ static void thread_begins(uint64_t low, uint64_t size) {
 }
 
 static const struct hooks ours = {&now,   begin,     forked,  thread_begins,
-                                  settle, &settling, &working, race_seen, witness_done};
+                                  settle, &settling, &working, race_seen, witness_done,
+                                  heap_allocated, heap_freed};
 const struct control *control;
 
 extern __typeof__(bohrbug_take_hooks) bohrbug_take_hooks __attribute__((weak));

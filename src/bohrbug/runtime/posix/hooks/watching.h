@@ -41,4 +41,8 @@ struct block {
 /* Blocks of the heap are remembered only where witnesses may ask for them. */
 void block_allocated(uint64_t address, uint64_t size, uint64_t site);
 
+/* What the allocator gives out, and gets back: kept is what is not given out again at once. */
+void heap_allocated(uint64_t address, size_t size, uint64_t site);
+void heap_freed(uint64_t address, size_t size, uint64_t place, bool is_kept);
+
 #endif

@@ -7,6 +7,7 @@
 #define BOHRBUG_ACCESSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "segment.h"
 
@@ -165,6 +166,9 @@ struct hooks {
     void (*race)(uint32_t first_epoch, uint64_t first_place, enum kind first_kind, uint64_t place,
                  enum kind kind, uint64_t address, uint32_t size);
     void (*witness)(const struct done_access *done);
+    /* Blocks of the heap that are kept when they are freed, and given out again. */
+    void (*allocated)(uint64_t address, size_t size, uint64_t site);
+    void (*freed)(uint64_t address, size_t size, uint64_t site, bool is_kept);
 };
 
 struct control {
@@ -186,6 +190,11 @@ struct control {
     void (*learn)(const void *address, uint64_t site);
     uint32_t (*stack)(void);
     void (*give_up)(void);
+    /* Of the heap: see freed.h.  Where the program called the allocator, if that went by the library of
+     * allocations. */
+    bool (*keep)(void *block, size_t size, uint64_t site);
+    void (*freed_accessed)(const void *address, bool writes, uint64_t site);
+    uint64_t (*allocation_site)(void);
 };
 
 /* The library of hooks says that it is there; exported by the shim. */

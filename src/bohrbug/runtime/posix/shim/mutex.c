@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "ending.h"
+#include "freed.h"
 #include "real.h"
 #include "schedule.h"
 
@@ -34,6 +35,7 @@ static uint32_t holder_of(const pthread_mutex_t *mutex) {
 static struct resource *resource_looked_up(pthread_mutex_t *mutex, uint64_t site,
                                            const char *what) {
     bool is_new;
+    freed_check(mutex, "use of a mutex", site);
     bool shared = mutex->__data.__kind != DESTROYED && mutex->__data.__kind & SHARED;
     struct resource *resource = resource_at(mutex, MUTEX, shared, site, &is_new);
     if (mutex->__data.__kind == DESTROYED)

@@ -40,6 +40,8 @@ struct resource *resource_named(uint64_t space, uint64_t place, enum type type, 
 struct resource *resource_make(const void *address, enum type type, bool shared, uint64_t site);
 /* The memory at an address no longer holds it; tasks that wait for it go on doing so. */
 void resource_forget(const void *address);
+/* What lies in that memory is to be looked up by its address, however lately it was. */
+void resources_moved(const void *memory, size_t size);
 /* Just before a fork: copies of what the child will have of its own; the index of the first. */
 uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t child_process);
 /* In the child, whose table of addresses is still that of its parent. */

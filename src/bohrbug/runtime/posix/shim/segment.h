@@ -53,7 +53,7 @@ enum kind {
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT,
+    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT, MEMORY,
 };
 
 /* When a waiting task is enabled. */
