@@ -133,6 +133,8 @@ take_short_way(enum kind kind, uint32_t resource, uint64_t site, enum condition 
     task->target = target;
     task->cancellable = cancellable;
     task->blocked_since = step - 1;
+    /* Whoever begins to wait may close a circle of tasks that wait for each other. */
+    if (condition != ALWAYS && !is_ready(task)) return false;
 
     struct step *record = &STEPS[step];
     struct found found = find_enabled(record - 1);
