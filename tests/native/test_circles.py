@@ -23,9 +23,7 @@ Build = Callable[..., Path]
 def test_a_circle_is_a_deadlock_whatever_others_do(
     native_build: Build, what: str, meanwhile: str, fibers: bool
 ) -> None:
-    command = Command(
-        (str(native_build("circles.c")), what, meanwhile), exit_code=0, fibers=fibers
-    )
+    command = Command((str(native_build("circles.c")), what, meanwhile), exit_code=0, fibers=fibers)
     options = ExploreOptions(strategy="random", executions=300, minimise=False, causes=0)
     [failure] = native_explorer(command, options)[0].explore().failures
     assert failure.outcome.kind is OutcomeKind.DEADLOCK

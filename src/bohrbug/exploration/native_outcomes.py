@@ -225,7 +225,11 @@ class NativeExplainer:
             learned = expected.code and expected.code_is_learned
             source = ", that of the first execution" if learned else ""
             return self._wrong_code(ended.code, f" instead of {expected.code}{source}", said)
-        if expected.same_output and expected.stdout is not None and printed.stdout != expected.stdout:
+        if (
+            expected.same_output
+            and expected.stdout is not None
+            and printed.stdout != expected.stdout
+        ):
             return Outcome(
                 OutcomeKind.ASSERTION,
                 "the output differs from that of the first execution",

@@ -271,7 +271,28 @@ void record(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     working = 0;
     if (!witnesses_wanted) return;
     witness_look(address, size, kind, place);
-    if (writes) note_store(address);
+    if (writes) note_store(address, size);
+}
+
+/* -- what meets an atomic operation ------------------------------------------------------------- */
+
+static bool is_met(const struct access *earlier, bool writes) {
+    return earlier->epoch && !is_own(earlier->epoch) && !is_before(earlier->epoch) &&
+           (writes || is_write(earlier->kind));
+}
+
+bool meets_other(uint64_t address, bool writes) {
+    const struct cell *cell = cell_of(address);
+    if (cell->write == SPLIT) cell = &fours[cell->read_place].byte[address & 3];
+    if (cell->write == FREED) return false;
+    if (cell->write != SEVERAL) {
+        struct access write = write_of(cell), read = read_of(cell);
+        return is_met(&write, writes) || is_met(&read, writes);
+    }
+    const struct list *list = &lists[cell->write_place];
+    for (uint32_t i = 0; i < list->length; i++)
+        if (is_met(&list->access[i], writes)) return true;
+    return false;
 }
 
 /* -- accesses ----------------------------------------------------------------------------------- */

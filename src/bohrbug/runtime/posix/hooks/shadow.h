@@ -118,4 +118,8 @@ void shadow_freed(uint64_t address, size_t size);
 /* Records without being a scheduling point: what atomics do, and the release of memory. */
 void record(uint64_t address, size_t size, enum kind kind, uint64_t place);
 
+/* Whether an access of another task, which conflicts with this one and is not ordered before it, was the last
+ * there. */
+bool meets_other(uint64_t address, bool writes);
+
 #endif

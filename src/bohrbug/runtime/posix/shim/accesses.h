@@ -62,6 +62,12 @@ struct place_in_process {
     uint32_t process, spare;
 };
 
+/* Where memory that is weaker than sequentially consistent can give other values. */
+enum weak {
+    LOADS_OVERTAKE = 1,           /* an atomic load an earlier atomic store to other memory */
+    RELAXED_ORDERS = 2,           /* relaxed accesses beside those to other memory */
+};
+
 enum seen { NOT_SEEN, AT_ALL, EXACTLY };
 /* Of `may_be_buffered`: nobody has seen the stores before. */
 #define NOBODY_KNOWS 2u
@@ -115,6 +121,7 @@ struct accesses {
     uint32_t tired_places;        /* that were no points any more, having been too often */
     uint32_t races, dropped_races, shared_places;
     uint32_t clock_words;
+    uint32_t weak;                /* enum weak, as bits */
     uint32_t watch_error;         /* why the kernel did not let us watch, as errno */
     uint32_t hits, tired_watchpoints; /* of watchpoints, and those that were hit too often */
     struct watchpoint watchpoint[MOST_WATCHPOINTS];
@@ -138,6 +145,7 @@ struct accesses {
 struct moment {
     uint32_t epoch;               /* 0 where accesses are not watched */
     uint32_t known;               /* length of its clock */
+    uint32_t fence;               /* another one since something was done that is a fence on x86, too */
     const uint32_t *clock;
 };
 
