@@ -1,7 +1,8 @@
 """Small random programs in C, and all that can come of them by the rules of interleaving.
 
-Nothing here shares code with what is tested: a program is written to C, and executed step by step by a model of
-a few lines, in every order.  Compiled without hooks it also runs natively, held up at random between its steps.
+Nothing here shares code with what is tested: a program is written to C, and executed step by step
+by a model of a few lines, in every order.  Compiled without hooks it also runs natively, held up
+at random between its steps.
 """
 
 from __future__ import annotations
@@ -91,6 +92,16 @@ def _code(statement: Statement, thread: int) -> list[str]:
     kind, number, constant, inner = statement
     keep = f"r[{thread}][n[{thread}]++] ="
     body = [line for each in inner for line in _code(each, thread)]
+    around = {
+        "locked": ("pthread_mutex_lock(&m[%d]);", "pthread_mutex_unlock(&m[%d]);"),
+        "trylocked": ("if (!pthread_mutex_trylock(&m[%d])) {", "pthread_mutex_unlock(&m[%d]); }"),
+        "reading": ("pthread_rwlock_rdlock(&w[%d]);", "pthread_rwlock_unlock(&w[%d]);"),
+        "writing": ("pthread_rwlock_wrlock(&w[%d]);", "pthread_rwlock_unlock(&w[%d]);"),
+        "if": ("if (v[%d]) {", "}"),
+    }
+    if kind in around:
+        opens, closes = (each.replace("%d", str(number)) for each in around[kind])
+        return [opens, "step();", *body, closes, "step();"]
     lines = {
         "read": [f"{keep} v[{number}];"],
         "write": [f"v[{number}] = {constant};"],
@@ -98,21 +109,17 @@ def _code(statement: Statement, thread: int) -> list[str]:
         "load": [f"{keep} atomic_load(&a[{number}]);"],
         "store": [f"atomic_store(&a[{number}], {constant});"],
         "fetch_add": [f"{keep} atomic_fetch_add(&a[{number}], {constant});"],
-        "if": [f"if (v[{number}]) {{", "step();", *body, "}"],
-        "locked": [f"pthread_mutex_lock(&m[{number}]);", "step();", *body]
-        + [f"pthread_mutex_unlock(&m[{number}]);"],
-        "trylocked": [f"if (pthread_mutex_trylock(&m[{number}]) == 0) {{", "step();", *body]
-        + [f"pthread_mutex_unlock(&m[{number}]); }}"],
-        "reading": [f"pthread_rwlock_rdlock(&w[{number}]);", "step();", *body]
-        + [f"pthread_rwlock_unlock(&w[{number}]);"],
-        "writing": [f"pthread_rwlock_wrlock(&w[{number}]);", "step();", *body]
-        + [f"pthread_rwlock_unlock(&w[{number}]);"],
         "post": [f"sem_post(&s[{number}]);"],
         "wait": [f"sem_wait(&s[{number}]);"],
-        "signal": [f"pthread_mutex_lock(&cm[{number}]); said[{number}] = 1;"]
-        + [f"pthread_cond_signal(&c[{number}]); pthread_mutex_unlock(&cm[{number}]);"],
-        "await": [f"pthread_mutex_lock(&cm[{number}]); while (!said[{number}])"]
-        + [f"pthread_cond_wait(&c[{number}], &cm[{number}]); pthread_mutex_unlock(&cm[{number}]);"],
+        "signal": [
+            f"pthread_mutex_lock(&cm[{number}]); said[{number}] = 1;",
+            f"pthread_cond_signal(&c[{number}]); pthread_mutex_unlock(&cm[{number}]);",
+        ],
+        "await": [
+            f"pthread_mutex_lock(&cm[{number}]); while (!said[{number}])",
+            f"pthread_cond_wait(&c[{number}], &cm[{number}]);",
+            f"pthread_mutex_unlock(&cm[{number}]);",
+        ],
     }[kind]
     return [*lines, "step();"]
 

@@ -23,6 +23,17 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
 extern void __libc_free(void *block);
 
+/* Sanitizers that have an allocator of their own: looking their functions up before they are ready would end
+ * the program. */
+extern void *__interceptor_malloc(size_t size) __attribute__((weak));
+extern void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
+extern void *__interceptor_realloc(void *block, size_t size) __attribute__((weak));
+extern void __interceptor_free(void *block) __attribute__((weak));
+extern void *__interceptor_aligned_alloc(size_t alignment, size_t size) __attribute__((weak));
+extern int __interceptor_posix_memalign(void **block, size_t alignment, size_t size)
+    __attribute__((weak));
+extern char *__interceptor_strdup(const char *text) __attribute__((weak));
+
 /* Looking a function up may allocate; that must not lead here again. */
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 
@@ -35,6 +46,7 @@ static void *look_up(const char *name) {
 
 static void *allocate(size_t size, uint64_t site) {
     static void *(*real)(size_t);
+    if (__interceptor_malloc) return __interceptor_malloc(size);
     if (looking) return __libc_malloc(size);
     if (!real) real = (void *(*)(size_t))look_up("malloc");
     void *kept = bohrbug_reuse(size, site);
@@ -43,6 +55,10 @@ static void *allocate(size_t size, uint64_t site) {
 
 static void release(void *block, uint64_t site) {
     static void (*real)(void *);
+    if (__interceptor_free) {
+        __interceptor_free(block);
+        return;
+    }
     if (looking) {
         __libc_free(block);
         return;
@@ -62,9 +78,10 @@ EXPORT void free(void *block) { release(block, SITE); }
 
 EXPORT void *calloc(size_t count, size_t size) {
     static void *(*real)(size_t, size_t);
+    if (!looking && bohrbug_allocation_fails(SITE)) return NULL;
+    if (__interceptor_calloc) return __interceptor_calloc(count, size);
     if (looking) return __libc_calloc(count, size);
     if (!real) real = (void *(*)(size_t, size_t))look_up("calloc");
-    if (bohrbug_allocation_fails(SITE)) return NULL;
     size_t bytes;
     void *kept = __builtin_mul_overflow(count, size, &bytes) ? NULL : bohrbug_reuse(bytes, SITE);
     return kept ? memset(kept, 0, bytes) : real(count, size);
@@ -83,9 +100,10 @@ static void *move(void *block, size_t before, size_t size, uint64_t site) {
 
 EXPORT void *realloc(void *block, size_t size) {
     static void *(*real)(void *, size_t);
+    if (!looking && bohrbug_allocation_fails(SITE)) return NULL;
+    if (__interceptor_realloc) return __interceptor_realloc(block, size);
     if (looking) return __libc_realloc(block, size);
     if (!real) real = (void *(*)(void *, size_t))look_up("realloc");
-    if (bohrbug_allocation_fails(SITE)) return NULL;
     bohrbug_reuse(SIZE_MAX, SITE);
     if (!block || !size) return real(block, size);
     bohrbug_frees_kept(block, "realloc", SITE);
@@ -95,12 +113,14 @@ EXPORT void *realloc(void *block, size_t size) {
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size) {
     static void *(*real)(size_t, size_t);
+    if (!real) real = __interceptor_aligned_alloc;
     if (!real) real = (void *(*)(size_t, size_t))look_up("aligned_alloc");
     return bohrbug_allocation_fails(SITE) ? NULL : real(alignment, size);
 }
 
 EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
     static int (*real)(void **, size_t, size_t);
+    if (!real) real = __interceptor_posix_memalign;
     if (!real) real = (int (*)(void **, size_t, size_t))look_up("posix_memalign");
     return bohrbug_allocation_fails(SITE) ? ENOMEM : real(block, alignment, size);
 }
@@ -108,6 +128,7 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 /* What copies a text allocates inside the C library, where it can't be seen. */
 EXPORT char *strdup(const char *text) {
     static char *(*real)(const char *);
+    if (!real) real = __interceptor_strdup;
     if (!real) real = (char *(*)(const char *))look_up("strdup");
     return bohrbug_allocation_fails(SITE) ? NULL : real(text);
 }
