@@ -1,8 +1,9 @@
-"""Generated programs, explored completely and run natively: ``python benchmarks/native/outcomes.py``.
+"""Generated programs, explored completely and run natively.
 
-For each seed a program is written, see ``tests/native/random_programs.py``.  What ``dpor`` and ``dfs``
-reach is compared with a model of all interleavings, and both with what happens natively, held up
-at random.  Prints what is missing, or impossible; exits with 1 if anything is.
+``python benchmarks/native/outcomes.py``: for each seed a program is written, see
+``tests/native/random_programs.py``.  What ``dpor`` and ``dfs`` reach is compared with a model of
+all interleavings, and the model with what happens natively, held up at random.  Prints what is
+missing, or impossible; exits with 1 if anything is.
 """
 
 from __future__ import annotations
