@@ -21,6 +21,7 @@ from bohrbug.runtime.threads import (
     imports,
     keyboard,
     log_records,
+    looking,
     queues,
     stand_ins,
     started_flags,
@@ -76,6 +77,7 @@ _ALL: tuple[Patches, ...] = (
     hashing.patches,
     imports.patches,
     log_records.patches,
+    looking.patches,
     keyboard.patches,
 )
 if os.name == "posix":

@@ -31,6 +31,7 @@ from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import c_code, files, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
+from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.sampling import WATCHED_AT_FIRST, Sampling
@@ -245,7 +246,9 @@ class ThreadsRuntime:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
         all_tell = watcher is not None or settings.gil or settings.watch_breakers
-        self._instrumentation.let_tell(None if all_tell else points.are_in)
+        self._instrumentation.let_tell(
+            None if all_tell else lambda code: points.are_in(code) or may_inspect(code)
+        )
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
