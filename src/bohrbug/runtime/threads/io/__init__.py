@@ -14,6 +14,7 @@ from __future__ import annotations
 from bohrbug.runtime.threads.io import (
     buffers,
     file_locks,
+    in_flight,
     optional,
     pipes,
     selecting,
@@ -25,6 +26,7 @@ from bohrbug.runtime.threads.io.patches import patches
 __all__ = [
     "buffers",
     "file_locks",
+    "in_flight",
     "optional",
     "patches",
     "pipes",
