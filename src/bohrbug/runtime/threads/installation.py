@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bohrbug.runtime.threads import (
+    entropy,
     futures,
     hashing,
     imports,
@@ -73,6 +74,7 @@ _ALL: tuple[Patches, ...] = (
     thread_functions.patches,
     thread_state.patches,
     timing.patches,
+    entropy.patches,
     futures.patches,
     hashing.patches,
     imports.patches,

@@ -14,7 +14,7 @@ from bohrbug.accelerator import native
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
-from bohrbug.runtime.threads import futures, thread_functions, thread_state
+from bohrbug.runtime.threads import entropy, futures, thread_functions, thread_state
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -270,6 +270,7 @@ class ThreadsRuntime:
         """Run the test under the control of an execution."""
         lasting_executors.begin()
         self._thread_names.begin()
+        entropy.begin(self.settings)
         watchdog = self.watchdog
         if watchdog is not None:
             watchdog.watch(execution)
@@ -283,6 +284,7 @@ class ThreadsRuntime:
             for put_back in _AFTERWARDS:
                 put_back()
             self._thread_names.end()
+            entropy.end()
 
     def look_closer(self) -> bool:
         """After a hang: whether the next execution will see more than the last one did."""
