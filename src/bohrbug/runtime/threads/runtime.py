@@ -49,10 +49,10 @@ MOST_YOUNG_OBJECTS = 20_000
 _END_HOOKS: tuple[Callable[[Execution], None], ...] = (futures.let_workers_end,)
 _AFTERWARDS: tuple[Callable[[], None], ...] = (lasting_executors.end,)
 if os.name == "posix":
-    from bohrbug.runtime.threads.process_pools import lasting_pools, let_helpers_end
+    from bohrbug.runtime.threads.process_pools import end_pools, lasting_pools, let_helpers_end
 
     _END_HOOKS = (*_END_HOOKS, let_helpers_end)
-    _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end)
+    _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end, end_pools)
 
 MakeDetector = Callable[[Execution], RaceDetector]
 
