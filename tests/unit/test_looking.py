@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import queue
 import sys
@@ -164,3 +165,23 @@ def test_a_handler_without_a_lock_lets_tasks_in_at_the_same_time() -> None:
         assert handler.count == 2
 
     assert bohrbug.explore(test, causes=0).verdict.kind is VerdictKind.FAILED
+
+
+def test_calls_of_a_cache_are_ordered_and_no_race() -> None:
+    """``functools`` says that its caches are threadsafe; who comes first still matters."""
+    counts: set[int] = set()
+
+    def test() -> None:
+        made: list[int] = []
+
+        @functools.lru_cache
+        def make() -> int:
+            made.append(1)
+            return len(made)
+
+        together(make, make)
+        counts.add(len(made))
+
+    result = bohrbug.explore(test, seconds=None)
+    assert not [race for race in result.races if "lru_cache" in race.label]
+    assert counts == {1, 2}
