@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bohrbug.runtime.threads import (
+    entropy,
     futures,
     hashing,
     imports,
     interpreters,
     keyboard,
     log_records,
+    looking,
     os_names,
     queues,
     stand_ins,
@@ -74,10 +76,12 @@ _ALL: tuple[Patches, ...] = (
     thread_functions.patches,
     thread_state.patches,
     timing.patches,
+    entropy.patches,
     futures.patches,
     hashing.patches,
     imports.patches,
     log_records.patches,
+    looking.patches,
     keyboard.patches,
     os_names.patches,
     interpreters.patches,

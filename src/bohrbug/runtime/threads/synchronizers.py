@@ -392,6 +392,8 @@ _Semaphore = threading.Semaphore
 _BoundedSemaphore = threading.BoundedSemaphore
 _semaphore_acquire = _Semaphore.acquire
 _registering(_Semaphore, "Semaphore")
+# Its own __init__ calls that of the other as a part of it.
+_registering(threading.BoundedSemaphore, "BoundedSemaphore")
 
 
 def _is_unlocked(condition: Any) -> bool:

@@ -25,6 +25,8 @@ from types import (
 )
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
+
 SKIP = "skip"
 """Not an access to data."""
 INSTANCE = "instance"
@@ -37,6 +39,8 @@ TYPE = "type"
 """The owner is a class."""
 INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
+PRIMITIVE = "primitive"
+"""An attribute of a modelled primitive, see :mod:`.inspected`."""
 
 MISSING = object()
 _METHODS = (
@@ -177,6 +181,8 @@ def raw_read_kind(class_: type, name: str) -> str:
         return SKIP
     if name == "__class__":
         return SKIP
+    if name in INSPECTED and issubclass(class_, INSPECTED[name]):
+        return PRIMITIVE
     found = look_up(class_, name)
     if found is MISSING:
         return INSTANCE if _dictoffset_of(class_) else SKIP

@@ -38,6 +38,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     INSTANCE,
     INSTANCE_DICT,
     MODULE,
+    PRIMITIVE,
     SKIP,
     TYPE,
     Kinds,
@@ -47,6 +48,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     instance_dict,
     instance_has,
 )
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -208,6 +210,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
                 attribute(found, name, False, place)
     elif kind is INSTANCE_DICT:
         remember_dict(owner)
+    elif kind is PRIMITIVE:
+        Inspecting.tell(owner, place)
 
 
 # --- Hooks of attributes, globals and cells ------------------------------------------------------

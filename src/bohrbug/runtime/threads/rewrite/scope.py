@@ -54,6 +54,9 @@ SHARED_STATE = frozenset(
         ("_py_warnings", "catch_warnings.__exit__"),
         ("contextlib", "_RedirectStream.__enter__"),
         ("contextlib", "_RedirectStream.__exit__"),
+        *(("contextlib", f"_BaseExitStack.{name}") for name in ("pop_all", "_push_exit_callback")),
+        ("contextlib", "ExitStack.__exit__"),
+        ("contextlib", "AsyncExitStack.__aexit__"),
         ("contextlib", "chdir.__enter__"),
         ("contextlib", "chdir.__exit__"),
         # What threads that forget about the loop share with it.
