@@ -11,6 +11,7 @@ from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Self
 
+from bohrbug.exploration.conditions import Conditions, sort_unseen
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.strategy import Bounding, Composite, Estimating, Strategy
@@ -39,52 +40,6 @@ PROMISES = frozenset({VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND})
 
 REDUCTIONS = frozenset({"dpor", "bpor"})
 """Strategies that execute one schedule of those that differ in the order of independent steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Under which a verdict was reached; it says nothing of others.
-
-    Parameters:
-        level: what is a scheduling point, see :class:`ExploreOptions`, as for the others.
-        scope: changes to the modules whose data accesses are seen.
-        timeouts: when a timeout can fire.
-        interpreter: whose rules for switching threads are followed.
-        faults: which calls could fail, for people; "" where none could.
-        accesses: of a native program, whose accesses to memory are seen, for people.
-        entropy: whether what the system gives at random is the same in each execution.
-    """
-
-    level: str
-    scope: tuple[str, ...]
-    timeouts: str
-    interpreter: str
-    faults: str = ""
-    accesses: str = ""
-    entropy: str = "same"
-
-    @classmethod
-    def of(cls, options: ExploreOptions, faults: str = "", accesses: str = "") -> Conditions:
-        """The conditions that options set, and those of the runtime."""
-        return cls(
-            options.level,
-            options.scope,
-            options.timeouts,
-            options.interpreter,
-            faults,
-            accesses,
-            options.entropy,
-        )
-
-    def __str__(self) -> str:
-        # What runs a native program is no interpreter.
-        last = self.accesses or f"interpreter {self.interpreter}"
-        text = f"level {self.level}, timeouts {self.timeouts}, {last}"
-        if self.entropy != "same":
-            text += f", entropy {self.entropy}"
-        if self.faults:
-            text += f", {self.faults}"
-        return f"{text}, scope {' '.join(self.scope)}" if self.scope else text
 
 
 class CaveatKind(str, Enum):
@@ -179,7 +134,7 @@ class Evidence:
         diverged: executions that could not follow their plan.
         interrupted: the user stopped it.
         hung: the message of an execution that hung or waited for something outside, or "".
-        uncontrolled: what ran outside our control, with how often.
+        uncontrolled: what ran outside our control, or unseen, with how often.
         skipped: functions whose data accesses could not be made visible, with the reason.
         notes: further caveats.
         unseen: what the runtime never sees, see :func:`unseen`.
@@ -220,7 +175,12 @@ def judge(evidence: Evidence) -> Verdict:
         covered,
         limits,
         reason,
-        Conditions.of(evidence.options, evidence.faults, evidence.accesses),
+        Conditions.of(
+            evidence.options,
+            evidence.faults,
+            evidence.accesses,
+            sort_unseen(evidence.uncontrolled).taking,
+        ),
         estimate_of(strategy),
         evidence.diverged,
         certificate=_CERTIFICATE,
@@ -264,7 +224,7 @@ def _end(evidence: Evidence) -> str:
 def caveats(evidence: Evidence) -> tuple[Caveat, ...]:
     """What limits a verdict."""
     found = list(evidence.notes)
-    for what, count in sorted(evidence.uncontrolled.items()):
+    for what, count in sort_unseen(evidence.uncontrolled).doubts:
         text = what if count == 1 else f"{what} ({count:,} times)"
         found.append(Caveat(text, CaveatKind.UNCONTROLLED))
     if evidence.diverged:

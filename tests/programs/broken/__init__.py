@@ -11,6 +11,7 @@ from . import (
     code_in_c,
     containers,
     deadlocks,
+    effects,
     intervals,
     names,
     open_files,
@@ -20,6 +21,6 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, intervals),
+    *(attributes, code_in_c, containers, deadlocks, effects, intervals),
     *(names, open_files, primitives, shared, threads),
 )

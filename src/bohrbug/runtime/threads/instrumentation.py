@@ -9,7 +9,7 @@ from types import CodeType
 
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.heap import knows_functions
-from bohrbug.runtime.threads.rewrite import c_code
+from bohrbug.runtime.threads.rewrite import callables
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -112,7 +112,7 @@ class Instrumentation:
 
     def places(self) -> list[Place]:
         """All data accesses of the functions that are rewritten so far."""
-        return [*self._rewriter.places(), *c_code.CALLABLE_PLACES.values()]
+        return [*self._rewriter.places(), *callables.CALLABLE_PLACES.values()]
 
     def sources(self) -> list[str]:
         """The files of the functions that are rewritten."""

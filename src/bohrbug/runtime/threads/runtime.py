@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from bohrbug.accelerator import native
+from bohrbug.model.outcome import Access
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
@@ -29,7 +30,7 @@ from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
-from bohrbug.runtime.threads.rewrite import c_code, files, hooks
+from bohrbug.runtime.threads.rewrite import callables, files, hooks, unknown
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -124,7 +125,8 @@ class ThreadsRuntime:
         # What exists now is not looked at again by the collections between executions.
         gc.freeze()
         gc.disable()
-        thread_functions.instrument_callable = c_code.instrumented_callable
+        unknown.forget_assumptions()
+        thread_functions.instrument_callable = callables.instrumented_callable
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -211,7 +213,12 @@ class ThreadsRuntime:
         trace = self._carry_out(execution)
         new_points = 0
         if detector is not None:
-            trace.races = detector.races(lambda index: execution.all_tasks[index].id)
+            _note_assumptions(trace, detector)
+            trace.races = [
+                race
+                for race in detector.races(lambda index: execution.all_tasks[index].id)
+                if not (_is_assumed(race.first) or _is_assumed(race.second))
+            ]
             if learn:
                 is_racy = self.level is Level.RACY
                 new_points = self._points.find(
@@ -414,6 +421,19 @@ if native is not None:
         files.File,
         NO_ACCESSES,
     )
+
+
+def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
+    """Code in C that no table knows may have met another task: say what that is taken for."""
+    for place in detector.racy_places:
+        name = unknown.assumed_at(place)
+        if name is not None:
+            trace.uncontrolled.assume(f"{name} as one step")
+
+
+def _is_assumed(access: Access) -> bool:
+    """Whether it is not known what an access does."""
+    return unknown.assumed_at(access.operation.place) is not None
 
 
 def _as_it_is(function: Any) -> Any:

@@ -16,7 +16,6 @@ from types import (
     ClassMethodDescriptorType,
     FunctionType,
     GetSetDescriptorType,
-    MappingProxyType,
     MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
@@ -25,6 +24,15 @@ from types import (
 )
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite.classes import (
+    FOREIGN,
+    MISSING,
+    forget_all_local_classes,
+    look_up,
+    namespace_of,
+    order_of,
+    remember_class,
+)
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
 
 SKIP = "skip"
@@ -42,7 +50,6 @@ INSTANCE_DICT = "instance dict"
 PRIMITIVE = "primitive"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
 
-MISSING = object()
 _METHODS = (
     FunctionType,
     BuiltinFunctionType,
@@ -82,26 +89,8 @@ _LIMIT = 2048
 _length = len
 
 
-# Reading these through a class could run a metaclass's Python code; hooks must run none.
-_mro_of: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__get__
-namespace_of: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
-_qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 _dictoffset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
 _module_dict_of: Callable[[ModuleType], Any] = vars(ModuleType)["__dict__"].__get__
-
-
-def order_of(class_: type) -> tuple[type, ...]:
-    """The method resolution order of a class; empty while the class is being made."""
-    return _mro_of(class_) or ()
-
-
-def look_up(class_: type, name: str) -> Any:
-    """What a class has under a name, found without running any code; else :data:`MISSING`."""
-    for base in order_of(class_):
-        value = namespace_of(base).get(name, MISSING)
-        if value is not MISSING:
-            return value
-    return MISSING
 
 
 def instance_dict(owner: Any) -> dict[str, Any] | None:
@@ -110,7 +99,8 @@ def instance_dict(owner: Any) -> dict[str, Any] | None:
         namespace = _module_dict_of(owner)
     else:
         descriptor = look_up(type(owner), "__dict__")
-        if type(descriptor) is not GetSetDescriptorType:
+        # A member, of types.SimpleNamespace.
+        if type(descriptor) not in (GetSetDescriptorType, MemberDescriptorType):
             return None
         namespace = descriptor.__get__(owner)
     return namespace if type(namespace) is dict else None
@@ -156,9 +146,10 @@ def _descriptor_kind(found: Any) -> str | None:
     class_ = type(found)
     if class_ is MemberDescriptorType:
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
-        return INSTANCE if is_python_slot else SKIP
+        return INSTANCE if is_python_slot or FOREIGN[found.__objclass__] else SKIP
     if class_ is GetSetDescriptorType:
-        return INSTANCE if found.__objclass__.__module__ == "_ctypes" else SKIP
+        is_data = found.__objclass__.__module__ == "_ctypes" or FOREIGN[found.__objclass__]
+        return INSTANCE if is_data else SKIP
     if class_ is _StructureField:
         return INSTANCE
     return SKIP if _is_data_descriptor(found) else None
@@ -185,7 +176,8 @@ def raw_read_kind(class_: type, name: str) -> str:
         return PRIMITIVE
     found = look_up(class_, name)
     if found is MISSING:
-        return INSTANCE if _dictoffset_of(class_) else SKIP
+        # Code in C may find it without a descriptor.
+        return INSTANCE if _dictoffset_of(class_) or FOREIGN[class_] else SKIP
     if name == "__dict__":
         return INSTANCE_DICT
     if issubclass(type(found), _METHODS):
@@ -209,22 +201,6 @@ def raw_write_kind(class_: type, name: str) -> str:
         return SKIP
     found = look_up(class_, name)
     return (None if found is MISSING else _descriptor_kind(found)) or INSTANCE
-
-
-_local_classes: list[tuple[dict[type, Any], type]] = []
-
-
-def remember_class(cache: dict[type, Any], class_: type) -> None:
-    """Note that a cache holds a class; see :func:`forget_local_classes`."""
-    if "<locals>" in _qualname_of(class_):
-        _local_classes.append((cache, class_))
-
-
-def forget_local_classes() -> None:
-    """Let go of the classes that functions made, so that they live no longer than without us."""
-    while _local_classes:
-        cache, class_ = _local_classes.pop()
-        cache.pop(class_, None)
 
 
 class Kinds(dict[type, str]):
@@ -291,4 +267,4 @@ def forget_classes() -> None:
     """Let go of all classes, also to notice changes made by code that is not rewritten."""
     for kinds in (*_READ.values(), *_WRITE.values()):
         kinds.clear()
-    _local_classes.clear()
+    forget_all_local_classes()

@@ -21,35 +21,81 @@ import itertools
 import mmap
 import operator
 import os
+import re
+import struct
+import types
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
     FunctionType,
     GeneratorType,
+    GetSetDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
-from bohrbug.runtime.threads.rewrite.attributes import (
+from bohrbug.runtime.threads.rewrite import library_table
+from bohrbug.runtime.threads.rewrite.classes import (
+    FOREIGN,
+    is_written_in_c,
     look_up,
+    module_of,
     namespace_of,
     order_of,
     remember_class,
+)
+from bohrbug.runtime.threads.rewrite.effects import (
+    BINARY,
+    BINARY_IN_PLACE,
+    CONSUME,
+    CONTAINS_ITEM,
+    DELETE_ITEM,
+    GET_ATTRIBUTE,
+    ITERATE,
+    LINK_FILE,
+    NOTHING,
+    OPEN_FILE,
+    PLAIN_WRITE,
+    PRINT,
+    READ,
+    READ_CURRENT_FOLDER,
+    READ_DESCRIPTOR,
+    READ_FILE,
+    READ_ITEM,
+    READ_KEY,
+    READ_STREAM,
+    RENAME_FILE,
+    SET_ATTRIBUTE,
+    SET_ITEM,
+    STEP,
+    USE_STREAM,
+    VARS,
+    WRITE,
+    WRITE_CURRENT_FOLDER,
+    WRITE_DESCRIPTOR,
+    WRITE_FILE,
+    WRITE_KEY,
+    WRITE_STREAM,
+    Effect,
 )
 
 MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
 WrapperDescriptor = WrapperDescriptorType
+_pattern: Any = re.compile("")
+BuiltinMethod: type = type(_pattern.scanner("").match)
+"""Of methods in C that are told the class that has them."""
 LruCacheWrapper: type = functools._lru_cache_wrapper
 
 CALLABLE_TYPES = frozenset(
     {
         BuiltinFunctionType,
+        BuiltinMethod,
         MethodWrapper,
         MethodDescriptor,
         WrapperDescriptor,
@@ -71,60 +117,6 @@ CODE_TYPES = frozenset({FunctionType, BuiltinFunctionType, type, ModuleType, Met
 _LIMIT = 2048
 # A test may put something else in the place of the builtin.
 _length = len
-
-# --- Actions -------------------------------------------------------------------------------------
-
-NOTHING = "nothing"
-READ = "read the whole owner"
-WRITE = "write the whole owner"
-READ_ITEM = "subscript"
-READ_KEY = "read an item if it is there"
-WRITE_KEY = "write an item"
-CONTAINS_ITEM = "contains"
-STEP = "next"
-ITERATE = "iter"
-CONSUME = "read all items"
-GET_ATTRIBUTE = "getattr"
-SET_ATTRIBUTE = "setattr"
-VARS = "vars"
-SET_ITEM = "store a subscript"
-DELETE_ITEM = "delete a subscript"
-BINARY = "binary operator"
-BINARY_IN_PLACE = "binary operator in place"
-PRINT = "print"
-READ_FILE = "read a file"
-WRITE_FILE = "make, change or remove a file"
-OPEN_FILE = "open a file"
-RENAME_FILE = "rename a file"
-LINK_FILE = "make a link to a file"
-READ_CURRENT_FOLDER = "ask for the current folder"
-WRITE_CURRENT_FOLDER = "change the current folder"
-READ_STREAM = "read from an open file"
-WRITE_STREAM = "write to an open file"
-USE_STREAM = "move in an open file, or close it"
-READ_DESCRIPTOR = "read through a descriptor"
-WRITE_DESCRIPTOR = "write through a descriptor, move in its file, or close it"
-
-
-class Effect(NamedTuple):
-    """What a call does.
-
-    Parameters:
-        action: one of the constants above, done to the owner.
-        consumes: positions of arguments all of whose items are read; the owner does not count.
-        takes_owner_from_arguments: the first argument is the owner; else the ``self`` of a method.
-        calls_back: it may call functions written in Python while it works on the owner: those it
-            is given, iterators that it reads, comparisons of items.
-    """
-
-    action: str
-    consumes: tuple[int, ...] = ()
-    takes_owner_from_arguments: bool = False
-    calls_back: bool = False
-
-
-PLAIN_WRITE = Effect(WRITE)
-"""The most frequent one, such as that of ``list.append``."""
 
 # --- Families of containers ----------------------------------------------------------------------
 
@@ -154,6 +146,7 @@ _FAMILIES: dict[type, str] = {
     set: SET,
     memoryview: OTHER,
     mmap.mmap: OTHER,
+    types.SimpleNamespace: OTHER,
     **dict.fromkeys(_DICT_VIEWS, OTHER),
 }
 
@@ -179,6 +172,8 @@ class _Families(dict[type, str | None]):
                 if base is _ctypes.Array or issubclass(base, _ctypes.Array):
                     base = _ctypes.Array
                 family = _FAMILIES.get(base)
+                if family is None and FOREIGN[class_] and is_written_in_c(base):
+                    family = OTHER
                 if self.special == "__getitem__" and issubclass(class_, collections.defaultdict):
                     family = DEFAULT_MAPPING
                 break
@@ -194,18 +189,34 @@ CONTAINS = _Families("__contains__")
 
 
 class _IsContainer(dict[type, bool]):
-    """Whether objects of a class are containers implemented in C, or derived from one."""
+    """Whether objects of a class are containers implemented in C, may be, or derive from one."""
 
     def __missing__(self, class_: type) -> bool:
         if _length(self) >= _LIMIT:
             self.clear()
-        answer = any(base in _FAMILIES for base in order_of(class_))
+        answer = FOREIGN[class_] or any(base in _FAMILIES for base in order_of(class_))
         self[class_] = answer
         remember_class(self, class_)
         return answer
 
 
 CONTAINER = _IsContainer()
+
+
+def memory_of(owner: Any) -> Any:
+    """What an array of numpy is a view of, at the end; else the object itself."""
+    while True:
+        base = look_up(type(owner), "base")
+        if type(base) is not GetSetDescriptorType or FOREIGN[type(owner)] is False:
+            return owner
+        if namespace_of(base.__objclass__).get("__array_interface__") is None:
+            return owner
+        below = base.__get__(owner)
+        if type(below) is memoryview:
+            below = below.obj
+        if below is None or not CONTAINER[type(below)]:
+            return owner
+        owner = below
 
 
 class _PlainKeys(dict[type, bool]):
@@ -251,26 +262,47 @@ def _iterator_types() -> dict[type, str]:
         for mapping in (dict[int, int](), ordered)
         for view in (mapping.keys(), mapping.values(), mapping.items())
     ]
-    types = {type(iter(container)): OVER_CONTAINER for container in containers}
+    roles = {type(iter(container)): OVER_CONTAINER for container in containers}
     reversible: list[Any] = [[], {}, {}.values(), {}.items(), collections.deque(), ordered]
-    types.update({type(reversed(container)): OVER_CONTAINER for container in reversible})
+    roles.update({type(reversed(container)): OVER_CONTAINER for container in reversible})
     nothing: list[Any] = [(), "", "\u0100", b"", range(1), range(1 << 70), frozenset()]
     for thing in nothing:
-        types.setdefault(type(iter(thing)), OVER_NOTHING)
-    types.update(dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING))
+        roles.setdefault(type(iter(thing)), OVER_NOTHING)
+    roles.update(dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING))
     over_iterators: list[type] = [map, filter, zip, enumerate, reversed]
     over_iterators += [
         value
         for name, value in vars(itertools).items()
         if isinstance(value, type) and hasattr(value, "__next__")
     ]
+    over_iterators += [
+        type(iter(int, 1)),
+        type(struct.iter_unpack("b", b"")),
+    ]
     for iterator in over_iterators:
-        types.setdefault(iterator, OVER_ITERATORS)
-    return types
+        roles.setdefault(iterator, OVER_ITERATORS)
+    return roles
 
 
-ITERATORS: dict[type, str] = _iterator_types()
-"""Types of iterators implemented in C, and what they step over."""
+_ITERATORS = _iterator_types()
+
+
+class _Iterators(dict[type, str | None]):
+    """What iterators of a class step over that are implemented in C; ``None`` for all else."""
+
+    def __missing__(self, class_: type) -> str | None:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        role = _ITERATORS.get(class_)
+        if role is None and FOREIGN[class_]:
+            is_iterator = type(look_up(class_, "__next__")) is WrapperDescriptorType
+            role = OVER_ITERATORS if is_iterator else None
+        self[class_] = role
+        remember_class(self, class_)
+        return role
+
+
+ITERATORS = _Iterators()
 
 # --- Methods -------------------------------------------------------------------------------------
 
@@ -442,8 +474,15 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
-    **dict.fromkeys(ITERATORS, _ITERATOR_METHODS),
+    **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
 }
+
+
+STREAMS = frozenset(
+    {_io.StringIO, _io.BytesIO, _io.TextIOWrapper, _io.FileIO}
+    | {_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom}
+)
+"""Types of streams, which have a position: whoever uses one changes it."""
 
 
 class _Methods(dict[type, dict[str, Effect]]):
@@ -453,8 +492,13 @@ class _Methods(dict[type, dict[str, Effect]]):
         if _length(self) >= _LIMIT:
             self.clear()
         effects: dict[str, Effect] = {}
+        if FOREIGN[class_]:
+            effects.update(_methods(class_))
         for base in reversed(order_of(class_)):
             effects.update(_METHODS.get(base, {}))
+            if is_written_in_c(base):
+                name = (module_of(base), namespace_of(type)["__name__"].__get__(base))
+                effects.update(library_table.METHODS.get(name, {}))
         self[class_] = effects
         remember_class(self, class_)
         return effects
@@ -485,7 +529,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
             if isinstance(function, BuiltinFunctionType):
                 effects[function] = Effect(action, consumes, True, calls_back)
 
-    enter(builtins, "len repr ascii format", READ)
+    enter(builtins, "len repr ascii format abs round divmod pow dir", READ)
     enter(builtins, "sorted sum min max any all", CONSUME, calls_back=True)
     enter(builtins, "next anext", STEP)
     enter(builtins, "iter", ITERATE)
@@ -531,5 +575,8 @@ FUNCTIONS = _functions()
 
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
-    for cache in (GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER, _PLAIN_KEYS, METHODS):
+    for cache in (
+        *(GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER, ITERATORS, _PLAIN_KEYS, METHODS),
+        FOREIGN,
+    ):
         cache.clear()

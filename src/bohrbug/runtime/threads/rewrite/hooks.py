@@ -43,11 +43,11 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     TYPE,
     Kinds,
     class_data_owner,
-    forget_local_classes,
     forget_name,
     instance_dict,
     instance_has,
 )
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN, forget_local_classes
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -168,14 +168,15 @@ def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
 
 
 def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
-    """A container; a view of a dict stands for the dict."""
+    """A container; a view stands for what it shows: that of a dict, a piece of an array."""
     if type(owner) in table.VIEWS:
         for underlying in gc.get_referents(owner):
             tell_whole(underlying, is_write, place)
         return
     if type(owner) is memoryview:
-        whole(owner.obj, is_write, place)
-        return
+        owner = owner.obj
+    if FOREIGN[type(owner)]:
+        owner = table.memory_of(owner)
     if KNOWN_DICTS and id(owner) in KNOWN_DICTS:
         holder = owner_of_dict(owner)
         if holder is not None:

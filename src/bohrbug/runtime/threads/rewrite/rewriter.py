@@ -12,6 +12,7 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import (
     Instruction,
     Splice,
@@ -360,8 +361,17 @@ class _Rewriting:
             numbers = [positional + keywords.index("file")]
             hook = c_code.call_with_file
         depths = tuple(top - (bottom + 2 + number) for number in numbers)
-        before = self.call(hook, (callable_depth, *depths), self.place(instruction))
-        self.put(first, before=before)
+        place = self.place(instruction)
+        for number in range(count):
+            depth = top - (bottom + 2 + number)
+            if depth not in depths and not self._is_constant(stack[-depth]):
+                before = self.call(c_code.further_argument, (callable_depth, depth), place)
+                self.put(first, before=before)
+        # The last one, just before the call: by that it is known what begins in its middle.
+        self.put(first, before=self.call(hook, (callable_depth, *depths), place))
+
+    def _is_constant(self, producer: Producer | None) -> bool:
+        return producer is not None and producer[1] in _CONSTANT_LOADS
 
     def _keywords(self, producer: Producer | None) -> tuple[str, ...] | None:
         """The names of the keyword arguments, if they are known."""
@@ -402,7 +412,7 @@ class _Rewriting:
         return (
             isinstance(value, FunctionType)
             or value in _HARMLESS_BUILTINS
-            or (isinstance(value, type) and value not in CONSTRUCTORS)
+            or (isinstance(value, type) and value not in CONSTRUCTORS and not FOREIGN[value])
         )
 
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
@@ -413,8 +423,14 @@ class _Rewriting:
         self.put(index, before=before)
 
 
+_CONSTANT_LOADS = frozenset(
+    dis.opmap[name]
+    for name in ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT")
+    if name in dis.opmap
+)
+
 _HARMLESS_BUILTINS: frozenset[Any] = frozenset(
-    {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals, abs, round}
+    {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals}
 )
 
 Handler = Callable[[_Rewriting, int, Instruction, Any], None]
