@@ -27,6 +27,7 @@ _BY_MODULE = {
     " StreamReader.reset StreamReaderWriter.read StreamReaderWriter.readline"
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
     "locale": "setlocale localeconv",
+    "linecache": "getlines updatecache checkcache clearcache",
     "copyreg": "pickle constructor add_extension remove_extension",
 }
 # From Python 3.14 on.
