@@ -42,8 +42,8 @@ _CORRECT_BEFORE_3_12 = {"cached_property_computed_twice", "cached_property_two_o
 
 
 _CORRECT_SINCE_3_14 = {"defaultdict_factory", "handler_that_is_passed_over"}
-"""Since then ``defaultdict`` keeps what another task has stored while its factory ran, and removing a
-handler of a logger leaves alone the list that a message goes through."""
+"""Since then ``defaultdict`` keeps what another task has stored while its factory ran, and a
+handler of a logger is removed without changing the list that a message goes through."""
 
 
 def _broken_here() -> list[Program]:
