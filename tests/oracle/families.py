@@ -529,7 +529,7 @@ def restore():
             "out.append(str(s.exception))",
             "s.account.slot = K",
             "out.append(s.account.slot)",
-            "match s.account:\n    case Account(slot=1): out.append('one')\n    case _: out.append('no')",
+            "match s.account:\n    case Account(slot=1): out.append('one')",
         ),
         "(s.account.balance, s.account.made, s.account.slot, s.exception.args)",
         """\
