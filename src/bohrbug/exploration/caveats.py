@@ -71,6 +71,19 @@ class Caveats:
         self.given_up = message
         self.notes.append(Caveat(message, CaveatKind.GIVEN_UP))
 
+    def note_search_that_is_too_old(self, restarts: int) -> None:
+        """There are new scheduling points once more, but the search does not begin again.
+
+        Parameters:
+            restarts: how often it has begun again.
+        """
+        words = (
+            f"scheduling points were still found after the search had begun again {restarts:,} "
+            "times: what was executed before was not executed with all of them"
+        )
+        if words not in self.notes:
+            self.notes.append(Caveat(words, CaveatKind.GIVEN_UP))
+
     def note_unconfirmed(self, kinds: Iterable[object]) -> None:
         """Failures were seen, and their replays did not fail.
 

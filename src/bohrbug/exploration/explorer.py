@@ -330,6 +330,8 @@ class Explorer:
         if self._restarts < RESTARTS:
             self._restarts += 1
             self.strategy.restart()
+        else:
+            self.caveats.note_search_that_is_too_old(RESTARTS)
 
     def _search_together(self) -> None:
         """Search with worker processes, until nothing is left or all has to begin again."""

@@ -50,7 +50,7 @@ class CaveatKind(str, Enum):
     HANG = "hang"
     """An execution hung, or the test can't be executed again and again."""
     GIVEN_UP = "given up"
-    """Workers have died, and a part of the search was given up."""
+    """A part of the search was given up: workers have died, or it would not have come to an end."""
     UNCONFIRMED = "unconfirmed"
     """A failure was seen, and its replays did not fail."""
     UNTIMELY = "untimely"
