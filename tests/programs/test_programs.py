@@ -77,3 +77,6 @@ def test_a_correct_program_does_not_fail(program: Program) -> None:
     ), result.verdict
     # Neither divergence nor anything uncontrolled is to be excused.
     assert not result.verdict.caveats, result.verdict
+    # A condition on every verdict would be worth nothing.
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking, result.verdict.conditions
