@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import queue
 from contextlib import nullcontext
-from multiprocessing import queues
+from multiprocessing import queues, synchronize
 from multiprocessing.reduction import ForkingPickler
-from multiprocessing.synchronize import SEM_VALUE_MAX
 from time import sleep
 from typing import Any
 
@@ -27,6 +26,10 @@ from bohrbug.runtime.threads.patches import Patches
 patches = Patches()
 
 QUEUE, SIMPLE = "multiprocessing.Queue", "multiprocessing.SimpleQueue"
+
+_synchronize: Any = synchronize
+_UNBOUNDED: int = _synchronize.SEM_VALUE_MAX
+"""The size of a queue that has none."""
 
 _SLICE = 0.1
 _LOOKS = 50
@@ -96,7 +99,7 @@ def _patch_put(cls: Any) -> None:
             and timeout is None
             and type(stream) is RecordingStream
             and not stream.inside
-            and self._maxsize == SEM_VALUE_MAX
+            and self._maxsize == _UNBOUNDED
         ):
             # The short way, for the second and later messages of a task.
             found = self.__dict__.get("_bohrbug_found", _NOWHERE)
@@ -154,7 +157,7 @@ def _patch_put(cls: Any) -> None:
 
 def _counts(channel: Channel, owner: Any) -> SharedCounts | None:
     """How many messages were put into a bounded queue, and taken; ``None`` of others."""
-    return counts_of(channel) if owner._maxsize < SEM_VALUE_MAX else None
+    return counts_of(channel) if owner._maxsize < _UNBOUNDED else None
 
 
 def _wait_for_space(
