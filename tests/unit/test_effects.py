@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import decimal
+import functools
 import importlib
 import io
 import json.encoder
@@ -240,6 +241,21 @@ def test_further_arguments_of_an_unknown_function_are_told() -> None:
     found = told(body, first=[], second=[1], third=[2], fourth=[3], named=[4])
     expected = ["write first", "write fourth", "write named", "write second", "write third"]
     assert _about_arguments(found) == expected
+
+
+def test_further_arguments_of_known_methods_are_read_at_most() -> None:
+    def body(values: Any, shown: Any, key: Any) -> None:
+        values.sort(key=key)
+        "{shown}".format(shown=shown)
+
+    found = told(body, values=[], shown=[1], key=functools.partial(repr))
+    assert found == ["write values", "read shown"]
+
+
+def test_names_of_methods_in_c_have_the_module_of_their_class() -> None:
+    element = ElementTree.Element("x")
+    assert unknown.name_of_function(element.set) == "xml.etree.ElementTree.Element.set"
+    assert unknown.name_of_function(zlib.crc32) == "zlib.crc32"
 
 
 def test_what_an_unknown_function_reaches() -> None:

@@ -279,12 +279,18 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
     class_ = type(callable_)
     if class_ is FunctionType or class_ is MethodType or not hooks.active:
         return
+    effect = None
     if class_ is BuiltinFunctionType or class_ is table.BuiltinMethod:
-        is_unknown = _effect_of_function(callable_) is _UNKNOWN
-    else:
-        is_unknown = FOREIGN[class_] or (class_ is type and _is_made_by_unknown_code(callable_))
-    if is_unknown:
+        effect = _effect_of_built_in(callable_)
+    elif FOREIGN[class_] or (class_ is type and _is_made_by_unknown_code(callable_)):
+        effect = _UNKNOWN
+    if effect is _UNKNOWN:
         _use_unknown(callable_, (value,), place)
+    elif effect is not None and effect.action in _READING_ARGUMENTS:
+        _use((value,), False, place)
+
+
+_READING_ARGUMENTS = (effects.READ_ARGUMENTS, effects.READ_ALL)
 
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
@@ -303,7 +309,7 @@ def call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _built_in(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     owner = callable_.__self__
-    if type(owner) is not ModuleType and type(owner) is not _Capsule and owner is not None:
+    if not _is_of_module(owner):
         _method(owner, callable_.__name__, arguments, place)
         return
     effect = _FUNCTIONS.get(callable_) or _effect_of_function(callable_)
@@ -323,10 +329,24 @@ def _effect_of_function(function: Any) -> effects.Effect:
     """What a function of a module does; known from then on."""
     known = _FUNCTIONS.get(function)
     if known is None:
-        if type(function.__self__) is not ModuleType:
-            return library_table.effect_of(function)
-        known = _FUNCTIONS[function] = library_table.effect_of(function)
+        known = library_table.effect_of(function)
+        if type(function.__self__) is ModuleType:
+            _FUNCTIONS[function] = known
     return known
+
+
+def _effect_of_built_in(callable_: Any) -> effects.Effect | None:
+    """What a function or a bound method in C does; ``None``: nothing of which something is told."""
+    owner = callable_.__self__
+    if _is_of_module(owner):
+        return _effect_of_function(callable_)
+    known = _METHODS[type(owner)].get(callable_.__name__)
+    return _UNKNOWN if known is None and FOREIGN[type(owner)] else known
+
+
+def _is_of_module(owner: Any) -> bool:
+    """Whether a function in C with this ``__self__`` is no method."""
+    return type(owner) is ModuleType or type(owner) is _Capsule or owner is None
 
 
 def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:

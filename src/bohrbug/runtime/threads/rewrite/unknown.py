@@ -138,7 +138,11 @@ def name_of_function(function: Any) -> str:
     if type(name) is not str:
         return name_of_class(type(function))
     module = getattr(function, "__module__", None)
-    return f"{module}.{name}" if type(module) is str else name
+    if type(module) is str:
+        return f"{module}.{name}"
+    owner = getattr(function, "__self__", None)
+    # A method in C knows no module.
+    return name if owner is None else f"{name_of_class(type(owner))}.{name.rpartition('.')[2]}"
 
 
 def name_of_class(class_: type) -> str:
