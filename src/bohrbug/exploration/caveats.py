@@ -71,6 +71,11 @@ class Caveats:
         self.given_up = message
         self.notes.append(Caveat(message, CaveatKind.GIVEN_UP))
 
+    def note_unrepeatable(self, message: str) -> None:
+        """A failure was seen that says nothing, as the test can't be executed again and again."""
+        self.hung = message
+        self.notes.append(Caveat(message, CaveatKind.UNCONFIRMED))
+
     def note_unconfirmed(self, kinds: Iterable[object]) -> None:
         """Failures were seen, and their replays did not fail.
 

@@ -72,6 +72,7 @@ class ThreadsRuntime:
         explainer: turns ends of executions into outcomes.
         detector: makes the race detector of an execution.
         invariant: see :class:`Execution`.
+        let_go: lets go of what is kept of an execution that failed, such as its traceback.
 
     Attributes:
         made: executions so far.
@@ -95,8 +96,12 @@ class ThreadsRuntime:
         explainer: Explainer,
         detector: MakeDetector,
         invariant: Callable[[], object] | None = None,
+        let_go: Callable[[], object] | None = None,
     ) -> None:
         self.function = function
+        self._let_go = let_go
+        # The last execution failed: frames of its traceback may keep its objects alive.
+        self._has_left_frames = False
         self.settings = settings
         self.level = level
         self._make_detector = detector
@@ -193,6 +198,8 @@ class ThreadsRuntime:
         watch: bool = False,
         make_watcher: MakeWatcher | None = None,
     ) -> Executed:
+        if self._has_left_frames and not learn:
+            self._start_clean()
         execution = Execution(plan, settings, self._lasting)
         namespaces = len(self._lasting.namespaces)
         self.execution = execution
@@ -209,6 +216,7 @@ class ThreadsRuntime:
                 watcher = detector = self._make_detector(execution)
             self._make_accesses_visible(execution, variables, watcher)
         trace = self._carry_out(execution)
+        self._has_left_frames = trace.outcome.is_failure
         new_points = 0
         if detector is not None:
             trace.races = detector.races(lambda index: execution.all_tasks[index].id)
@@ -231,6 +239,16 @@ class ThreadsRuntime:
             tuple(execution.beyond_gil),
             execution.nudged,
         )
+
+    def _start_clean(self) -> None:
+        """Before a replay: a failure is confirmed in the state in which it was found.
+
+        What is reachable from a traceback only, or from a cycle that it is in, is still found by
+        weak references.
+        """
+        if self._let_go is not None:
+            self._let_go()
+        gc.collect()
 
     def _make_accesses_visible(
         self, execution: Execution, variables: Variables, watcher: Watcher | None
