@@ -88,8 +88,8 @@ class Conditions:
 
 
 UNCONFIRMED = (
-    "a failure was seen, and the same schedule did not fail again: it depends on something else than "
-    "the schedule, such as what earlier executions have left behind"
+    "a failure was seen, and the same schedule did not fail again: it depends on something else "
+    "than the schedule, such as what earlier executions have left behind"
 )
 """Why an exploration is inconclusive that has seen a failure which no replay confirms."""
 
