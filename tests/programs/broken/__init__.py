@@ -12,6 +12,7 @@ from . import (
     containers,
     deadlocks,
     intervals,
+    lives,
     names,
     open_files,
     primitives,
@@ -20,6 +21,6 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, intervals),
+    *(attributes, code_in_c, containers, deadlocks, intervals, lives),
     *(names, open_files, primitives, shared, threads),
 )

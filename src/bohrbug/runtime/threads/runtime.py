@@ -21,6 +21,7 @@ from bohrbug.runtime.threads.data.places import PlaceSet
 from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, Shadow
 from bohrbug.runtime.threads.data.sinks import PointSink, SpinSink, WatchingSink
 from bohrbug.runtime.threads.data.variables import Variables
+from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.installation import installation
@@ -32,6 +33,7 @@ from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import c_code, files, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.inspected import may_inspect
+from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.sampling import WATCHED_AT_FIRST, Sampling
@@ -207,6 +209,7 @@ class ThreadsRuntime:
         watcher: Watcher | None = None
         detector: RaceDetector | None = None
         variables = None
+        deaths: Deaths | None = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
             if make_watcher is not None:
@@ -215,16 +218,17 @@ class ThreadsRuntime:
             elif watch or (learn and (settings.gil or settings.watch_breakers)):
                 watcher = detector = self._make_detector(execution)
             self._make_accesses_visible(execution, variables, watcher)
+            deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
         self._has_left_frames = trace.outcome.is_failure
         new_points = 0
+        found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
         if detector is not None:
             trace.races = detector.races(lambda index: execution.all_tasks[index].id)
-            if learn:
-                is_racy = self.level is Level.RACY
-                new_points = self._points.find(
-                    detector.racy_places if is_racy else detector.shared_places
-                )
+            is_racy = self.level is Level.RACY
+            found.update(detector.racy_places if is_racy else detector.shared_places)
+        if learn and (found or detector is not None):
+            new_points = self._points.find(found)
         # Operations conflict now that did not before.
         new_points += len(self._lasting.namespaces) - namespaces
         if variables is not None:
@@ -429,7 +433,7 @@ if native is not None:
         Kind,
         Shadow,
         VariableState,
-        files.File,
+        Named,
         NO_ACCESSES,
     )
 

@@ -26,6 +26,7 @@ from types import (
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
+from bohrbug.runtime.threads.rewrite.lives import PROXIES
 
 SKIP = "skip"
 """Not an access to data."""
@@ -41,6 +42,9 @@ INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
 PRIMITIVE = "primitive"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
+
+PROXY = "proxy"
+"""The owner stands for an object that it refers to weakly."""
 
 MISSING = object()
 _METHODS = (
@@ -175,6 +179,8 @@ def raw_read_kind(class_: type, name: str) -> str:
     """What reading the attribute is, not minding a ``__getattribute__`` written in Python."""
     if issubclass(class_, ModuleType):
         return MODULE
+    if class_ in PROXIES:
+        return PROXY
     if issubclass(class_, type):
         return SKIP if name[:2] == "__" == name[-2:] else TYPE
     if issubclass(class_, _thread._local):
@@ -203,6 +209,8 @@ def raw_write_kind(class_: type, name: str) -> str:
     """What storing the attribute is, not minding a ``__setattr__`` written in Python."""
     if issubclass(class_, ModuleType):
         return MODULE
+    if class_ in PROXIES:
+        return PROXY
     if issubclass(class_, type):
         return TYPE
     if issubclass(class_, _thread._local) or name == "__class__":

@@ -21,6 +21,7 @@ import itertools
 import mmap
 import operator
 import os
+import weakref
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
@@ -41,13 +42,14 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     order_of,
     remember_class,
 )
+from bohrbug.runtime.threads.rewrite.lives import PROXIES
 
 MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
 WrapperDescriptor = WrapperDescriptorType
 LruCacheWrapper: type = functools._lru_cache_wrapper
 
-CALLABLE_TYPES = frozenset(
+CALLABLE_TYPES: set[type] = set(
     {
         BuiltinFunctionType,
         MethodWrapper,
@@ -61,9 +63,14 @@ CALLABLE_TYPES = frozenset(
         operator.itemgetter,
         operator.methodcaller,
         Function,
+        weakref.ReferenceType,
+        weakref.KeyedRef,
     }
 )
-"""Types of what may be implemented in C when it is called."""
+"""Types of what may be implemented in C when it is called; further classes of weak references are
+added when one is made."""
+
+BOUND_METHOD = MethodType
 
 CODE_TYPES = frozenset({FunctionType, BuiltinFunctionType, type, ModuleType, MethodType})
 """Types of module attributes that are bound once: functions, classes, modules."""
@@ -101,6 +108,9 @@ READ_CURRENT_FOLDER = "ask for the current folder"
 WRITE_CURRENT_FOLDER = "change the current folder"
 READ_STREAM = "read from an open file"
 WRITE_STREAM = "write to an open file"
+MAKE_PROXY = "make a weak reference"
+READ_REFERENCE = "call a weak reference"
+COUNT_REFERENCES = "count weak references"
 USE_STREAM = "move in an open file, or close it"
 READ_DESCRIPTOR = "read through a descriptor"
 WRITE_DESCRIPTOR = "write through a descriptor, move in its file, or close it"
@@ -154,7 +164,7 @@ _FAMILIES: dict[type, str] = {
     set: SET,
     memoryview: OTHER,
     mmap.mmap: OTHER,
-    **dict.fromkeys(_DICT_VIEWS, OTHER),
+    **dict.fromkeys((*_DICT_VIEWS, *PROXIES), OTHER),
 }
 
 
@@ -206,6 +216,21 @@ class _IsContainer(dict[type, bool]):
 
 
 CONTAINER = _IsContainer()
+
+
+class _MakesReferences(dict[type, bool]):
+    """Whether a class is one of weak references."""
+
+    def __missing__(self, class_: type) -> bool:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        answer = weakref.ReferenceType in order_of(class_)
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+MAKES_REFERENCES = _MakesReferences()
 
 
 class _PlainKeys(dict[type, bool]):
@@ -425,6 +450,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         writes="write write_byte seek read read_byte readline move resize close flush madvise",
         reads="find rfind size tell",
     ),
+    weakref.ReferenceType: {"__call__": Effect(READ_REFERENCE)},
     str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
     bytes: {"join": Effect(NOTHING, (0,))},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
@@ -502,6 +528,8 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "length_hint truth not_", READ)
     enter(_operator, "countOf indexOf", CONSUME)
     enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
+    enter(_weakref, "proxy", MAKE_PROXY)
+    enter(_weakref, "getweakrefcount getweakrefs", COUNT_REFERENCES)
     enter(_operator, "getitem", READ_ITEM)
     enter(_operator, "setitem", SET_ITEM)
     enter(_operator, "delitem", DELETE_ITEM)
@@ -531,5 +559,14 @@ FUNCTIONS = _functions()
 
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
-    for cache in (GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER, _PLAIN_KEYS, METHODS):
+    for cache in (
+        GETITEM,
+        SETITEM,
+        DELITEM,
+        CONTAINS,
+        CONTAINER,
+        _PLAIN_KEYS,
+        METHODS,
+        MAKES_REFERENCES,
+    ):
         cache.clear()

@@ -20,7 +20,7 @@ from typing import Any
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import files, halfway, hooks
+from bohrbug.runtime.threads.rewrite import files, halfway, hooks, references
 from bohrbug.runtime.threads.rewrite.attributes import (
     SKIP,
     look_up,
@@ -273,7 +273,7 @@ def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """A call of something that may be implemented in C."""
     class_ = type(callable_)
     if class_ is not BuiltinFunctionType:
-        _CALLS[class_](callable_, arguments, place)
+        _CALLS.get(class_, references.call)(callable_, arguments, place)
         return
     # By far the most, such as items.append: without one call more.
     owner = callable_.__self__
@@ -297,6 +297,8 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if first is not None:
         for argument in arguments[first:]:
             _consume(argument, place)
+    elif table.MAKES_REFERENCES[callable_]:
+        references.make(callable_, arguments, place)
 
 
 def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -373,7 +375,7 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     operator.methodcaller: _getter,
     Function: _replacement,
 }
-"""For each of the types :data:`~.builtins_table.CALLABLE_TYPES` but functions in C."""
+"""For each type of :data:`~.builtins_table.CALLABLE_TYPES`, but functions and weak references."""
 
 
 def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:
@@ -526,6 +528,7 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.BINARY_IN_PLACE: _binary_in_place,
     table.PRINT: _print,
     **files.ACTIONS,
+    **references.ACTIONS,
 }
 
 

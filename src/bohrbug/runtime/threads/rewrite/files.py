@@ -17,6 +17,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
 # The functions of ``os.path`` may themselves be rewritten; a test may replace the others.
@@ -31,21 +32,8 @@ _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _BUFFERED = (BufferedReader, BufferedWriter, BufferedRandom)
 
 
-class File:
-    """A file or folder.
-
-    Parameters:
-        label: how reports call it.
-    """
-
-    __slots__ = ("__weakref__", "label")
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-
-_CURRENT_FOLDER = File("the current folder")
-_files: dict[str, File] = {}
+_CURRENT_FOLDER = Named("the current folder")
+_files: dict[str, Named] = {}
 
 
 def forget_files() -> None:
@@ -77,10 +65,10 @@ def _access(thing: Any, is_write: bool, place: Place) -> None:
         hooks.whole(_file(path), is_write, place)
 
 
-def _file(path: str) -> File:
+def _file(path: str) -> Named:
     found = _files.get(path)
     if found is None:
-        found = _files[path] = File(f"file {path.rpartition(_separator)[2]}")
+        found = _files[path] = Named(f"file {path.rpartition(_separator)[2]}")
     return found
 
 
@@ -137,7 +125,7 @@ def _use_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         hooks.whole(owner, True, place)
 
 
-_descriptors: dict[int, File] = {}
+_descriptors: dict[int, Named] = {}
 
 
 def _read_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -159,7 +147,7 @@ def _access_descriptor(descriptor: Any, is_write: bool, place: Place) -> None:
     if is_plain:
         found = _descriptors.get(descriptor)
         if found is None:
-            found = _descriptors[descriptor] = File(f"descriptor {descriptor}")
+            found = _descriptors[descriptor] = Named(f"descriptor {descriptor}")
         hooks.whole(found, is_write, place)
 
 

@@ -32,13 +32,14 @@ from typing import Any, Protocol
 
 from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway
+from bohrbug.runtime.threads.rewrite import halfway, lives
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
     INSTANCE,
     INSTANCE_DICT,
     MODULE,
     PRIMITIVE,
+    PROXY,
     SKIP,
     TYPE,
     Kinds,
@@ -47,6 +48,8 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     forget_name,
     instance_dict,
     instance_has,
+    read_kinds,
+    write_kinds,
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
@@ -176,6 +179,12 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
     if type(owner) is memoryview:
         whole(owner.obj, is_write, place)
         return
+    if type(owner) in lives.PROXIES:
+        whole(lives.read(owner, place), False, place)
+        target = lives.target_of(owner)
+        if table.CONTAINER[type(target)]:
+            tell_whole(target, is_write, place)
+        return
     if KNOWN_DICTS and id(owner) in KNOWN_DICTS:
         holder = owner_of_dict(owner)
         if holder is not None:
@@ -212,6 +221,14 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         remember_dict(owner)
     elif kind is PRIMITIVE:
         Inspecting.tell(owner, place)
+    elif kind is PROXY:
+        # Its object is not kept alive meanwhile: another task may end it.
+        whole(lives.read(owner, place), False, place)
+        target = lives.target_of(owner)
+        if is_write:
+            write_attribute(target, name, write_kinds(name), place)
+        else:
+            read_attribute(target, name, read_kinds(name), place)
 
 
 # --- Hooks of attributes, globals and cells ------------------------------------------------------
@@ -364,6 +381,12 @@ def read_whole(owner: Any, place: Place) -> None:
     """The truth, length, text or all items of ``owner`` are about to be computed."""
     if active and _CONTAINER[type(owner)]:
         tell_whole(owner, False, place)
+
+
+def drop(place: Place) -> None:
+    """Local variables are about to be let go of."""
+    if active and lives.are_watched():
+        whole(lives.drop(place), True, place)
 
 
 def breaker() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import weakref
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -28,6 +29,7 @@ class GlobalsView:
         self.holder = hooks.Globals(namespace)
         self.namespace = namespace
         self.stored = stored
+        self.has_weak_references = _has_weak_references(namespace)
         # By identity of the original: it, and what it became. Code objects that are equal need
         # not be the same function.
         self.made: dict[int, tuple[CodeType, CodeType]] = {}
@@ -42,6 +44,7 @@ class GlobalsView:
             self.namespace is namespace
             and not self._is_mixed
             and self.stored == stored
+            and self.has_weak_references == _has_weak_references(namespace)
             and all(self._decide(name) == answer for name, answer in self._answers.items())
         )
 
@@ -59,6 +62,20 @@ class GlobalsView:
             return not isinstance(self.namespace[name], _BOUND_ONCE)
         # Not hasattr, which gives a module without it an __annotations__.
         return name not in vars(builtins)
+
+
+def _has_weak_references(namespace: dict[str, Any]) -> bool:
+    """Whether a module has imported :mod:`weakref`, or something of it."""
+    return any(
+        value is weakref or (isinstance(value, _WEAK_TYPES) and id(value) in _OF_WEAKREF)
+        for value in namespace.values()
+    )
+
+
+_WEAK_TYPES = (type, BuiltinFunctionType)
+_OF_WEAKREF = frozenset(
+    id(value) for value in vars(weakref).values() if isinstance(value, _WEAK_TYPES)
+)
 
 
 def stored_globals(code: CodeType) -> set[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import ReferenceType
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
@@ -107,6 +108,8 @@ class _Rewriting:
             handler = _HANDLERS.get(instruction.opcode)
             if handler is not None:
                 handler(self, index, instruction, stack)
+            if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
+                self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
             if self.breakers:
                 self._break(index, instruction)
             if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
@@ -402,7 +405,11 @@ class _Rewriting:
         return (
             isinstance(value, FunctionType)
             or value in _HARMLESS_BUILTINS
-            or (isinstance(value, type) and value not in CONSTRUCTORS)
+            or (
+                isinstance(value, type)
+                and value not in CONSTRUCTORS
+                and not issubclass(value, ReferenceType)
+            )
         )
 
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
@@ -412,6 +419,12 @@ class _Rewriting:
         before = self.call(c_code.call_star, (callable_depth, arguments), place)
         self.put(index, before=before)
 
+
+_DROPPING = frozenset(
+    {"DELETE_FAST", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
+    | {"RETURN_VALUE", "RETURN_CONST"}
+)
+"""Instructions that let go of local variables; told where weak references are used."""
 
 _HARMLESS_BUILTINS: frozenset[Any] = frozenset(
     {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals, abs, round}
