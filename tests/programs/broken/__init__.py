@@ -13,6 +13,7 @@ from . import (
     deadlocks,
     intervals,
     lives,
+    memory,
     names,
     open_files,
     primitives,
@@ -21,6 +22,6 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, intervals, lives),
+    *(attributes, code_in_c, containers, deadlocks, intervals, lives, memory),
     *(names, open_files, primitives, shared, threads),
 )

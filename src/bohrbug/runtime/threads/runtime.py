@@ -30,7 +30,7 @@ from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
-from bohrbug.runtime.threads.rewrite import c_code, files, hooks
+from bohrbug.runtime.threads.rewrite import c_code, files, hooks, memory
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -303,6 +303,7 @@ class ThreadsRuntime:
                 watchdog.release()
             hooks.set_sink(None)
             files.forget_files()
+            memory.forget()
             for put_back in _AFTERWARDS:
                 put_back()
             self._thread_names.end()

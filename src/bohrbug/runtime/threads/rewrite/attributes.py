@@ -27,6 +27,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
+from bohrbug.runtime.threads.rewrite.memory import DATA
 
 SKIP = "skip"
 """Not an access to data."""
@@ -45,6 +46,9 @@ PRIMITIVE = "primitive"
 
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
+
+MEMORY = "memory"
+"""A part of the memory of a ``ctypes`` object."""
 
 MISSING = object()
 _METHODS = (
@@ -155,16 +159,16 @@ def instance_has(owner: Any, name: str) -> bool:
     return namespace is not None and name in namespace
 
 
-def _descriptor_kind(found: Any) -> str | None:
+def _descriptor_kind(found: Any, name: str) -> str | None:
     """What a data descriptor on the class makes of an attribute; ``None`` if it is none."""
     class_ = type(found)
     if class_ is MemberDescriptorType:
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
         return INSTANCE if is_python_slot else SKIP
     if class_ is GetSetDescriptorType:
-        return INSTANCE if found.__objclass__.__module__ == "_ctypes" else SKIP
+        return MEMORY if issubclass(found.__objclass__, DATA) and name[0] != "_" else SKIP
     if class_ is _StructureField:
-        return INSTANCE
+        return MEMORY
     return SKIP if _is_data_descriptor(found) else None
 
 
@@ -196,7 +200,7 @@ def raw_read_kind(class_: type, name: str) -> str:
         return INSTANCE_DICT
     if issubclass(type(found), _METHODS):
         return CLASS_DATA if _may_be_exchanged(class_, name, found) else SKIP
-    kind = _descriptor_kind(found)
+    kind = _descriptor_kind(found, name)
     if kind is not None:
         return kind
     if _has(found, "__get__"):
@@ -216,7 +220,7 @@ def raw_write_kind(class_: type, name: str) -> str:
     if issubclass(class_, _thread._local) or name == "__class__":
         return SKIP
     found = look_up(class_, name)
-    return (None if found is MISSING else _descriptor_kind(found)) or INSTANCE
+    return (None if found is MISSING else _descriptor_kind(found, name)) or INSTANCE
 
 
 _local_classes: list[tuple[dict[type, Any], type]] = []

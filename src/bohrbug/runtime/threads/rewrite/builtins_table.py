@@ -11,6 +11,7 @@ import _ctypes
 import _heapq
 import _io
 import _operator
+import _struct
 import _weakref
 import array
 import builtins
@@ -43,13 +44,14 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     remember_class,
 )
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
+from bohrbug.runtime.threads.rewrite.memory import DATA, FUNCTION
 
 MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
 WrapperDescriptor = WrapperDescriptorType
 LruCacheWrapper: type = functools._lru_cache_wrapper
 
-CALLABLE_TYPES: set[type] = set(
+_CALLABLE_TYPES = frozenset(
     {
         BuiltinFunctionType,
         MethodWrapper,
@@ -63,12 +65,10 @@ CALLABLE_TYPES: set[type] = set(
         operator.itemgetter,
         operator.methodcaller,
         Function,
-        weakref.ReferenceType,
-        weakref.KeyedRef,
     }
 )
-"""Types of what may be implemented in C when it is called; further classes of weak references are
-added when one is made."""
+"""Types of what may be implemented in C when it is called, beside weak references and functions of
+``ctypes``."""
 
 BOUND_METHOD = MethodType
 
@@ -111,6 +111,9 @@ WRITE_STREAM = "write to an open file"
 MAKE_PROXY = "make a weak reference"
 READ_REFERENCE = "call a weak reference"
 COUNT_REFERENCES = "count weak references"
+TAKE_ADDRESS = "get hold of an address"
+PACK_INTO = "write into the second argument"
+UNPACK_FROM = "read the second argument"
 USE_STREAM = "move in an open file, or close it"
 READ_DESCRIPTOR = "read through a descriptor"
 WRITE_DESCRIPTOR = "write through a descriptor, move in its file, or close it"
@@ -142,6 +145,7 @@ MAPPING = "mapping"
 DEFAULT_MAPPING = "mapping that stores on reading"
 SEQUENCE = "sequence"
 SET = "set"
+MEMORY = "memory of ctypes"
 OTHER = "other"
 
 _DICT_VIEWS: tuple[type, ...] = tuple(
@@ -159,8 +163,9 @@ _FAMILIES: dict[type, str] = {
     collections.deque: SEQUENCE,
     bytearray: SEQUENCE,
     array.array: SEQUENCE,
-    _ctypes.Array: SEQUENCE,
-    _ctypes._Pointer: OTHER,
+    DATA: MEMORY,
+    _ctypes.Array: MEMORY,
+    _ctypes._Pointer: MEMORY,
     set: SET,
     memoryview: OTHER,
     mmap.mmap: OTHER,
@@ -231,6 +236,25 @@ class _MakesReferences(dict[type, bool]):
 
 
 MAKES_REFERENCES = _MakesReferences()
+
+
+class _Callables(dict[type, bool]):
+    """Whether objects of a class may be implemented in C when they are called."""
+
+    def __missing__(self, class_: type) -> bool:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        order = order_of(class_)
+        answer = class_ in _CALLABLE_TYPES or (
+            (weakref.ReferenceType in order or FUNCTION in order)
+            and type(look_up(class_, "__call__")) is not FunctionType
+        )
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+CALLABLE = _Callables()
 
 
 class _PlainKeys(dict[type, bool]):
@@ -450,6 +474,10 @@ _METHODS: dict[type, dict[str, Effect]] = {
         writes="write write_byte seek read read_byte readline move resize close flush madvise",
         reads="find rfind size tell",
     ),
+    _struct.Struct: {
+        "pack_into": Effect(PACK_INTO),
+        **dict.fromkeys(("unpack_from", "iter_unpack", "unpack"), Effect(UNPACK_FROM)),
+    },
     weakref.ReferenceType: {"__call__": Effect(READ_REFERENCE)},
     str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
     bytes: {"join": Effect(NOTHING, (0,))},
@@ -529,6 +557,9 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "countOf indexOf", CONSUME)
     enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
     enter(_weakref, "proxy", MAKE_PROXY)
+    enter(_ctypes, "addressof byref", TAKE_ADDRESS)
+    enter(_struct, "pack_into", PACK_INTO)
+    enter(_struct, "unpack_from iter_unpack unpack", UNPACK_FROM)
     enter(_weakref, "getweakrefcount getweakrefs", COUNT_REFERENCES)
     enter(_operator, "getitem", READ_ITEM)
     enter(_operator, "setitem", SET_ITEM)
@@ -568,5 +599,6 @@ def forget_classes() -> None:
         _PLAIN_KEYS,
         METHODS,
         MAKES_REFERENCES,
+        CALLABLE,
     ):
         cache.clear()

@@ -204,7 +204,7 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
 
 # --- Hooks of calls ------------------------------------------------------------------------------
 
-_CALLABLE_TYPES = table.CALLABLE_TYPES
+_CALLABLE = table.CALLABLE
 _FUNCTIONS = table.FUNCTIONS
 _METHODS = table.METHODS
 _PLAIN_WRITE = table.PLAIN_WRITE
@@ -217,7 +217,7 @@ def call0(callable_: Any, place: Place) -> None:
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
+    if _CALLABLE[class_] and hooks.active:
         _call(callable_, (), place)
 
 
@@ -228,7 +228,7 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
+    if _CALLABLE[class_] and hooks.active:
         _call(callable_, (first,), place)
 
 
@@ -239,7 +239,7 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
+    if _CALLABLE[class_] and hooks.active:
         _call(callable_, (first, second), place)
 
 
@@ -250,7 +250,7 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
+    if _CALLABLE[class_] and hooks.active:
         _call(callable_, (first, second, third), place)
 
 
@@ -265,7 +265,7 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     if hooks.active:
         if type(arguments) is not tuple:
             _consume(arguments, place)
-        if type(callable_) in _CALLABLE_TYPES:
+        if _CALLABLE[type(callable_)]:
             _call(callable_, tuple(arguments) if type(arguments) in (tuple, list) else (), place)
 
 
@@ -288,7 +288,7 @@ def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _bound_method(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.__func__
     # A function in Python tells its accesses itself.
-    if type(inner) is not FunctionType and type(inner) in _CALLABLE_TYPES:
+    if type(inner) is not FunctionType and _CALLABLE[type(inner)]:
         _call(inner, (callable_.__self__, *arguments), place)
 
 
@@ -321,7 +321,7 @@ def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -
 
 def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.func
-    if type(inner) in _CALLABLE_TYPES:
+    if _CALLABLE[type(inner)]:
         _call(inner, _arguments_of_partial(callable_.args, arguments), place)
 
 
@@ -375,7 +375,7 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     operator.methodcaller: _getter,
     Function: _replacement,
 }
-"""For each type of :data:`~.builtins_table.CALLABLE_TYPES`, but functions and weak references."""
+"""For each type of :data:`~.builtins_table.CALLABLE`, but functions and weak references."""
 
 
 def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:
@@ -542,7 +542,7 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
     For thread targets and functions submitted to executors, such as ``items.append``. What is
     written in Python is returned as it is: its own code is rewritten.
     """
-    if type(callable_) not in _CALLABLE_TYPES or issubclass(type(callable_), type):
+    if not _CALLABLE[type(callable_)] or issubclass(type(callable_), type):
         return callable_
     if type(callable_) is MethodType and type(callable_.__func__) is FunctionType:
         return callable_

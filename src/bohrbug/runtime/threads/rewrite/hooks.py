@@ -26,17 +26,18 @@ from __future__ import annotations
 import collections
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Protocol
 
 from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway, lives
+from bohrbug.runtime.threads.rewrite import halfway, lives, memory
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
     INSTANCE,
     INSTANCE_DICT,
+    MEMORY,
     MODULE,
     PRIMITIVE,
     PROXY,
@@ -48,6 +49,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     forget_name,
     instance_dict,
     instance_has,
+    look_up,
     read_kinds,
     write_kinds,
 )
@@ -177,7 +179,11 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
             tell_whole(underlying, is_write, place)
         return
     if type(owner) is memoryview:
-        whole(owner.obj, is_write, place)
+        if owner.obj is not None:
+            tell_whole(owner.obj, is_write, place)
+        return
+    if table.GETITEM[type(owner)] is table.MEMORY:
+        tell_memory((memory.whole(owner, is_write),), place)
         return
     if type(owner) in lives.PROXIES:
         whole(lives.read(owner, place), False, place)
@@ -191,6 +197,15 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
             whole(holder, is_write, place)
             return
     whole(owner, is_write, place)
+
+
+def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:
+    """What ``ctypes`` objects access."""
+    for owner, key, is_write in accesses:
+        if key is None:
+            whole(owner, is_write, place)
+        else:
+            item(owner, key, is_write, place)
 
 
 def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: Place) -> None:
@@ -221,6 +236,9 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         remember_dict(owner)
     elif kind is PRIMITIVE:
         Inspecting.tell(owner, place)
+    elif kind is MEMORY:
+        descriptor = look_up(type(owner), name)
+        tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
     elif kind is PROXY:
         # Its object is not kept alive meanwhile: another task may end it.
         whole(lives.read(owner, place), False, place)
@@ -355,6 +373,8 @@ def _subscript(owner: Any, key: Any, family: object, is_write: bool, place: Plac
         # Another task may have stored it in the meantime.
         if missing and not dict.__contains__(owner, key):
             _expect_factory(owner, key)
+    elif family is table.MEMORY:
+        tell_memory(memory.item(owner, key, is_write), place)
     else:
         tell_whole(owner, is_write, place)
 
