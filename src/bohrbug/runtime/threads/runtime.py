@@ -413,16 +413,36 @@ class ThreadsRuntime:
         Returns:
             The trace, and the steps that begin with a preemption beyond the GIL.
         """
+        with self._with_breakers(keys):
+            executed = self._run(plan, replace(self.settings, watch_breakers=True), learn=False)
+        return executed.trace, executed.beyond_gil
+
+    @contextmanager
+    def under_the_gil(self, keys: Iterable[PlaceKey]) -> Generator[None]:
+        """Within it, executions follow the rules of a build with the GIL; none may learn.
+
+        Parameters:
+            keys: the data accesses that are scheduling points, where such a build can switch.
+        """
+        settings = self.settings
+        with self._with_breakers(keys):
+            self.settings = replace(settings, gil=True)
+            try:
+                yield
+            finally:
+                self.settings = settings
+
+    @contextmanager
+    def _with_breakers(self, keys: Iterable[PlaceKey]) -> Generator[None]:
         usual, points = self._instrumentation, self._points
         with usual.with_breakers() as instrumentation:
             self._instrumentation = instrumentation
             self._points = AccessPoints(instrumentation)
             self._points.want(keys)
             try:
-                executed = self._run(plan, replace(self.settings, watch_breakers=True), learn=False)
+                yield
             finally:
                 self._instrumentation, self._points = usual, points
-        return executed.trace, executed.beyond_gil
 
 
 if native is not None:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from bohrbug.runtime.threads.rewrite.named import Named
 
-DATA: type = _ctypes._SimpleCData.__mro__[1]
+DATA: Any = _ctypes._SimpleCData.__mro__[1]
 """The base of the classes of all ``ctypes`` objects."""
-FUNCTION: type = _ctypes.CFuncPtr
+FUNCTION: Any = _ctypes.CFuncPtr
 
 _Array: Any = _ctypes.Array
 _Pointer: Any = _ctypes._Pointer
