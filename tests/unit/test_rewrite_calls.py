@@ -11,7 +11,7 @@ import operator
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from bohrbug.runtime.threads.rewrite import (
     builtins_table,
     c_code,
     instrumented_callable,
+    library_effects,
     set_sink,
 )
 from tests.unit.rewriting import REWRITER, Box, Recorder, told
@@ -32,7 +33,11 @@ pytestmark = pytest.mark.usefixtures("restored_code")
 
 
 def test_every_type_that_a_call_is_told_of_is_known() -> None:
-    assert {BuiltinFunctionType, *c_code._CALLS} == builtins_table.CALLABLE_TYPES
+    further = {FunctionType, library_effects.ENCODER}
+    known = {BuiltinFunctionType, *c_code._CALLS}
+    assert known == builtins_table._CALLABLE_TYPES | further
+    assert builtins_table.CALLABLE[library_effects.ENCODER]
+    assert not builtins_table.CALLABLE[FunctionType]
 
 
 def test_builtin_functions_read_their_arguments() -> None:

@@ -12,6 +12,7 @@ from . import (
     containers,
     deadlocks,
     intervals,
+    library_state,
     lives,
     memory,
     names,
@@ -22,6 +23,6 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, intervals, lives, memory),
-    *(names, open_files, primitives, shared, threads),
+    *(attributes, code_in_c, containers, deadlocks, intervals, library_state),
+    *(lives, memory, names, open_files, primitives, shared, threads),
 )

@@ -6,6 +6,6 @@ doubts is a false alarm; each has been one for some tool that explores interleav
 
 from __future__ import annotations
 
-from . import data, intervals, lives, loops, memory, primitives, threads
+from . import data, intervals, library_state, lives, loops, memory, primitives, threads
 
-MODULES = (data, intervals, lives, loops, memory, primitives, threads)
+MODULES = (data, intervals, library_state, lives, loops, memory, primitives, threads)

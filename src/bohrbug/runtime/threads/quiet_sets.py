@@ -1,16 +1,21 @@
-"""The weak sets in which libraries keep all threads and processes are no data of the test."""
+"""The weak sets in which libraries keep all threads, processes and tasks are no data of tests."""
 
 from __future__ import annotations
 
-import multiprocessing.process
-import threading
+import sys
 import weakref
 from types import FunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.patches import Patches
 
-_SETS: tuple[Any, ...] = (vars(threading)["_dangling"], vars(multiprocessing.process)["_dangling"])
+_NAMES = (
+    ("threading", "_dangling"),
+    ("multiprocessing.process", "_dangling"),
+    ("asyncio.tasks", "_all_tasks"),
+    ("asyncio.tasks", "_scheduled_tasks"),
+)
+"""Modules that may be imported, and what such a set is called in them, in some version."""
 
 
 def _unseen(function: FunctionType) -> FunctionType:
@@ -42,21 +47,26 @@ class _QuietSets(Patches):
 
     def __init__(self) -> None:
         super().__init__()
-        self._removing: list[Any] = []
+        self._changed: list[tuple[Any, Any]] = []
 
     def install(self) -> None:
         """See :class:`Patches`."""
-        for each in _SETS:
-            each.__class__ = _QUIET
-            self._removing.append(each._remove)
-            each._remove = _unseen(each._remove)
+        for module, name in _NAMES:
+            found: Any = vars(sys.modules.get(module, sys)).get(name)
+            if type(found) is weakref.WeakSet:
+                self._change(found)
+
+    def _change(self, found: Any) -> None:
+        self._changed.append((found, found._remove))
+        found.__class__ = _QUIET
+        found._remove = _unseen(found._remove)
 
     def restore(self) -> None:
         """See :class:`Patches`."""
-        for each, remove in zip(_SETS, self._removing, strict=False):
-            each.__class__ = weakref.WeakSet
-            each._remove = remove
-        self._removing.clear()
+        for found, remove in self._changed:
+            found.__class__ = weakref.WeakSet
+            found._remove = remove
+        self._changed.clear()
 
 
 patches = _QuietSets()

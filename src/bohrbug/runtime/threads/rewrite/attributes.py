@@ -50,6 +50,9 @@ PROXY = "proxy"
 MEMORY = "memory"
 """A part of the memory of a ``ctypes`` object."""
 
+OF_CLASS = {SKIP: "of class: skip", CLASS_DATA: "of class: class data"}
+"""Attributes that the class has, where objects change their classes; by what they are else."""
+
 MISSING = object()
 _METHODS = (
     FunctionType,
@@ -77,7 +80,25 @@ def note_stored(name: str) -> None:
     """Some code stores attributes of that name: methods found under it are data from now on."""
     if name not in _stored_names:
         _stored_names.add(name)
-        forget_name(name)
+        if name == "__class__":
+            # What an attribute is depends on it.
+            forget_classes()
+        else:
+            forget_name(name)
+
+
+def is_stored(name: str) -> bool:
+    """Whether some code is known to store attributes of that name."""
+    return name in _stored_names
+
+
+PARTS_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
+"""Attributes of functions that every call of them reads."""
+
+
+def stores_parts_of_functions() -> bool:
+    """Whether some code exchanges parts of functions."""
+    return not _stored_names.isdisjoint(PARTS_OF_FUNCTIONS)
 
 
 class _Structure(ctypes.Structure):
@@ -118,7 +139,7 @@ def instance_dict(owner: Any) -> dict[str, Any] | None:
         namespace = _module_dict_of(owner)
     else:
         descriptor = look_up(type(owner), "__dict__")
-        if type(descriptor) is not GetSetDescriptorType:
+        if type(descriptor) not in (GetSetDescriptorType, MemberDescriptorType):
             return None
         namespace = descriptor.__get__(owner)
     return namespace if type(namespace) is dict else None
@@ -163,10 +184,17 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
     """What a data descriptor on the class makes of an attribute; ``None`` if it is none."""
     class_ = type(found)
     if class_ is MemberDescriptorType:
+        if issubclass(found.__objclass__, BaseException):
+            return INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
         return INSTANCE if is_python_slot else SKIP
     if class_ is GetSetDescriptorType:
-        return MEMORY if issubclass(found.__objclass__, DATA) and name[0] != "_" else SKIP
+        if issubclass(found.__objclass__, DATA):
+            return SKIP if name[0] == "_" else MEMORY
+        if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
+            return INSTANCE
+        is_of_error = found.__objclass__ is BaseException and name != "__dict__"
+        return INSTANCE if is_of_error else SKIP
     if class_ is _StructureField:
         return MEMORY
     return SKIP if _is_data_descriptor(found) else None
@@ -190,7 +218,7 @@ def raw_read_kind(class_: type, name: str) -> str:
     if issubclass(class_, _thread._local):
         return SKIP
     if name == "__class__":
-        return SKIP
+        return INSTANCE if is_stored(name) else SKIP
     if name in INSPECTED and issubclass(class_, INSPECTED[name]):
         return PRIMITIVE
     found = look_up(class_, name)
@@ -217,8 +245,10 @@ def raw_write_kind(class_: type, name: str) -> str:
         return PROXY
     if issubclass(class_, type):
         return TYPE
-    if issubclass(class_, _thread._local) or name == "__class__":
+    if issubclass(class_, _thread._local):
         return SKIP
+    if name == "__class__":
+        return INSTANCE
     found = look_up(class_, name)
     return (None if found is MISSING else _descriptor_kind(found, name)) or INSTANCE
 
@@ -237,6 +267,24 @@ def forget_local_classes() -> None:
     while _local_classes:
         cache, class_ = _local_classes.pop()
         cache.pop(class_, None)
+
+
+_HEAP_TYPE = 1 << 9
+_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+
+
+def class_may_change(class_: type) -> bool:
+    """Whether objects of the class can be made objects of another one."""
+    return bool(_flags_of(class_) & _HEAP_TYPE) and not issubclass(class_, type | ModuleType)
+
+
+def _depends_on_class(class_: type, name: str, kind: str) -> bool:
+    return (
+        kind in OF_CLASS
+        and name != "__class__"
+        and class_may_change(class_)
+        and look_up(class_, name) is not MISSING
+    )
 
 
 class Kinds(dict[type, str]):
@@ -266,6 +314,8 @@ class Kinds(dict[type, str]):
             kind = raw_write_kind(class_, self.name)
         else:
             kind = raw_read_kind(class_, self.name)
+            if is_stored("__class__") and _depends_on_class(class_, self.name, kind):
+                kind = OF_CLASS[kind]
         self[class_] = kind
         remember_class(self, class_)
         return kind

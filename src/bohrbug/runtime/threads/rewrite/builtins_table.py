@@ -10,13 +10,14 @@ import _bisect
 import _ctypes
 import _heapq
 import _io
+import _json
 import _operator
-import _struct
 import _weakref
 import array
 import builtins
 import collections
 import contextvars
+import csv
 import functools
 import itertools
 import mmap
@@ -42,6 +43,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     namespace_of,
     order_of,
     remember_class,
+    stores_parts_of_functions,
 )
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA, FUNCTION
@@ -108,12 +110,6 @@ READ_CURRENT_FOLDER = "ask for the current folder"
 WRITE_CURRENT_FOLDER = "change the current folder"
 READ_STREAM = "read from an open file"
 WRITE_STREAM = "write to an open file"
-MAKE_PROXY = "make a weak reference"
-READ_REFERENCE = "call a weak reference"
-COUNT_REFERENCES = "count weak references"
-TAKE_ADDRESS = "get hold of an address"
-PACK_INTO = "write into the second argument"
-UNPACK_FROM = "read the second argument"
 USE_STREAM = "move in an open file, or close it"
 READ_DESCRIPTOR = "read through a descriptor"
 WRITE_DESCRIPTOR = "write through a descriptor, move in its file, or close it"
@@ -223,19 +219,7 @@ class _IsContainer(dict[type, bool]):
 CONTAINER = _IsContainer()
 
 
-class _MakesReferences(dict[type, bool]):
-    """Whether a class is one of weak references."""
-
-    def __missing__(self, class_: type) -> bool:
-        if _length(self) >= _LIMIT:
-            self.clear()
-        answer = weakref.ReferenceType in order_of(class_)
-        self[class_] = answer
-        remember_class(self, class_)
-        return answer
-
-
-MAKES_REFERENCES = _MakesReferences()
+_ENCODER: type = vars(_json)["make_encoder"]
 
 
 class _Callables(dict[type, bool]):
@@ -245,7 +229,11 @@ class _Callables(dict[type, bool]):
         if _length(self) >= _LIMIT:
             self.clear()
         order = order_of(class_)
-        answer = class_ in _CALLABLE_TYPES or (
+        answer = (
+            class_ in _CALLABLE_TYPES
+            or (class_ is FunctionType and stores_parts_of_functions())
+            or class_ is _ENCODER
+        ) or (
             (weakref.ReferenceType in order or FUNCTION in order)
             and type(look_up(class_, "__call__")) is not FunctionType
         )
@@ -313,6 +301,7 @@ def _iterator_types() -> dict[type, str]:
         for name, value in vars(itertools).items()
         if isinstance(value, type) and hasattr(value, "__next__")
     ]
+    over_iterators.append(type(csv.reader([])))
     for iterator in over_iterators:
         types.setdefault(iterator, OVER_ITERATORS)
     return types
@@ -474,11 +463,6 @@ _METHODS: dict[type, dict[str, Effect]] = {
         writes="write write_byte seek read read_byte readline move resize close flush madvise",
         reads="find rfind size tell",
     ),
-    _struct.Struct: {
-        "pack_into": Effect(PACK_INTO),
-        **dict.fromkeys(("unpack_from", "iter_unpack", "unpack"), Effect(UNPACK_FROM)),
-    },
-    weakref.ReferenceType: {"__call__": Effect(READ_REFERENCE)},
     str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
     bytes: {"join": Effect(NOTHING, (0,))},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
@@ -516,6 +500,13 @@ class _Methods(dict[type, dict[str, Effect]]):
 
 METHODS = _Methods()
 
+
+def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
+    """Effects of the methods of further classes."""
+    _METHODS.update(methods)
+    METHODS.clear()
+
+
 # --- Functions and constructors ------------------------------------------------------------------
 
 CONSTRUCTORS: dict[type, int] = {
@@ -539,7 +530,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
             if isinstance(function, BuiltinFunctionType):
                 effects[function] = Effect(action, consumes, True, calls_back)
 
-    enter(builtins, "len repr ascii format", READ)
+    enter(builtins, "len format", READ)
     enter(builtins, "sorted sum min max any all", CONSUME, calls_back=True)
     enter(builtins, "next anext", STEP)
     enter(builtins, "iter", ITERATE)
@@ -556,11 +547,6 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "length_hint truth not_", READ)
     enter(_operator, "countOf indexOf", CONSUME)
     enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
-    enter(_weakref, "proxy", MAKE_PROXY)
-    enter(_ctypes, "addressof byref", TAKE_ADDRESS)
-    enter(_struct, "pack_into", PACK_INTO)
-    enter(_struct, "unpack_from iter_unpack unpack", UNPACK_FROM)
-    enter(_weakref, "getweakrefcount getweakrefs", COUNT_REFERENCES)
     enter(_operator, "getitem", READ_ITEM)
     enter(_operator, "setitem", SET_ITEM)
     enter(_operator, "delitem", DELETE_ITEM)
@@ -588,6 +574,14 @@ def _functions() -> dict[Callable[..., Any], Effect]:
 FUNCTIONS = _functions()
 
 
+def add_functions(module: ModuleType, names: str, action: str) -> None:
+    """Effects of further functions, done to the first argument."""
+    for name in _names(names):
+        function = getattr(module, name, None)
+        if isinstance(function, BuiltinFunctionType):
+            FUNCTIONS[function] = Effect(action, (), True)
+
+
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
     for cache in (
@@ -598,7 +592,6 @@ def forget_classes() -> None:
         CONTAINER,
         _PLAIN_KEYS,
         METHODS,
-        MAKES_REFERENCES,
         CALLABLE,
     ):
         cache.clear()

@@ -20,9 +20,11 @@ from typing import Any
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import files, halfway, hooks, references
+from bohrbug.runtime.threads.rewrite import files, halfway, hooks, library_effects, references
 from bohrbug.runtime.threads.rewrite.attributes import (
+    PARTS_OF_FUNCTIONS,
     SKIP,
+    is_stored,
     look_up,
     note_stored,
     order_of,
@@ -191,6 +193,7 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
     """
     if not hooks.active or not issubclass(type(class_), type):
         return
+    hooks.read_class(subject, place)
     # A metaclass may decide in code of its own, which must not run twice.
     if type(class_) is type and class_ not in order_of(type(subject)):
         return
@@ -293,12 +296,23 @@ def _bound_method(callable_: Any, arguments: tuple[Any, ...], place: Place) -> N
 
 
 def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if callable_ is type:
+        if _length(arguments) == 1:
+            hooks.read_class(arguments[0], place)
+        return
     first = table.CONSTRUCTORS.get(callable_)
     if first is not None:
         for argument in arguments[first:]:
             _consume(argument, place)
-    elif table.MAKES_REFERENCES[callable_]:
+    elif references.MAKES_REFERENCES[callable_]:
         references.make(callable_, arguments, place)
+
+
+def _python_function(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Its parts are read, which matters where code exchanges them."""
+    for name in PARTS_OF_FUNCTIONS:
+        if is_stored(name):
+            hooks.attribute(callable_, name, False, place)
 
 
 def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -374,6 +388,8 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     operator.itemgetter: _getter,
     operator.methodcaller: _getter,
     Function: _replacement,
+    FunctionType: _python_function,
+    library_effects.ENCODER: library_effects.encode,
 }
 """For each type of :data:`~.builtins_table.CALLABLE`, but functions and weak references."""
 
@@ -529,6 +545,7 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.PRINT: _print,
     **files.ACTIONS,
     **references.ACTIONS,
+    **library_effects.ACTIONS,
 }
 
 

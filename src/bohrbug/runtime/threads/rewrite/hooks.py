@@ -39,16 +39,19 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     INSTANCE_DICT,
     MEMORY,
     MODULE,
+    OF_CLASS,
     PRIMITIVE,
     PROXY,
     SKIP,
     TYPE,
     Kinds,
     class_data_owner,
+    class_may_change,
     forget_local_classes,
     forget_name,
     instance_dict,
     instance_has,
+    is_stored,
     look_up,
     read_kinds,
     write_kinds,
@@ -208,6 +211,12 @@ def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:
             item(owner, key, is_write, place)
 
 
+def read_class(owner: Any, place: Place) -> None:
+    """It matters of which class an object is."""
+    if is_stored("__class__") and class_may_change(type(owner)):
+        attribute(owner, "__class__", False, place)
+
+
 def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: Place) -> None:
     """An attribute of a kind other than :data:`INSTANCE` and :data:`SKIP`."""
     if kind is CLASS_DATA:
@@ -221,7 +230,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
     elif kind is MODULE:
         namespace = instance_dict(owner)
         if namespace is not None and (
-            is_write or type(namespace.get(name)) not in table.CODE_TYPES
+            is_write or type(namespace.get(name)) not in table.CODE_TYPES or is_stored(name)
         ):
             item(namespace, name, is_write, place)
     elif kind is TYPE:
@@ -236,6 +245,11 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         remember_dict(owner)
     elif kind is PRIMITIVE:
         Inspecting.tell(owner, place)
+    elif kind is OF_CLASS[SKIP]:
+        read_class(owner, place)
+    elif kind is OF_CLASS[CLASS_DATA]:
+        read_class(owner, place)
+        tell_attribute(owner, name, CLASS_DATA, is_write, place)
     elif kind is MEMORY:
         descriptor = look_up(type(owner), name)
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
@@ -405,7 +419,7 @@ def read_whole(owner: Any, place: Place) -> None:
 
 def drop(place: Place) -> None:
     """Local variables are about to be let go of."""
-    if active and lives.are_watched():
+    if active and lives.are_watched() and lives.Ending.current() >= 0:
         whole(lives.drop(place), True, place)
 
 

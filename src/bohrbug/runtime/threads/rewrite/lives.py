@@ -85,7 +85,7 @@ class Life:
             return
         self.ended_by = Ending.current()
         if self.ended_by >= 0:
-            place = _place_of(sys._getframe(1))
+            place = _place_of(sys._getframe().f_back)
             found = (place, _dropping_at.get(self.ended_by))
             self.ended_at = [each for each in found if each is not None]
             Ending.tell(self)

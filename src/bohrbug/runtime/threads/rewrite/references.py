@@ -5,13 +5,37 @@ See :mod:`.lives` and :mod:`.memory`.
 
 from __future__ import annotations
 
+import _ctypes
+import _struct
+import _weakref
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import hooks, lives, memory
+from bohrbug.runtime.threads.rewrite.attributes import order_of, remember_class
 from bohrbug.runtime.threads.rewrite.place import Place
+
+_MAKE_PROXY = "make a weak reference"
+_CALL = "call a weak reference"
+_COUNT = "count weak references"
+_TAKE_ADDRESS = "get hold of an address"
+_PACK_INTO = "write into the second argument"
+_UNPACK_FROM = "read the second argument"
+
+
+class _MakesReferences(dict[type, bool]):
+    """Whether a class is one of weak references."""
+
+    def __missing__(self, class_: type) -> bool:
+        answer = weakref.ReferenceType in order_of(class_)
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+MAKES_REFERENCES = _MakesReferences()
 
 
 def make(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
@@ -60,10 +84,25 @@ def _unpack_from(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
-    table.MAKE_PROXY: _make_proxy,
-    table.READ_REFERENCE: call,
-    table.COUNT_REFERENCES: _count,
-    table.TAKE_ADDRESS: _take_address,
-    table.PACK_INTO: _pack_into,
-    table.UNPACK_FROM: _unpack_from,
+    _MAKE_PROXY: _make_proxy,
+    _CALL: call,
+    _COUNT: _count,
+    _TAKE_ADDRESS: _take_address,
+    _PACK_INTO: _pack_into,
+    _UNPACK_FROM: _unpack_from,
 }
+
+table.add_functions(_weakref, "proxy", _MAKE_PROXY)
+table.add_functions(_weakref, "getweakrefcount getweakrefs", _COUNT)
+table.add_functions(_ctypes, "addressof byref", _TAKE_ADDRESS)
+table.add_functions(_struct, "pack_into", _PACK_INTO)
+table.add_functions(_struct, "unpack_from iter_unpack unpack", _UNPACK_FROM)
+table.add_methods(
+    {
+        weakref.ReferenceType: {"__call__": table.Effect(_CALL)},
+        _struct.Struct: {
+            "pack_into": table.Effect(_PACK_INTO),
+            **dict.fromkeys(("unpack_from", "iter_unpack", "unpack"), table.Effect(_UNPACK_FROM)),
+        },
+    }
+)

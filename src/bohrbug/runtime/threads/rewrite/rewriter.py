@@ -11,7 +11,12 @@ from typing import Any
 from weakref import ReferenceType
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
-from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.attributes import (
+    note_stored,
+    read_kinds,
+    stores_parts_of_functions,
+    write_kinds,
+)
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.codec import (
     Instruction,
@@ -403,10 +408,11 @@ class _Rewriting:
             return False
         value = self.view.namespace.get(name, vars(builtins).get(name))
         return (
-            isinstance(value, FunctionType)
+            (isinstance(value, FunctionType) and not stores_parts_of_functions())
             or value in _HARMLESS_BUILTINS
             or (
                 isinstance(value, type)
+                and value is not type
                 and value not in CONSTRUCTORS
                 and not issubclass(value, ReferenceType)
             )
@@ -427,7 +433,7 @@ _DROPPING = frozenset(
 """Instructions that let go of local variables; told where weak references are used."""
 
 _HARMLESS_BUILTINS: frozenset[Any] = frozenset(
-    {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals, abs, round}
+    {issubclass, callable, id, hash, ord, chr, globals, locals, abs, round}
 )
 
 Handler = Callable[[_Rewriting, int, Instruction, Any], None]

@@ -50,6 +50,9 @@ SHARED_STATE = frozenset(
         # From Python 3.14 on.
         ("_py_warnings", "catch_warnings.__enter__"),
         ("_py_warnings", "catch_warnings.__exit__"),
+        *(("warnings", name) for name in ("simplefilter", "_add_filter", "resetwarnings")),
+        *(("_py_warnings", name) for name in ("simplefilter", "_add_filter", "resetwarnings")),
+        ("locale", "setlocale"),
         ("contextlib", "_RedirectStream.__enter__"),
         ("contextlib", "_RedirectStream.__exit__"),
         *(("contextlib", f"_BaseExitStack.{name}") for name in ("pop_all", "_push_exit_callback")),
