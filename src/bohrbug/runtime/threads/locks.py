@@ -169,7 +169,7 @@ class _Lock:
     def __exit__(self, *exc_info: object) -> None:
         self._release(_getframe(1))
 
-    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+    def _acquire(self, frame: Any, blocking: Any = True, timeout: Any = -1) -> bool:
         """Acquire on behalf of the code that runs in ``frame``."""
         execution = current.execution
         if execution is None or real_get_ident() != current.thread or execution.suspended:
@@ -299,7 +299,7 @@ class RLock(_Lock):
         """As ``RLock.acquire``."""
         return self._acquire(_getframe(1), blocking, timeout)
 
-    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+    def _acquire(self, frame: Any, blocking: Any = True, timeout: Any = -1) -> bool:
         execution = current.execution
         thread = real_get_ident()
         if execution is None or thread != current.thread or execution.suspended:
