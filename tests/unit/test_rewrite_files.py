@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bohrbug.runtime.threads.rewrite import Place, Rewriter, set_sink
-from bohrbug.runtime.threads.rewrite.files import File, forget_files
+from bohrbug.runtime.threads.rewrite.files import forget_files
+from bohrbug.runtime.threads.rewrite.named import Named
 
 REWRITER = Rewriter()
 
@@ -28,7 +29,7 @@ class FileSink:
         """No file."""
 
     def whole(self, owner: object, is_write: bool, place: Place) -> None:
-        if isinstance(owner, File):
+        if isinstance(owner, Named):
             label = "descriptor" if owner.label.startswith("descriptor") else owner.label
             self.accesses.append((label, is_write))
         elif isinstance(owner, io.IOBase):

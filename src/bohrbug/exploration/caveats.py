@@ -84,6 +84,11 @@ class Caveats:
         if words not in self.notes:
             self.notes.append(Caveat(words, CaveatKind.GIVEN_UP))
 
+    def note_unrepeatable(self, message: str) -> None:
+        """A failure was seen that says nothing, as the test can't be executed again and again."""
+        self.hung = message
+        self.notes.append(Caveat(message, CaveatKind.UNCONFIRMED))
+
     def note_unconfirmed(self, kinds: Iterable[object]) -> None:
         """Failures were seen, and their replays did not fail.
 

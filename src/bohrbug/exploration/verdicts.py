@@ -42,6 +42,13 @@ REDUCTIONS = frozenset({"dpor", "bpor"})
 """Strategies that execute one schedule of those that differ in the order of independent steps."""
 
 
+UNCONFIRMED = (
+    "a failure was seen, and the same schedule did not fail again: it depends on something else "
+    "than the schedule, such as what earlier executions have left behind"
+)
+"""Why an exploration is inconclusive that has seen a failure which no replay confirms."""
+
+
 class CaveatKind(str, Enum):
     """What a caveat is about."""
 
@@ -52,7 +59,7 @@ class CaveatKind(str, Enum):
     GIVEN_UP = "given up"
     """A part of the search was given up: workers have died, or it would not have come to an end."""
     UNCONFIRMED = "unconfirmed"
-    """A failure was seen, and its replays did not fail."""
+    """A failure was seen, and its replays did not fail, or what they show is worth nothing."""
     UNTIMELY = "untimely"
     """A failure needs a timeout or a sleep that ends early."""
     UNCONTROLLED = "uncontrolled"
@@ -118,6 +125,11 @@ class Verdict:
                 f"a verdict {self.kind.value!r} is a promise: only"
                 " bohrbug.exploration.verdicts.judge() can make it, from evidence"
             )
+
+
+def has_seen_a_failure(verdict: Verdict) -> bool:
+    """Whether a failure was seen that is not reported as one, as no replay confirms it."""
+    return any(caveat.kind is CaveatKind.UNCONFIRMED for caveat in verdict.caveats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +209,8 @@ def _case(evidence: Evidence, limits: tuple[Caveat, ...]) -> tuple[VerdictKind, 
         return VerdictKind.INCONCLUSIVE, "the exploration was interrupted"
     if not evidence.executions:
         return VerdictKind.INCONCLUSIVE, "no execution was made"
+    if any(limit.kind is CaveatKind.UNCONFIRMED for limit in limits):
+        return VerdictKind.INCONCLUSIVE, UNCONFIRMED
     strategy = evidence.strategy
     if strategy is None:
         case = VerdictKind.HOLDS, "the test starts no second task"

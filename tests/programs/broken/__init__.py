@@ -13,6 +13,9 @@ from . import (
     deadlocks,
     effects,
     intervals,
+    library_state,
+    lives,
+    memory,
     names,
     open_files,
     primitives,
@@ -21,6 +24,6 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, effects, intervals),
-    *(names, open_files, primitives, shared, threads),
+    *(attributes, code_in_c, containers, deadlocks, effects, intervals, library_state),
+    *(lives, memory, names, open_files, primitives, shared, threads),
 )

@@ -60,6 +60,22 @@ def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
         hooks.write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
 
 
+def _get_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and arguments[0] is not None:
+        name = owner.__name__
+        hooks.read_attribute(arguments[0], name, read_kinds(name), place)
+
+
+def _set_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        name = owner.__name__
+        hooks.write_attribute(arguments[0], name, write_kinds(name), place)
+
+
+def _look_at_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.read_class(owner, place)
+
+
 def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     remember_dict(owner)
 
@@ -103,6 +119,9 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.WRITE_KEY: _write_key,
     effects.GET_ATTRIBUTE: _get_attribute,
     effects.SET_ATTRIBUTE: _set_attribute,
+    effects.GET_BY_DESCRIPTOR: _get_by_descriptor,
+    effects.SET_BY_DESCRIPTOR: _set_by_descriptor,
+    effects.LOOK_AT_CLASS: _look_at_class,
     effects.VARS: _vars,
     effects.SET_ITEM: _set_item,
     effects.DELETE_ITEM: _delete_item,

@@ -27,6 +27,7 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     MISSING,
+    class_may_change,
     forget_all_local_classes,
     look_up,
     namespace_of,
@@ -34,6 +35,8 @@ from bohrbug.runtime.threads.rewrite.classes import (
     remember_class,
 )
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
+from bohrbug.runtime.threads.rewrite.lives import PROXIES
+from bohrbug.runtime.threads.rewrite.memory import DATA
 
 SKIP = "skip"
 """Not an access to data."""
@@ -49,6 +52,15 @@ INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
 PRIMITIVE = "primitive"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
+
+PROXY = "proxy"
+"""The owner stands for an object that it refers to weakly."""
+
+MEMORY = "memory"
+"""A part of the memory of a ``ctypes`` object."""
+
+OF_CLASS = {SKIP: "of class: skip", CLASS_DATA: "of class: class data"}
+"""Attributes that the class has, where objects change their classes; by what they are else."""
 
 _METHODS = (
     FunctionType,
@@ -76,7 +88,36 @@ def note_stored(name: str) -> None:
     """Some code stores attributes of that name: methods found under it are data from now on."""
     if name not in _stored_names:
         _stored_names.add(name)
-        forget_name(name)
+        if name == "__class__":
+            # What an attribute is depends on it.
+            forget_classes()
+        else:
+            forget_name(name)
+        if name in PARTS_OF_FUNCTIONS:
+            for cache in _by_parts_of_functions:
+                cache.clear()
+
+
+def is_stored(name: str) -> bool:
+    """Whether some code is known to store attributes of that name."""
+    return name in _stored_names
+
+
+PARTS_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
+"""Attributes of functions that every call of them reads."""
+
+
+_by_parts_of_functions: list[dict[type, bool]] = []
+
+
+def depends_on_parts_of_functions(cache: dict[type, bool]) -> None:
+    """Let go of what a cache holds once some code exchanges parts of functions."""
+    _by_parts_of_functions.append(cache)
+
+
+def stores_parts_of_functions() -> bool:
+    """Whether some code exchanges parts of functions."""
+    return not _stored_names.isdisjoint(PARTS_OF_FUNCTIONS)
 
 
 class _Structure(ctypes.Structure):
@@ -141,17 +182,23 @@ def instance_has(owner: Any, name: str) -> bool:
     return namespace is not None and name in namespace
 
 
-def _descriptor_kind(found: Any) -> str | None:
+def _descriptor_kind(found: Any, name: str) -> str | None:
     """What a data descriptor on the class makes of an attribute; ``None`` if it is none."""
     class_ = type(found)
     if class_ is MemberDescriptorType:
+        if issubclass(found.__objclass__, BaseException):
+            return INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
         return INSTANCE if is_python_slot or FOREIGN[found.__objclass__] else SKIP
     if class_ is GetSetDescriptorType:
-        is_data = found.__objclass__.__module__ == "_ctypes" or FOREIGN[found.__objclass__]
-        return INSTANCE if is_data else SKIP
+        if issubclass(found.__objclass__, DATA):
+            return SKIP if name[0] == "_" else MEMORY
+        if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
+            return INSTANCE
+        is_of_error = found.__objclass__ is BaseException and name != "__dict__"
+        return INSTANCE if is_of_error or FOREIGN[found.__objclass__] else SKIP
     if class_ is _StructureField:
-        return INSTANCE
+        return MEMORY
     return SKIP if _is_data_descriptor(found) else None
 
 
@@ -166,12 +213,14 @@ def raw_read_kind(class_: type, name: str) -> str:
     """What reading the attribute is, not minding a ``__getattribute__`` written in Python."""
     if issubclass(class_, ModuleType):
         return MODULE
+    if class_ in PROXIES:
+        return PROXY
     if issubclass(class_, type):
         return SKIP if name[:2] == "__" == name[-2:] else TYPE
     if issubclass(class_, _thread._local):
         return SKIP
     if name == "__class__":
-        return SKIP
+        return INSTANCE if is_stored(name) else SKIP
     if name in INSPECTED and issubclass(class_, INSPECTED[name]):
         return PRIMITIVE
     found = look_up(class_, name)
@@ -182,7 +231,7 @@ def raw_read_kind(class_: type, name: str) -> str:
         return INSTANCE_DICT
     if issubclass(type(found), _METHODS):
         return CLASS_DATA if _may_be_exchanged(class_, name, found) else SKIP
-    kind = _descriptor_kind(found)
+    kind = _descriptor_kind(found, name)
     if kind is not None:
         return kind
     if _has(found, "__get__"):
@@ -195,12 +244,25 @@ def raw_write_kind(class_: type, name: str) -> str:
     """What storing the attribute is, not minding a ``__setattr__`` written in Python."""
     if issubclass(class_, ModuleType):
         return MODULE
+    if class_ in PROXIES:
+        return PROXY
     if issubclass(class_, type):
         return TYPE
-    if issubclass(class_, _thread._local) or name == "__class__":
+    if issubclass(class_, _thread._local):
         return SKIP
+    if name == "__class__":
+        return INSTANCE
     found = look_up(class_, name)
-    return (None if found is MISSING else _descriptor_kind(found)) or INSTANCE
+    return (None if found is MISSING else _descriptor_kind(found, name)) or INSTANCE
+
+
+def _depends_on_class(class_: type, name: str, kind: str) -> bool:
+    return (
+        kind in OF_CLASS
+        and name != "__class__"
+        and class_may_change(class_)
+        and look_up(class_, name) is not MISSING
+    )
 
 
 class Kinds(dict[type, str]):
@@ -230,6 +292,8 @@ class Kinds(dict[type, str]):
             kind = raw_write_kind(class_, self.name)
         else:
             kind = raw_read_kind(class_, self.name)
+            if is_stored("__class__") and _depends_on_class(class_, self.name, kind):
+                kind = OF_CLASS[kind]
         self[class_] = kind
         remember_class(self, class_)
         return kind

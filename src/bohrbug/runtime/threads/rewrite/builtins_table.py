@@ -16,6 +16,7 @@ import array
 import builtins
 import collections
 import contextvars
+import csv
 import functools
 import itertools
 import mmap
@@ -58,11 +59,13 @@ from bohrbug.runtime.threads.rewrite.effects import (
     GET_ATTRIBUTE,
     ITERATE,
     LINK_FILE,
+    LOOK_AT_CLASS,
     NOTHING,
     OPEN_FILE,
     PLAIN_WRITE,
     PRINT,
     READ,
+    READ_ALL,
     READ_CURRENT_FOLDER,
     READ_DESCRIPTOR,
     READ_FILE,
@@ -83,6 +86,8 @@ from bohrbug.runtime.threads.rewrite.effects import (
     WRITE_STREAM,
     Effect,
 )
+from bohrbug.runtime.threads.rewrite.lives import PROXIES
+from bohrbug.runtime.threads.rewrite.memory import DATA
 
 MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
@@ -109,7 +114,9 @@ CALLABLE_TYPES = frozenset(
         Function,
     }
 )
-"""Types of what may be implemented in C when it is called."""
+"""Types of what may be implemented in C when it is called; see also :data:`~.unknown.CALLED`."""
+
+BOUND_METHOD = MethodType
 
 CODE_TYPES = frozenset({FunctionType, BuiltinFunctionType, type, ModuleType, MethodType})
 """Types of module attributes that are bound once: functions, classes, modules."""
@@ -124,6 +131,7 @@ MAPPING = "mapping"
 DEFAULT_MAPPING = "mapping that stores on reading"
 SEQUENCE = "sequence"
 SET = "set"
+MEMORY = "memory of ctypes"
 OTHER = "other"
 
 _DICT_VIEWS: tuple[type, ...] = tuple(
@@ -141,13 +149,14 @@ _FAMILIES: dict[type, str] = {
     collections.deque: SEQUENCE,
     bytearray: SEQUENCE,
     array.array: SEQUENCE,
-    _ctypes.Array: SEQUENCE,
-    _ctypes._Pointer: OTHER,
+    DATA: MEMORY,
+    _ctypes.Array: MEMORY,
+    _ctypes._Pointer: MEMORY,
     set: SET,
     memoryview: OTHER,
     mmap.mmap: OTHER,
     types.SimpleNamespace: OTHER,
-    **dict.fromkeys(_DICT_VIEWS, OTHER),
+    **dict.fromkeys((*_DICT_VIEWS, *PROXIES), OTHER),
 }
 
 
@@ -278,6 +287,7 @@ def _iterator_types() -> dict[type, str]:
     over_iterators += [
         type(iter(int, 1)),
         type(struct.iter_unpack("b", b"")),
+        type(csv.reader([])),
     ]
     for iterator in over_iterators:
         roles.setdefault(iterator, OVER_ITERATORS)
@@ -506,6 +516,13 @@ class _Methods(dict[type, dict[str, Effect]]):
 
 METHODS = _Methods()
 
+
+def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
+    """Effects of the methods of further classes."""
+    _METHODS.update(methods)
+    METHODS.clear()
+
+
 # --- Functions and constructors ------------------------------------------------------------------
 
 CONSTRUCTORS: dict[type, int] = {
@@ -529,7 +546,9 @@ def _functions() -> dict[Callable[..., Any], Effect]:
             if isinstance(function, BuiltinFunctionType):
                 effects[function] = Effect(action, consumes, True, calls_back)
 
-    enter(builtins, "len repr ascii format abs round divmod pow dir", READ)
+    enter(builtins, "len format abs round divmod pow dir", READ)
+    enter(builtins, "repr ascii", READ_ALL)
+    enter(builtins, "isinstance", LOOK_AT_CLASS)
     enter(builtins, "sorted sum min max any all", CONSUME, calls_back=True)
     enter(builtins, "next anext", STEP)
     enter(builtins, "iter", ITERATE)
@@ -571,6 +590,14 @@ def _functions() -> dict[Callable[..., Any], Effect]:
 
 
 FUNCTIONS = _functions()
+
+
+def add_functions(module: ModuleType, names: str, action: str) -> None:
+    """Effects of further functions, done to the first argument."""
+    for name in _names(names):
+        function = getattr(module, name, None)
+        if isinstance(function, BuiltinFunctionType):
+            FUNCTIONS[function] = Effect(action, (), True)
 
 
 def forget_classes() -> None:

@@ -26,11 +26,14 @@ from bohrbug.runtime.threads.rewrite import (
     halfway,
     hooks,
     library_table,
+    references,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite.attributes import (
+    PARTS_OF_FUNCTIONS,
     SKIP,
+    is_stored,
     raw_read_kind,
     raw_write_kind,
     read_kinds,
@@ -196,6 +199,7 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
     """
     if not hooks.active or not issubclass(type(class_), type):
         return
+    hooks.read_class(subject, place)
     # A metaclass may decide in code of its own, which must not run twice.
     if type(class_) is type and class_ not in order_of(type(subject)):
         return
@@ -209,8 +213,7 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
 
 # --- Hooks of calls ------------------------------------------------------------------------------
 
-_CALLABLE_TYPES = table.CALLABLE_TYPES
-_CALLED_OBJECTS = unknown.CALLED_OBJECTS
+_CALLED = unknown.CALLED
 _FUNCTIONS = table.FUNCTIONS
 _METHODS = table.METHODS
 _PLAIN_WRITE = effects.PLAIN_WRITE
@@ -221,11 +224,9 @@ def call0(callable_: Any, place: Place) -> None:
     if halfway.intervals:
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
-    if class_ is FunctionType or (
-        class_ is MethodType and type(callable_.__func__) is FunctionType
-    ):
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if hooks.active and (class_ in _CALLABLE_TYPES or _CALLED_OBJECTS[class_]):
+    if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (), place)
 
 
@@ -234,11 +235,9 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
     if halfway.intervals:
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
-    if class_ is FunctionType or (
-        class_ is MethodType and type(callable_.__func__) is FunctionType
-    ):
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if hooks.active and (class_ in _CALLABLE_TYPES or _CALLED_OBJECTS[class_]):
+    if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first,), place)
 
 
@@ -247,11 +246,9 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     if halfway.intervals:
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
-    if class_ is FunctionType or (
-        class_ is MethodType and type(callable_.__func__) is FunctionType
-    ):
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if hooks.active and (class_ in _CALLABLE_TYPES or _CALLED_OBJECTS[class_]):
+    if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first, second), place)
 
 
@@ -260,11 +257,9 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
     if halfway.intervals:
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
-    if class_ is FunctionType or (
-        class_ is MethodType and type(callable_.__func__) is FunctionType
-    ):
+    if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if hooks.active and (class_ in _CALLABLE_TYPES or _CALLED_OBJECTS[class_]):
+    if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first, second, third), place)
 
 
@@ -298,7 +293,7 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     if hooks.active:
         if type(arguments) is not tuple:
             _consume(arguments, place)
-        if type(callable_) in _CALLABLE_TYPES or _CALLED_OBJECTS[type(callable_)]:
+        if _CALLED[type(callable_)]:
             call(callable_, tuple(arguments) if type(arguments) in (tuple, list) else (), place)
 
 
@@ -369,17 +364,21 @@ def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
 def _bound_method(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.__func__
     # A function in Python tells its accesses itself.
-    if type(inner) is not FunctionType and (
-        type(inner) in _CALLABLE_TYPES or _CALLED_OBJECTS[type(inner)]
-    ):
+    if type(inner) is not FunctionType and _CALLED[type(inner)]:
         call(inner, (callable_.__self__, *arguments), place)
 
 
 def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if callable_ is type:
+        if _length(arguments) == 1:
+            hooks.read_class(arguments[0], place)
+        return
     first = table.CONSTRUCTORS.get(callable_)
     if first is not None:
         for argument in arguments[first:]:
             _consume(argument, place)
+    elif references.MAKES_REFERENCES[callable_]:
+        references.make(callable_, arguments, place)
     elif _is_made_by_unknown_code(callable_):
         _use_unknown(callable_, arguments, place)
 
@@ -390,12 +389,21 @@ def _is_made_by_unknown_code(class_: type) -> bool:
 
 
 def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    """An object that is a function in all but name, as those of Cython."""
+    """An object that is a function in all but name, as those of Cython, and weak references."""
     effect = _METHODS[type(callable_)].get("__call__")
     if effect is None:
         _use_unknown(callable_, arguments, place)
+    elif effect.action == references.CALL:
+        references.call(callable_, arguments, place)
     else:
         _apply(effect, None, arguments, place)
+
+
+def _python_function(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Its parts are read, which matters where code exchanges them."""
+    for name in PARTS_OF_FUNCTIONS:
+        if is_stored(name):
+            hooks.attribute(callable_, name, False, place)
 
 
 def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -418,7 +426,7 @@ def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -
 
 def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.func
-    if type(inner) in _CALLABLE_TYPES:
+    if _CALLED[type(inner)]:
         call(inner, _arguments_of_partial(callable_.args, arguments), place)
 
 
@@ -473,8 +481,9 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     operator.itemgetter: _getter,
     operator.methodcaller: _getter,
     Function: _replacement,
+    FunctionType: _python_function,
 }
-"""For each of the types :data:`~.builtins_table.CALLABLE_TYPES`."""
+"""For each of the types :data:`~.builtins_table.CALLABLE_TYPES`, and functions in Python."""
 
 
 def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:
@@ -539,7 +548,7 @@ def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> Non
 
 def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """The first argument and what hangs on it is read; another one is a stream to write to."""
-    _use(arguments, False, place)
+    _use(arguments if owner is None else (owner, *arguments), False, place)
 
 
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -579,4 +588,5 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.READ_ALL: _read_all,
     **actions.ACTIONS,
     **files.ACTIONS,
+    **references.ACTIONS,
 }

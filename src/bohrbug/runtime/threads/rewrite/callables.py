@@ -6,8 +6,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks
+from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, unknown
 from bohrbug.runtime.threads.rewrite.place import Place
 
 CALLABLE_PLACES: dict[str, Place] = {}
@@ -20,7 +19,7 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
     For thread targets and functions submitted to executors, such as ``items.append``. What is
     written in Python is returned as it is: its own code is rewritten.
     """
-    if type(callable_) not in table.CALLABLE_TYPES or issubclass(type(callable_), type):
+    if not unknown.CALLED[type(callable_)] or issubclass(type(callable_), type):
         return callable_
     if type(callable_) is MethodType and type(callable_.__func__) is FunctionType:
         return callable_

@@ -10,6 +10,7 @@ from types import (
     MappingProxyType,
     MemberDescriptorType,
     MethodDescriptorType,
+    ModuleType,
     WrapperDescriptorType,
 )
 from typing import Any
@@ -38,6 +39,15 @@ def look_up(class_: type, name: str) -> Any:
         if value is not MISSING:
             return value
     return MISSING
+
+
+_HEAP_TYPE = 1 << 9
+_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+
+
+def class_may_change(class_: type) -> bool:
+    """Whether objects of the class can be made objects of another one."""
+    return bool(_flags_of(class_) & _HEAP_TYPE) and not issubclass(class_, type | ModuleType)
 
 
 _local_classes: list[tuple[dict[type, Any], type]] = []

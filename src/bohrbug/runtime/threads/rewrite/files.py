@@ -24,6 +24,7 @@ from pathlib import PurePath
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import effects, hooks
+from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
 # The functions of ``os.path`` may themselves be rewritten; a test may replace the others.
@@ -39,21 +40,8 @@ _BUFFERED = (BufferedReader, BufferedWriter, BufferedRandom)
 _IN_MEMORY = (BytesIO, StringIO)
 
 
-class File:
-    """A file or folder, or some other state of the process that has a name.
-
-    Parameters:
-        label: how reports call it.
-    """
-
-    __slots__ = ("__weakref__", "label")
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-
-_CURRENT_FOLDER = File("the current folder")
-_files: dict[str, File] = {}
+_CURRENT_FOLDER = Named("the current folder")
+_files: dict[str, Named] = {}
 
 
 def forget_files() -> None:
@@ -86,10 +74,10 @@ def _access(thing: Any, is_write: bool, place: Place) -> None:
         hooks.whole(_file(path), is_write, place)
 
 
-def _file(path: str) -> File:
+def _file(path: str) -> Named:
     found = _files.get(path)
     if found is None:
-        found = _files[path] = File(f"file {path.rpartition(_separator)[2]}")
+        found = _files[path] = Named(f"file {path.rpartition(_separator)[2]}")
     return found
 
 
@@ -150,7 +138,7 @@ def _use_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         hooks.whole(inner, True, place)
 
 
-_states: dict[str, File] = {}
+_states: dict[str, Named] = {}
 
 
 def use_state(state: str, is_write: bool, place: Place) -> None:
@@ -163,11 +151,11 @@ def use_state(state: str, is_write: bool, place: Place) -> None:
     """
     found = _states.get(state)
     if found is None:
-        found = _states[state] = File(state)
+        found = _states[state] = Named(state)
     hooks.whole(found, is_write, place)
 
 
-_descriptors: dict[int, File] = {}
+_descriptors: dict[int, Named] = {}
 
 
 def _read_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -189,7 +177,7 @@ def _access_descriptor(descriptor: Any, is_write: bool, place: Place) -> None:
     if is_plain:
         found = _descriptors.get(descriptor)
         if found is None:
-            found = _descriptors[descriptor] = File(f"descriptor {descriptor}")
+            found = _descriptors[descriptor] = Named(f"descriptor {descriptor}")
         hooks.whole(found, is_write, place)
 
 

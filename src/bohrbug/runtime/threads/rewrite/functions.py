@@ -17,8 +17,12 @@ from bohrbug.runtime.threads.heap import (
     functions_in,
     functions_running,
 )
-from bohrbug.runtime.threads.rewrite import attributes, builtins_table, halfway
-from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
+from bohrbug.runtime.threads.rewrite import attributes, builtins_table, halfway, unknown
+from bohrbug.runtime.threads.rewrite.module_globals import (
+    GlobalsView,
+    stored_attributes,
+    stored_globals,
+)
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.rewriter import rewrite
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -63,6 +67,10 @@ class Rewriter:
         wanted = [code for code in codes if id(code) not in self._originals]
         if not wanted:
             return 0
+        for code in wanted:
+            # Before any of them is rewritten: what one stores, another one reads.
+            for name in stored_attributes(code):
+                attributes.note_stored(name)
         everywhere = all_functions()
         functions = [
             each for each in functions_running(wanted, everywhere) if self.scope.includes(each)
@@ -152,6 +160,7 @@ class Rewriter:
         self._installed = False
         attributes.forget_classes()
         builtins_table.forget_classes()
+        unknown.forget_classes()
 
     def places(self) -> list[Place]:
         """All data accesses in rewritten code."""

@@ -65,6 +65,7 @@ _STATES = {
     "posix": (("the umask", "umask", "", ""), ("the niceness", "nice", "", "getpriority")),
     "gc": (("the thresholds of the collector", "set_threshold", "", "get_threshold"),),
     "time": (("the time zone", "tzset", "", "localtime mktime"),),
+    "_signal": (("signal handlers", "signal", "", "getsignal"),),
     "_codecs": (("the handlers of codecs", "register_error", "", "lookup_error"),),
     "_locale": (("the locale", "", "setlocale", "localeconv strcoll strxfrm"),),
 }

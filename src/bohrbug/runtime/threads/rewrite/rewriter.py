@@ -8,9 +8,15 @@ from collections.abc import Callable, Mapping
 from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import ReferenceType
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
-from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.attributes import (
+    note_stored,
+    read_kinds,
+    stores_parts_of_functions,
+    write_kinds,
+)
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import (
@@ -108,6 +114,8 @@ class _Rewriting:
             handler = _HANDLERS.get(instruction.opcode)
             if handler is not None:
                 handler(self, index, instruction, stack)
+            if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
+                self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
             if self.breakers:
                 self._break(index, instruction)
             if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
@@ -410,9 +418,15 @@ class _Rewriting:
             return False
         value = self.view.namespace.get(name, vars(builtins).get(name))
         return (
-            isinstance(value, FunctionType)
+            (isinstance(value, FunctionType) and not stores_parts_of_functions())
             or value in _HARMLESS_BUILTINS
-            or (isinstance(value, type) and value not in CONSTRUCTORS and not FOREIGN[value])
+            or (
+                isinstance(value, type)
+                and value is not type
+                and value not in CONSTRUCTORS
+                and not issubclass(value, ReferenceType)
+                and not FOREIGN[value]
+            )
         )
 
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
@@ -429,8 +443,14 @@ _CONSTANT_LOADS = frozenset(
     if name in dis.opmap
 )
 
+_DROPPING = frozenset(
+    {"DELETE_FAST", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
+    | {"RETURN_VALUE", "RETURN_CONST"}
+)
+"""Instructions that let go of local variables; told where weak references are used."""
+
 _HARMLESS_BUILTINS: frozenset[Any] = frozenset(
-    {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals}
+    {issubclass, callable, id, hash, ord, chr, globals, locals}
 )
 
 Handler = Callable[[_Rewriting, int, Instruction, Any], None]

@@ -14,8 +14,6 @@ TRUSTED_MODULES: tuple[str, ...] = (
     # Their primitives are controlled as a whole; what they do inside is no business of the test.
     *("threading", "_threading_local", "queue", "concurrent.futures", "multiprocessing"),
     *("asyncio", "greenlet", "gevent", "eventlet"),
-    # threading keeps its threads in a WeakSet.
-    "_weakrefset",
     # They have locks of their own, run everywhere, and would drown the accesses of the test.
     *(
         "logging",

@@ -8,7 +8,8 @@ _BY_MODULE = {
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " setLogRecordFactory setLoggerClass disable",
-    "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ _add_filter resetwarnings",
+    "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
+    " _add_filter resetwarnings",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
     " AsyncExitStack.__aexit__ _BaseExitStack.pop_all _BaseExitStack._push_exit_callback"
     " chdir.__enter__ chdir.__exit__",

@@ -13,7 +13,11 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, Wra
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite.attributes import instance_dict
+from bohrbug.runtime.threads.rewrite.attributes import (
+    depends_on_parts_of_functions,
+    instance_dict,
+    stores_parts_of_functions,
+)
 from bohrbug.runtime.threads.rewrite.classes import (
     FOREIGN,
     KNOWN_MODULES,
@@ -48,6 +52,29 @@ class _CalledObjects(dict[type, bool]):
 
 
 CALLED_OBJECTS = _CalledObjects()
+
+
+class _Called(dict[type, bool]):
+    """Whether something is to be told of the call of an object of a class."""
+
+    def __missing__(self, class_: type) -> bool:
+        if class_ is FunctionType:
+            answer = stores_parts_of_functions()
+        else:
+            answer = class_ in table.CALLABLE_TYPES or CALLED_OBJECTS[class_]
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+CALLED = _Called()
+depends_on_parts_of_functions(CALLED)
+
+
+def forget_classes() -> None:
+    """Let go of all classes that were looked at."""
+    CALLED_OBJECTS.clear()
+    CALLED.clear()
 
 
 def reached(things: Iterable[Any], is_write: bool) -> Iterator[Reached]:
