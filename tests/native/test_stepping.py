@@ -119,7 +119,9 @@ def test_commands_come_from_standard_input(native_build: Build, tmp_path: Path) 
     stepped = bohrbug(tmp_path, "step", "--trust", "made.json", stdin="preemption\n")
     assert stepped.returncode == 1
     assert "following the plan" in stepped.stdout
-    departed = bohrbug(tmp_path, "step", "--trust", "made.json", stdin="preemption\npreemption\nundo 2\n0\n")
+    departed = bohrbug(
+        tmp_path, "step", "--trust", "made.json", stdin="preemption\npreemption\nundo 2\n0\n"
+    )
     assert departed.returncode == 0, departed.stdout
 
 
