@@ -14,7 +14,7 @@ from typing import Self
 from bohrbug.exploration.conditions import Conditions, sort_unseen
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.search.estimates import Estimate
-from bohrbug.search.strategy import Bounding, Composite, Estimating, Strategy
+from bohrbug.search.strategy import Bounding, Composite, Estimating, GivingUp, Strategy
 
 _CERTIFICATE = object()
 """What :func:`judge` shows to the constructor; nobody else has it."""
@@ -245,6 +245,10 @@ def caveats(evidence: Evidence) -> tuple[Caveat, ...]:
         executions = "execution" if evidence.diverged == 1 else "executions"
         text = f"{evidence.diverged:,} {executions} could not follow their plan"
         found.append(Caveat(text, CaveatKind.DIVERGENCE))
+    if given_up := given_up_by(evidence.strategy):
+        schedules = "schedule was" if given_up == 1 else "schedules were"
+        text = f"{given_up:,} {schedules} given up because the execution diverged"
+        found.append(Caveat(text, CaveatKind.DIVERGENCE))
     what = evidence.unseen or unseen(evidence.options)
     if evidence.options.strategy in REDUCTIONS and what:
         text = f"one schedule of each happens-before graph was executed, and {what}"
@@ -283,6 +287,11 @@ def sentences(strategy: Strategy) -> tuple[str, ...]:
 def bound_of(strategy: Strategy) -> str | None:
     """The bound within which a strategy has executed everything: ``at most 2 preemptions``."""
     return strategy.completed if isinstance(strategy, Bounding) else None
+
+
+def given_up_by(strategy: Strategy | None) -> int:
+    """How many schedules a strategy has given up because they diverged."""
+    return strategy.given_up if isinstance(strategy, GivingUp) else 0
 
 
 def estimate_of(strategy: Strategy | None) -> Estimate | None:
