@@ -563,6 +563,8 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
         return callable_
     if type(callable_) is MethodType and type(callable_.__func__) is FunctionType:
         return callable_
+    if type(callable_) is FunctionType:
+        return callable_
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if hooks.active:
