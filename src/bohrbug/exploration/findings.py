@@ -10,7 +10,7 @@ from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.minimisation.causes import Budget, find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import cost, early_timeouts, minimise
-from bohrbug.exploration.minimisation.systematic import fewest_preemptions
+from bohrbug.exploration.minimisation.systematic import BUDGET_FOR_FEWER, fewest_preemptions
 from bohrbug.exploration.native_races import described
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import PointText, texts_of_points
@@ -326,7 +326,7 @@ class Findings:
         preemptions = len(smallest.preemptions())
         if preemptions and not smallest.faults() and isinstance(self._runtime, ThreadsRuntime):
             # What was minimised is the schedule that was found; others may need fewer.
-            other = fewest_preemptions(self.replay, signature, preemptions - 1)
+            other = fewest_preemptions(self.replay, signature, preemptions - 1, BUDGET_FOR_FEWER)
             if other is not None and cost(other) < cost(smallest):
                 smallest = normalise(minimise(other, self.replay), self.replay)
         plan = Plan(tuple(smallest.choices))

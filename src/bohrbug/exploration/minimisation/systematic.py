@@ -10,6 +10,9 @@ from bohrbug.search.preemption_bounding import PreemptionBounding
 BUDGET = 200
 """Executions after which the search is given up."""
 
+BUDGET_FOR_FEWER = 50
+"""Executions in which fewer preemptions are looked for than minimising has left."""
+
 
 def fewest_preemptions(
     execute: Execute, signature: Signature, bound: int, budget: int = BUDGET

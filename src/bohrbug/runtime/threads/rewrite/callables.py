@@ -21,7 +21,8 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not unknown.CALLED[type(callable_)] or issubclass(type(callable_), type):
         return callable_
-    if type(callable_) is MethodType and type(callable_.__func__) is FunctionType:
+    function = callable_.__func__ if type(callable_) is MethodType else callable_
+    if type(function) is FunctionType:
         return callable_
 
     def run(*arguments: Any, **keywords: Any) -> Any:

@@ -67,14 +67,14 @@ class Rewriter:
         wanted = [code for code in codes if id(code) not in self._originals]
         if not wanted:
             return 0
-        for code in wanted:
-            # Before any of them is rewritten: what one stores, another one reads.
-            for name in stored_attributes(code):
-                attributes.note_stored(name)
         everywhere = all_functions()
         functions = [
             each for each in functions_running(wanted, everywhere) if self.scope.includes(each)
         ]
+        for function in functions:
+            # Before any of them is rewritten: what one stores, another one reads.
+            for name in stored_attributes(self.original(function.__code__)):
+                attributes.note_stored(name)
         for function in functions_running(list(self._made()), everywhere):
             # One that rewritten code has made.
             self._changed[id(function)] = weakref.ref(function)
