@@ -204,7 +204,7 @@ def test_state_of_the_process() -> None:
         sys.getrecursionlimit()
         locale._setlocale(0, None)  # type: ignore[attr-defined]
 
-    assert told(body) == ["read File", "write File", "read File", "read File"]
+    assert told(body) == ["read Named", "write Named", "read Named", "read Named"]
 
 
 # --- What is in no table

@@ -10,11 +10,15 @@ import _thread
 import ctypes
 import enum
 import functools
+import io
 from collections.abc import Callable
 from types import (
+    AsyncGeneratorType,
     BuiltinFunctionType,
     ClassMethodDescriptorType,
+    CoroutineType,
     FunctionType,
+    GeneratorType,
     GetSetDescriptorType,
     MemberDescriptorType,
     MethodDescriptorType,
@@ -55,6 +59,9 @@ PRIMITIVE = "primitive"
 
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
+
+WHOLE = "whole"
+"""A part of the owner, which is read and changed as a whole: a generator, a stream."""
 
 MEMORY = "memory"
 """A part of the memory of a ``ctypes`` object."""
@@ -118,6 +125,9 @@ def depends_on_parts_of_functions(cache: dict[type, bool]) -> None:
 def stores_parts_of_functions() -> bool:
     """Whether some code exchanges parts of functions."""
     return not _stored_names.isdisjoint(PARTS_OF_FUNCTIONS)
+
+
+_STREAMS = (io.IOBase, io.StringIO, io.BytesIO)
 
 
 class _Structure(ctypes.Structure):
@@ -186,6 +196,8 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
     """What a data descriptor on the class makes of an attribute; ``None`` if it is none."""
     class_ = type(found)
     if class_ is MemberDescriptorType:
+        if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
+            return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
         if issubclass(found.__objclass__, BaseException):
             return INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
@@ -193,6 +205,10 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
     if class_ is GetSetDescriptorType:
         if issubclass(found.__objclass__, DATA):
             return SKIP if name[0] == "_" else MEMORY
+        if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
+            return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
+        if name == "closed" and issubclass(found.__objclass__, _STREAMS):
+            return WHOLE
         if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
             return INSTANCE
         is_of_error = found.__objclass__ is BaseException and name != "__dict__"

@@ -260,6 +260,7 @@ def is_plain_key(key: Any) -> bool:
 OVER_CONTAINER = "over a container"
 OVER_ITERATORS = "over iterators"
 OVER_NOTHING = "over nothing that changes"
+OVER_LINES = "over the lines of a stream"
 
 
 def _iterator_types() -> dict[type, str]:
@@ -303,7 +304,7 @@ class _Iterators(dict[type, str | None]):
     def __missing__(self, class_: type) -> str | None:
         if _length(self) >= _LIMIT:
             self.clear()
-        role = _ITERATORS.get(class_)
+        role = _ITERATORS.get(class_) or (OVER_LINES if class_ in STREAMS else None)
         if role is None and FOREIGN[class_]:
             is_iterator = type(look_up(class_, "__next__")) is WrapperDescriptorType
             role = OVER_ITERATORS if is_iterator else None

@@ -164,6 +164,10 @@ def _step_into(iterator: Any, place: Place, depth: int) -> None:
     role = table.ITERATORS[type(iterator)]
     if role is table.OVER_NOTHING:
         return
+    if role is table.OVER_LINES:
+        effects_of_stream = _METHODS[type(iterator)]
+        _apply(effects_of_stream.get("readline") or effects_of_stream["tell"], iterator, (), place)
+        return
     for referent in gc.get_referents(iterator):
         class_ = type(referent)
         if role is table.OVER_CONTAINER:
@@ -353,10 +357,10 @@ def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> No
 def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
     """Code in C reads, and perhaps writes, what it is given, and all that hangs on it."""
     for thing, writes in list(unknown.reached(things, is_write)):
-        if table.ITERATORS[type(thing)]:
-            _step(thing, place, 0)
-        elif type(thing) in table.STREAMS:
+        if type(thing) in table.STREAMS:
             _apply(_METHODS[type(thing)]["tell"], thing, (), place)
+        elif table.ITERATORS[type(thing)]:
+            _step(thing, place, 0)
         else:
             hooks.tell_whole(thing, writes, place)
 

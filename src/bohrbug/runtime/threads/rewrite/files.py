@@ -130,12 +130,14 @@ def _write_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _use_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Where the stream is in its file, and whether it is open, is one variable."""
-    if _name_of(owner) is not None:
-        hooks.whole(owner, True, place)
-        return
     inner = _innermost(owner)
     if type(inner) in _IN_MEMORY:
         hooks.whole(inner, True, place)
+    elif _name_of(owner) is not None:
+        hooks.whole(owner, True, place)
+        # So is where the descriptor is in its file, which others may use by its number.
+        if not inner.closed:
+            _access_descriptor(inner.fileno(), True, place)
 
 
 _states: dict[str, Named] = {}

@@ -44,6 +44,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     PROXY,
     SKIP,
     TYPE,
+    WHOLE,
     Kinds,
     class_data_owner,
     forget_name,
@@ -258,6 +259,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
     elif kind is MEMORY:
         descriptor = look_up(type(owner), name)
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
+    elif kind is WHOLE:
+        whole(owner, is_write, place)
     elif kind is PROXY:
         # Its object is not kept alive meanwhile: another task may end it.
         whole(lives.read(owner, place), False, place)
