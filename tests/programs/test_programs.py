@@ -41,7 +41,10 @@ _CORRECT_BEFORE_3_12 = {"cached_property_computed_twice", "cached_property_two_o
 """Until Python 3.11 ``functools.cached_property`` held a lock while it computed."""
 
 
-_CORRECT_SINCE_3_14 = {"defaultdict_factory", "handler_that_is_passed_over"}
+_CORRECT_SINCE_3_14 = {
+    *("defaultdict_factory", "defaultdict_factory_called_often"),
+    "handler_that_is_passed_over",
+}
 """Since then ``defaultdict`` keeps what another task has stored while its factory ran, and a
 handler of a logger is removed without changing the list that a message goes through."""
 
