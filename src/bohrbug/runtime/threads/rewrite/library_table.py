@@ -31,8 +31,8 @@ READING = Effect(READ_ARGUMENTS)
 
 READING_MODULES = names(
     "math math.integer cmath binascii zlib _bz2 _lzma _zstd unicodedata _codecs _statistics"
-    " _string _struct _operator _json marshal _md5 _sha1 _sha2 _sha256 _sha512 _sha3 _blake2 _hashlib _hmac"
-    " audioop _crypt _random _csv _elementtree pyexpat decimal _decimal _locale _pickle"
+    " _string _struct _operator _json marshal _md5 _sha1 _sha2 _sha256 _sha512 _sha3"
+    " _blake2 _hashlib _hmac audioop _crypt _random _csv _elementtree pyexpat decimal _decimal _locale _pickle"
     " _multibytecodec _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw"
     " _curses _curses_panel array mmap grp pwd spwd syslog"
 )
@@ -42,7 +42,8 @@ HARMLESS_MODULES = names(
     # They look at the interpreter, and take objects as they are.
     "builtins sys gc _abc _ast _imp _functools _collections itertools _opcode _symtable"
     " _typing _types _tokenize _tracemalloc _remote_debugging _warnings _weakref _stat _sre"
-    " errno faulthandler atexit readline _uuid _datetime _zoneinfo _ctypes _lsprof _suggestions _sysconfig"
+    " errno faulthandler atexit readline _uuid _datetime _zoneinfo _ctypes _lsprof"
+    " _suggestions _sysconfig"
     # Controlled elsewhere.
     " _asyncio _contextvars _io io _posixshmem _posixsubprocess _multiprocessing _queue"
     " _signal _socket _sqlite3 _ssl _thread _interpreters _interpchannels _interpqueues posix"
