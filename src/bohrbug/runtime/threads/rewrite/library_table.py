@@ -32,7 +32,8 @@ READING = Effect(READ_ARGUMENTS)
 READING_MODULES = names(
     "math math.integer cmath binascii zlib _bz2 _lzma _zstd unicodedata _codecs _statistics"
     " _string _struct _operator _json marshal _md5 _sha1 _sha2 _sha256 _sha512 _sha3"
-    " _blake2 _hashlib _hmac audioop _crypt _random _csv _elementtree pyexpat decimal _decimal _locale _pickle"
+    " _blake2 _hashlib _hmac audioop _crypt _random _csv _elementtree pyexpat decimal _decimal"
+    " _locale _pickle"
     " _multibytecodec _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw"
     " _curses _curses_panel array mmap grp pwd spwd syslog"
 )
