@@ -239,6 +239,24 @@ def test_a_bounded_queue_of_processes_holds_as_many_as_when_it_was_recorded(
     assert order.read_text().splitlines() == recorded
 
 
+def test_what_can_not_be_pickled_leaves_its_space_in_a_bounded_queue(folder: Folder) -> None:
+    folder.write(
+        "unpicklable.py",
+        """
+        import multiprocessing
+        work = multiprocessing.Queue(1)
+        work.put(lambda: None)
+        for number in range(3):
+            work.put(number)
+            print(work.get())
+        """,
+    )
+    recorded = record(folder, "unpicklable.py")
+    assert recorded.code == 0, recorded.err
+    replayed = replay(folder, "unpicklable.py", options=("--patience", "2"))
+    assert (replayed.code, replayed.out) == (0, recorded.out), replayed.err
+
+
 def test_subprocesses_take_part_with_the_id_of_a_child(folder: Folder) -> None:
     folder.write("child.py", "import queue\nq = queue.Queue()\nq.put(1)\nq.get()\n")
     folder.write(

@@ -77,6 +77,11 @@ def _start_feeder(self: Any) -> None:
     on_error = self._on_queue_feeder_error
 
     def on_feeder_error(error: Any, thing: Any) -> None:
+        # What can't be pickled was put, and nobody takes it: the queue gives its space back.
+        channel = self.__dict__.get("_bohrbug_found", _NOWHERE)[1]
+        counts = None if channel is None else _counts(channel, self)
+        if counts is not None:
+            counts.count_taken()
         on_error(error, item_of(thing))
 
     self._on_queue_feeder_error = on_feeder_error
