@@ -96,17 +96,19 @@ class Instrumentation:
     @contextmanager
     def with_breakers(self) -> Generator[Instrumentation]:
         """Within it the same functions are rewritten so that they tell breakers, too."""
-        with all_in_sight():
-            self.restore()
-            other = Instrumentation(self._rewriter.scope, breakers=True)
-            try:
-                other.codes = self.codes
+        other = Instrumentation(self._rewriter.scope, breakers=True)
+        other.codes = self.codes
+        # Not around what is executed in between: each collection there would look at all objects.
+        try:
+            with all_in_sight():
+                self.restore()
                 other._rewriter.install(self.codes)
-                yield other
-            finally:
+            yield other
+        finally:
+            with all_in_sight():
                 other.restore()
                 self._rewriter.install(self.codes)
-                self.all_tell = True
+            self.all_tell = True
 
     # -- what is rewritten ---------------------------------------------------------
 
