@@ -31,7 +31,7 @@ from bohrbug import VerdictKind
 from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.model.outcome import Uncontrolled
 from bohrbug.report.verdict import one_line_verdict
-from bohrbug.runtime.threads.rewrite import builtins_table, library_table, unknown
+from bohrbug.runtime.threads.rewrite import actions, builtins_table, library_table, unknown
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, is_written_in_c
 from tests.programs.together import together
 from tests.unit.rewriting import told
@@ -85,6 +85,24 @@ def test_no_function_of_the_standard_library_is_unknown() -> None:
 
 def test_no_module_is_in_two_groups() -> None:
     assert not library_table.READING_MODULES & library_table.HARMLESS_MODULES
+
+
+def test_each_action_is_done_by_something() -> None:
+    """What a merge once lost: an action of a descriptor's methods, which no table named."""
+    methods = [*builtins_table._METHODS.values(), *library_table.METHODS.values()]
+    named = {
+        *(effect.action for effect in builtins_table.FUNCTIONS.values()),
+        *(effect.action for of_class in methods for effect in of_class.values()),
+        *(library_table.effect_of(function).action for function in _functions_in_c()),
+    }
+    assert not set(actions.ACTIONS) - named
+
+
+def _functions_in_c() -> Iterator[BuiltinFunctionType]:
+    for module in _modules_in_c():
+        for function in vars(module).values():
+            if isinstance(function, BuiltinFunctionType):
+                yield function
 
 
 def test_classes_of_the_table_are_there() -> None:

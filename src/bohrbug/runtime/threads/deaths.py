@@ -22,7 +22,7 @@ _UNKNOWN = "weak references"
 """Marks tests that read references to objects that have died before anybody saw them."""
 
 
-class Deaths:
+class Deaths(lives.Ending):
     """Those of one execution.
 
     Parameters:
@@ -35,16 +35,11 @@ class Deaths:
         self._execution = execution
         self._variables = variables
         self._points = points
-        lives.Ending.current = self._current
-        lives.Ending.begin = self._begin
-        lives.Ending.made = self._name
-        lives.Ending.tell = self._tell
-        lives.Ending.tell_unknown = self._tell_unknown
+        lives.tell_to(self)
 
     def end(self) -> Sequence[Place]:
         """After the execution: the places that matter, see :func:`.lives.forget`."""
-        for name in ("current", "begin", "made", "tell", "tell_unknown"):
-            setattr(lives.Ending, name, staticmethod(getattr(_NOBODY, name)))
+        lives.tell_to(None)
         were_watched = lives.are_watched()
         found = lives.forget()
         if were_watched:
@@ -52,32 +47,36 @@ class Deaths:
             gc.collect()
         return found
 
-    def _current(self) -> int:
+    def current(self) -> int:
+        """See :class:`.lives.Ending`."""
         execution = controlled()
         if execution is not self._execution or len(execution.alive) == 1 or execution.aborting:
             return -1
         return execution.current.index
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """See :class:`.lives.Ending`."""
         execution = self._execution
         execution.sink = _SweepingSink(execution.sink, self._variables)
         hooks.set_sink(execution.sink)
 
-    def _tell_unknown(self) -> None:
+    def tell_unknown(self) -> None:
+        """See :class:`.lives.Ending`."""
         self._execution.namespaces.add(_UNKNOWN)
 
     def _matters(self, life: lives.Life) -> bool:
         # Variables are numbered: only if it would be the same in each execution of the plan.
         return any(place in self._points for place in life.places())
 
-    def _name(self, life: lives.Life) -> None:
+    def made(self, life: lives.Life) -> None:
         """Number it where it is made, so that it has the same name whoever comes first then."""
         if self._matters(life):
             shadow = self._variables.shadow_of_whole(life.variable)
             if shadow is not None:
                 self._execution.name_of(shadow)
 
-    def _tell(self, life: lives.Life) -> None:
+    def tell(self, life: lives.Life) -> None:
+        """See :class:`.lives.Ending`."""
         if not self._matters(life):
             return
         self._write(life.variable)
@@ -131,14 +130,3 @@ class _SweepingSink:
         self._usual.whole(owner, is_write, place)
         if is_write:
             self._sweep()
-
-
-class _Nobody:
-    current = lives.Ending.current
-    begin = lives.Ending.begin
-    made = lives.Ending.made
-    tell = lives.Ending.tell
-    tell_unknown = lives.Ending.tell_unknown
-
-
-_NOBODY = _Nobody

@@ -31,6 +31,7 @@ from types import (
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
@@ -57,6 +58,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     CONTAINS_ITEM,
     DELETE_ITEM,
     GET_ATTRIBUTE,
+    GET_BY_DESCRIPTOR,
     ITERATE,
     LINK_FILE,
     LOOK_AT_CLASS,
@@ -74,6 +76,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     READ_STREAM,
     RENAME_FILE,
     SET_ATTRIBUTE,
+    SET_BY_DESCRIPTOR,
     SET_ITEM,
     STEP,
     USE_STREAM,
@@ -409,6 +412,11 @@ _FILE_METHODS = {
     **dict.fromkeys(_names("seek tell close detach reconfigure __exit__"), Effect(USE_STREAM)),
 }
 
+_DESCRIPTOR_METHODS = {
+    "__get__": Effect(GET_BY_DESCRIPTOR),
+    **dict.fromkeys(_names("__set__ __delete__"), Effect(SET_BY_DESCRIPTOR)),
+}
+
 _DEQUE_WRITES = "append appendleft pop popleft rotate clear insert remove reverse __delitem__"
 
 _METHODS: dict[type, dict[str, Effect]] = {
@@ -486,6 +494,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
+    **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),
 }
 
 

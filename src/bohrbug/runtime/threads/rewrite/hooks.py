@@ -427,7 +427,7 @@ def read_whole(owner: Any, place: Place) -> None:
 
 def drop(place: Place) -> None:
     """Local variables are about to be let go of."""
-    if active and lives.are_watched() and lives.Ending.current() >= 0:
+    if active and lives.are_read():
         whole(lives.drop(place), True, place)
 
 

@@ -28,30 +28,39 @@ _PACKAGE = __name__.rpartition(".")[0]
 _target_of: Callable[[Any], Any] = vars(Reference)["__call__"]
 
 
-def _nobody() -> int:
-    return -1
-
-
-def _nothing(life: Life) -> None:
-    """While nobody is in control."""
-
-
 class Ending:
-    """Who is told of deaths, and knows which task runs.
+    """Who is told of deaths, and knows which task runs; this one while nobody is in control."""
 
-    Attributes:
-        current: the index of the task that runs; negative while there are not two.
-        begin: called when the first life is known.
-        made: called when a reference to the object of a life is about to be made.
-        tell: called when the object of a life has died.
-        tell_unknown: called when a reference is read that was dead when we first saw it.
-    """
+    def current(self) -> int:
+        """The index of the task that runs; negative while there are not two."""
+        return -1
 
-    current: Callable[[], int] = staticmethod(_nobody)
-    begin: Callable[[], object] = staticmethod(_nobody)
-    made: Callable[[Life], None] = staticmethod(_nothing)
-    tell: Callable[[Life], None] = staticmethod(_nothing)
-    tell_unknown: Callable[[], object] = staticmethod(_nobody)
+    def begin(self) -> None:
+        """The first life is known."""
+
+    def made(self, life: Life) -> None:
+        """A reference to the object of a life is about to be made."""
+
+    def tell(self, life: Life) -> None:
+        """The object of a life has died."""
+
+    def tell_unknown(self) -> None:
+        """A reference is read that was dead when we first saw it."""
+
+
+_NOBODY = Ending()
+_ending = _NOBODY
+
+
+def tell_to(ending: Ending | None) -> None:
+    """Tell of deaths from now on; to nobody if ``None``."""
+    global _ending
+    _ending = ending or _NOBODY
+
+
+def are_read() -> bool:
+    """Whether a task runs in an execution that has made or read weak references."""
+    return are_watched() and _ending.current() >= 0
 
 
 class Life:
@@ -83,12 +92,12 @@ class Life:
     def _end(self, reference: object) -> None:
         if reference is not self.reference or _lives.get(id(self)) is not self:
             return
-        self.ended_by = Ending.current()
+        self.ended_by = _ending.current()
         if self.ended_by >= 0:
             place = _place_of(sys._getframe().f_back)
             found = (place, _dropping_at.get(self.ended_by))
             self.ended_at = [each for each in found if each is not None]
-            Ending.tell(self)
+            _ending.tell(self)
 
 
 UNKNOWN = Named("weak references")
@@ -110,7 +119,7 @@ def _life_of(target: Any) -> Life:
     if life is None or _target_of(life.reference) is not target:
         life = _by_target[id(target)] = Life(target)
         if not _lives:
-            Ending.begin()
+            _ending.begin()
         _lives[id(life)] = life
     return life
 
@@ -148,7 +157,7 @@ def drop(place: Place) -> Named:
     Returns:
         A variable of the running task alone.
     """
-    task = Ending.current()
+    task = _ending.current()
     _dropping_at[task] = place
     variable = _dropping.get(task)
     if variable is None:
@@ -170,7 +179,7 @@ def made(target: Any, make: Callable[[Any], Any] | None, place: Place) -> None:
         # It will be said where it is made.
         return
     life.made_at.append(place)
-    Ending.made(life)
+    _ending.made(life)
     if make is not None:
         known = make(target)
         _by_reference[id(known)] = known, life
@@ -191,7 +200,7 @@ def read(reference: Any, place: Place) -> Named:
         return _note_read(target, reference, place).variable
     known = _by_reference.get(id(reference))
     if known is None:
-        Ending.tell_unknown()
+        _ending.tell_unknown()
         return UNKNOWN
     _note_place(known[1], place)
     return known[1].variable
@@ -206,7 +215,7 @@ def look(target: Any, place: Place) -> Named | None:
 
 
 def _note_place(life: Life, place: Place) -> bool:
-    places = life.readers.setdefault(Ending.current(), [])
+    places = life.readers.setdefault(_ending.current(), [])
     is_new = place not in places
     if is_new:
         places.append(place)
