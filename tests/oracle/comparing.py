@@ -16,6 +16,7 @@ from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
 
 _SCRIPT = Path(__file__).parent / "real_threads.py"
+_ATTEMPTS = 5
 
 
 class RealThreads:
@@ -26,12 +27,19 @@ class RealThreads:
     """
 
     def __init__(self, python: str = sys.executable) -> None:
-        self._process = subprocess.Popen(
-            [python, str(_SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        self._python = python
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [self._python, str(_SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def outcomes(self, path: Path, seed: int, runs: int) -> set[str]:
         """What comes of some runs of a program, held up at random.
+
+        A fault of the interpreter is not the program's: Python 3.12.1 has one, now and then, where
+        a generator is traced by opcodes. The runs are then begun again.
 
         Parameters:
             path: of its source.
@@ -39,15 +47,21 @@ class RealThreads:
             runs: how many.
 
         Raises:
-            EOFError: the process has ended.
+            EOFError: the process has ended again and again.
         """
+        for _ in range(_ATTEMPTS):
+            line = self._answer(json.dumps([str(path), seed, runs]))
+            if line:
+                return set(json.loads(line))
+            status = self._process.wait()
+            self._process = self._started()
+        raise EOFError(f"the process that runs programs ended with {status}")
+
+    def _answer(self, request: str) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps([str(path), seed, runs]), file=self._process.stdin, flush=True)
-        line = self._process.stdout.readline()
-        if not line:
-            raise EOFError(f"the process that runs programs ended with {self._process.wait()}")
-        return set(json.loads(line))
+        print(request, file=self._process.stdin, flush=True)
+        return self._process.stdout.readline()
 
     def __enter__(self) -> RealThreads:
         return self
