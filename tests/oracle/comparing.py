@@ -53,7 +53,8 @@ class RealThreads:
             line = self._answer(json.dumps([str(path), seed, runs]))
             if line:
                 return set(json.loads(line))
-            status = self._process.wait()
+            with self._process as ended:
+                status = ended.wait()
             self._process = self._started()
         raise EOFError(f"the process that runs programs ended with {status}")
 
