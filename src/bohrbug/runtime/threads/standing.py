@@ -1,0 +1,95 @@
+"""Where a task stands when it yields: as much of its own state as can be told cheaply.
+
+Who waits in a loop comes back to its yield with nothing changed; who counts its tries does not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from types import FrameType, MemberDescriptorType
+from typing import Any
+
+Standing = tuple[object, ...]
+"""Equal for two yields if nothing that is looked at has changed in between."""
+
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
+_SEQUENCES = frozenset({list, tuple, deque})
+_SETS = frozenset({set, frozenset, bytearray})
+_MOST_ELEMENTS = 16
+_MOST_FRAMES = 32
+_OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.threads.lifecycle"})
+_OWN = "bohrbug.runtime."
+
+
+def standing(frame: FrameType) -> Standing:
+    """The places and variables of a task's frames.
+
+    Of variables: the values of plain ones, such as counters; of others which object it is, with
+    the plain values of its elements and attributes, and how many elements are left to an iterator.
+    Nothing of the program's own code is called.
+
+    Parameters:
+        frame: the innermost one of the program.
+    """
+    found: list[object] = []
+    outer: FrameType | None = frame
+    while outer is not None and len(found) < 2 * _MOST_FRAMES:
+        module = outer.f_globals.get("__name__")
+        if module in _OUTERMOST:
+            break
+        if not str(module).startswith(_OWN):
+            found += (outer.f_code, outer.f_lasti)
+            found.append(tuple([_value(each) for each in outer.f_locals.values()]))
+            found.append(_plain_globals(outer))
+        outer = outer.f_back
+    return tuple(found)
+
+
+def _plain_globals(frame: FrameType) -> Standing:
+    variables = frame.f_globals
+    return tuple(
+        [
+            _plain(variables[name])
+            for name in frame.f_code.co_names
+            if name in variables and type(variables[name]) in _PLAIN
+        ]
+    )
+
+
+def _plain(value: Any) -> object:
+    """The value if it is a plain one, which object it is otherwise."""
+    kind = type(value)
+    return (kind, value) if kind in _PLAIN else id(value)
+
+
+def _value(value: Any) -> object:
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value
+    if kind in _SEQUENCES or kind is dict:
+        elements = value.values() if kind is dict else value
+        first = [_plain(each) for each, _ in zip(elements, range(_MOST_ELEMENTS), strict=False)]
+        return id(value), len(value), tuple(first)
+    if kind in _SETS:
+        return id(value), len(value)
+    if kind.__module__ == "builtins" and hasattr(kind, "__length_hint__"):
+        return id(value), value.__length_hint__()
+    return id(value), _attributes(value)
+
+
+def _attributes(value: Any) -> Standing:
+    """The plain attributes of an object, be they in slots."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        found = None
+    plain = list(map(_plain, found.values())) if type(found) is dict else []
+    for each in type(value).__mro__:
+        if "__slots__" in each.__dict__:
+            for member in each.__dict__.values():
+                if type(member) is MemberDescriptorType:
+                    try:
+                        plain.append(_plain(member.__get__(value)))
+                    except AttributeError:
+                        plain.append(None)
+    return tuple(plain)
