@@ -49,6 +49,17 @@ class _Yields:
         self.unheeded = 0
         self.repeated = 0
 
+    def count(self) -> bool:
+        """Count a yield; whether the task, for all that is known, may be about to make progress."""
+        stands, self.stands = self.stands, None
+        if stands is None or stands == self.stood:
+            # Taken to yield, or back where it was.
+            self.unheeded = 0
+            return False
+        self.stood = stands
+        self.unheeded = (self.unheeded + 1) % (UNHEEDED_YIELDS + 1)
+        return True
+
 
 @plain
 class Fairness:
@@ -77,8 +88,7 @@ class Fairness:
         yields = self._yields.get(task)
         if yields is None:
             return False
-        if task.looks or yields.repeated >= REPEATED_YIELDS:
-            yields.repeated = 0
+        if task.looks or yields.repeated == REPEATED_YIELDS:
             return False
         yields.repeated += 1
         return True
@@ -89,6 +99,7 @@ class Fairness:
         if yields is None:
             yields = self._yields[task] = _Yields()
         yields.stands = stands
+        yields.repeated = 0
 
     def yielded(
         self, task: Task, enabled: Sequence[Task], rows: Sequence[tuple[object, ...]]
@@ -103,20 +114,16 @@ class Fairness:
         ran = {row[1] for row in rows[max(task.last_yield, 0) :]}
         waiting = {other for other in enabled if other is not task and other.id not in ran}
         task.last_yield = len(rows)
-        waits = True
         yields = self._yields.get(task)
-        if yields is not None and yields.stands is not None:
-            waits = yields.stands == yields.stood
-            yields.stood = yields.stands
-            yields.stands = None
-            yields.unheeded = 0 if waits else (yields.unheeded + 1) % (UNHEEDED_YIELDS + 1)
-            if yields.unheeded:
-                # To begin changes nothing that another task could see: they can do that first.
-                waiting = {other for other in waiting if not other.begun}
+        may_go_on = yields is not None and yields.count()
+        is_unheeded = yields is not None and yields.unheeded > 0
+        if is_unheeded:
+            # To begin changes nothing that another task could see: they can do that first.
+            waiting = {other for other in waiting if not other.begun}
         if waiting:
             self._below.setdefault(task, set()).update(waiting)
             self.active = True
-            if not waits and not yields.unheeded:
+            if may_go_on and not is_unheeded:
                 self._doubted[task] = None
 
     def filter(self, enabled: list[Task], timed: list[Task]) -> tuple[list[Task], list[Task]]:

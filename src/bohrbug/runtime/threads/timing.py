@@ -70,7 +70,9 @@ def _give_way(execution: Execution, frame: FrameType) -> None:
     """The running task yields, by a call from a frame."""
     task = execution.current
     fairness = execution.fairness
-    if fairness.is_repeated(task) and not execution.aborting:
+    # Where accesses to data are no scheduling points, this is the only one between two of them.
+    sees_accesses = execution.sink is not None
+    if sees_accesses and not execution.aborting and fairness.is_repeated(task):
         return
     state = execution.resources.state_named("clock", "the clock", "clock")
     fairness.comes(task, standing(frame))
