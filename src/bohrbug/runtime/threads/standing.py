@@ -6,9 +6,10 @@ Who waits in a loop comes back to its yield with nothing changed; who counts its
 from __future__ import annotations
 
 import dis
+import gc
 from collections import deque
 from itertools import count
-from types import CodeType, FrameType, MemberDescriptorType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _SEQUENCES = frozenset({list, tuple, deque})
 _SETS = frozenset({set, frozenset, bytearray})
 _OF_ITERATORS = frozenset({"builtins", "itertools"})
+_OF_PROGRAMS = (type, FunctionType, ModuleType)
 _MOST_ELEMENTS = 16
 _MOST_FRAMES = 32
 _OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.threads.lifecycle"})
@@ -124,18 +126,17 @@ def _value(value: Any) -> object:
 
 
 def _attributes(value: Any) -> Standing:
-    """The plain attributes of an object, be they in slots."""
-    try:
-        found = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        found = None
-    plain = list(map(_plain, found.values())) if type(found) is dict else []
-    for each in type(value).__mro__:
-        if "__slots__" in each.__dict__:
-            for member in each.__dict__.values():
-                if type(member) is MemberDescriptorType:
-                    try:
-                        plain.append(_plain(member.__get__(value)))
-                    except AttributeError:
-                        plain.append(None)
-    return tuple(plain)
+    """What an object refers to, be it by attributes or slots, with the plain values of dicts.
+
+    As the garbage collector sees it: to ask for its ``__dict__`` would make one.
+    """
+    if isinstance(value, _OF_PROGRAMS):
+        return ()
+    found: list[object] = []
+    for each in gc.get_referents(value):
+        if type(each) is dict:
+            first = zip(each.values(), range(_MOST_ELEMENTS), strict=False)
+            found += (len(each), *[_plain(element) for element, _ in first])
+        else:
+            found.append(_plain(each))
+    return tuple(found)
