@@ -109,11 +109,13 @@ class Program:
         tasks: the tasks with their instructions; the first is the root.
         semaphores: initial counts.
         spawned: the tasks that do not exist before another spawns them.
+        unheeded: yields of a task in a row that hold it back by nothing; the next one does.
     """
 
     tasks: tuple[tuple[TaskId, tuple[Instruction, ...]], ...]
     semaphores: tuple[tuple[str, int], ...] = ()
     spawned: frozenset[TaskId] = frozenset()
+    unheeded: int = 0
 
     @cached_property
     def machine(self) -> Machine:
@@ -132,6 +134,21 @@ def writes(number: int, variable: str = "x") -> list[Instruction]:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """What fairness knows of a task.
+
+    Parameters:
+        below: the tasks that go before it.
+        ran: those that have run since its last yield.
+        unheeded: its yields in a row that held it back by nothing.
+    """
+
+    below: frozenset[int] = frozenset()
+    ran: frozenset[int] = frozenset()
+    unheeded: int = 0
+
+
+@dataclass(frozen=True)
 class State:
     """All that a program can depend on.
 
@@ -145,6 +162,7 @@ class State:
         notified: tasks that were notified and did not wake yet.
         flags: events that are set.
         failed: a check has failed, and with it the execution.
+        turns: for each task what fairness knows of it; nothing where no task ever yields.
     """
 
     counters: tuple[int, ...]
@@ -156,12 +174,15 @@ class State:
     notified: frozenset[int] = frozenset()
     flags: frozenset[str] = frozenset()
     failed: bool = False
+    turns: tuple[Turn, ...] = ()
     known: Known = field(default_factory=lambda: Known(), init=False, compare=False, repr=False)
 
     def __hash__(self) -> int:
         if self.known.hash is None:
             names = (self.counters, self.registers, self.variables, self.owners, self.semaphores)
-            self.known.hash = hash((*names, self.waiting, self.notified, self.flags, self.failed))
+            self.known.hash = hash(
+                (*names, self.waiting, self.notified, self.flags, self.failed, self.turns)
+            )
         return self.known.hash
 
 
@@ -202,10 +223,12 @@ class Machine:
         self.code = [code for _, code in program.tasks]
         self.number = {task: number for number, task in enumerate(self.ids)}
         self.resources = _resources(self)
+        yields = any(step.name == "yield" for code in self.code for step in code)
         self._start = State(
             tuple(-1 if task in program.spawned else 0 for task in self.ids),
             (0,) * len(self.ids),
             semaphores=frozenset(program.semaphores),
+            turns=(Turn(),) * len(self.ids) if yields else (),
         )
         self._ids_of: dict[tuple[int, ...], tuple[TaskId, ...]] = {}
         # Equal states are one object, so that what is known of it is not worked out again.
@@ -269,13 +292,13 @@ class Machine:
         return 0
 
     def options(self, state: State, previous: int | None) -> Options:
-        """``(enabled, timed, yielded)``; a task that yields lets the others go first."""
+        """``(enabled, timed, yielded)``; who yields lets those go first that it kept waiting."""
         if previous not in state.known.options:
             state.known.options[previous] = self._options(state, previous)
         return state.known.options[previous]
 
     def _options(self, state: State, previous: int | None) -> Options:
-        enabled = tuple(t for t in range(len(self.ids)) if self.can_run(state, t))
+        enabled = self._enabled(state)
         timed = tuple(
             task
             for task in range(len(self.ids))
@@ -288,14 +311,35 @@ class Machine:
         if previous is not None:
             instruction = self.instruction(state, previous)
             yielded = instruction is not None and instruction.name == "yield"
-            if yielded and len(enabled) > 1:
-                enabled = tuple(t for t in enabled if t != previous)
+        if state.turns:
+            free = tuple(t for t in enabled if state.turns[t].below.isdisjoint(enabled))
+            enabled = free or enabled
         return enabled, timed, yielded
+
+    def _enabled(self, state: State) -> tuple[int, ...]:
+        return tuple(task for task in range(len(self.ids)) if self.can_run(state, task))
+
+    def _had_its_turn(self, state: State, task: int) -> State:
+        """A task has made a step, and may have come to a yield: what fairness makes of it."""
+        if not state.turns:
+            return state
+        turns = [
+            replace(turn, below=turn.below - {task}, ran=turn.ran | {task}) for turn in state.turns
+        ]
+        instruction = self.instruction(state, task)
+        if instruction is not None and instruction.name == "yield":
+            turn = turns[task]
+            unheeded = (turn.unheeded + 1) % (self.program.unheeded + 1)
+            waiting = set(self._enabled(state)) - turn.ran - {task}
+            below = turn.below if unheeded else turn.below | waiting
+            turns[task] = Turn(below, frozenset(), unheeded)
+        return replace(state, turns=tuple(turns))
 
     def step(self, state: State, task: int, fired: bool) -> tuple[State, list[tuple[str, bool]]]:
         """The state after a task's next instruction, and its effects on other resources."""
         if (task, fired) not in state.known.steps:
             after, effects = self._step(state, task, fired)
+            after = self._had_its_turn(after, task)
             state.known.steps[task, fired] = self._states.setdefault(after, after), effects
         return state.known.steps[task, fired]
 
@@ -364,7 +408,7 @@ class Machine:
     def choose(self, state: State, task: int, value: int) -> State:
         """The state after a data choice."""
         if (task, value) not in state.known.choices:
-            after = self._choose(state, task, value)
+            after = self._had_its_turn(self._choose(state, task, value), task)
             state.known.choices[task, value] = self._states.setdefault(after, after)
         return state.known.choices[task, value]
 

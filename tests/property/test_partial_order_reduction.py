@@ -89,6 +89,7 @@ def program(random: Random, features: frozenset[str]) -> Program:
         tuple(("0" if n == 0 else f"0.{n}", tuple(each)) for n, each in enumerate(code)),
         semaphores=(("s", random.randint(0, 1)),),
         spawned=frozenset(spawned),
+        unheeded=random.randint(0, 2) if "yields" in features else 0,
     )
 
 

@@ -24,6 +24,7 @@ from bohrbug.search.estimates import (
     share_of_tree,
     size_of_bounded_tree,
 )
+from bohrbug.search.order_of_trace import fairness_memory
 from bohrbug.search.shared_keys import SharedKeys
 from bohrbug.search.tree import Subtrees
 from bohrbug.search.waiting import Branch, Waiting
@@ -66,9 +67,9 @@ class BoundedSearch:
        with the rest of the bound is reached.
 
     Fairness makes options depend on who yielded, which the graph does not
-    tell; from the first yield of an execution on, the options are therefore
-    part of the state.  The premise is CHESS's: racing accesses that are no
-    scheduling points, and reading the clock, are not in the graph.
+    tell, and on who has run since; from the first yield of an execution on, the options and what
+    fairness remembers are therefore part of the state.  The premise is CHESS's: racing
+    accesses that are no scheduling points, and reading the clock, are not in the graph.
 
     Memory: :data:`CACHE_LIMIT` and :data:`WAITING_LIMIT`.  A full cache makes the
     search repeat itself, never miss anything; branches beyond the other limit are
@@ -272,8 +273,12 @@ class BoundedSearch:
         states = state_hashes(trace, end)
         if True in trace.yielded:
             # What fairness allows is no part of the graph.
-            for step in range(trace.yielded.index(True), end):
+            first = trace.yielded.index(True)
+            for step in range(first, end):
                 states[step] ^= options_digest(trace.enabled[step], trace.timed[step])
+            memory = fairness_memory(trace, end)
+            for step, remembered in enumerate(memory, end - len(memory)):
+                states[step] ^= options_digest(remembered, ("fairness",))
         return states
 
     @property

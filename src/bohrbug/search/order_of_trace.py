@@ -63,6 +63,55 @@ def ordered_by_fairness(trace: Trace, end: int) -> frozenset[int] | set[int]:
     return ordered
 
 
+def fairness_memory(trace: Trace, end: int) -> list[tuple[str, ...]]:
+    """What fairness remembers before each step, and the graph of the steps does not tell.
+
+    For each task that has yielded: who has run since, and of the others at which of its yields
+    since they last ran they could have run.  Two executions with the same graph and the same memory
+    allow the same from there on.
+
+    Parameters:
+        trace: what happened.
+        end: steps from this one on are not looked at.
+
+    Returns:
+        The memory for each step from the first yield on.
+    """
+    memory: list[tuple[str, ...]] = []
+    have_run: set[TaskId] = set()
+    ran: dict[TaskId, set[TaskId]] = {}
+    yields: dict[TaskId, int] = {}
+    kept_waiting: dict[TaskId, dict[TaskId, list[int | str]]] = {}
+    for step in range(end):
+        if trace.yielded[step] and step:
+            yielder = trace.tasks[step - 1]
+            since = ran.get(yielder, have_run)
+            yields[yielder] = yields.get(yielder, 0) + 1
+            marks = kept_waiting.setdefault(yielder, {})
+            enabled = trace.enabled[step]
+            for other in {*enabled, *ran}.difference(since, (yielder,)):
+                if other in enabled:
+                    marks.setdefault(other, []).append(yields[yielder])
+                elif kept_waiting[other]:
+                    # Held back or not able to run: the trace does not tell, so nothing is alike.
+                    marks.setdefault(other, []).append(",".join(trace.tasks[:step]))
+            ran[yielder] = set()
+        if ran:
+            memory.append(
+                tuple(
+                    f"{each} {sorted(ran[each])} {sorted(kept_waiting[each].items())}"
+                    for each in sorted(ran)
+                )
+            )
+        task = trace.tasks[step]
+        have_run.add(task)
+        for others in ran.values():
+            others.add(task)
+        for marks in kept_waiting.values():
+            marks.pop(task, None)
+    return memory
+
+
 def cut_off(trace: Trace) -> bool:
     """Whether the last step ended the execution, whatever other tasks had still to do."""
     kind = trace.outcome.kind

@@ -393,3 +393,38 @@ def sleep_as_synchronisation() -> None:
     time.sleep(0.5)
     assert values == [1]
     thread.join()
+
+
+def ten_yields_are_no_wait() -> None:
+    """What is read after ten yields may be as old as what was read before: the assertion fails."""
+    box = [0]
+    reads = []
+
+    def read_twice() -> None:
+        reads.append(box[0])
+        for _ in range(10):
+            time.sleep(0)
+        reads.append(box[0])
+
+    def write() -> None:
+        box[0] = 1
+
+    together(read_twice, write)
+    assert reads != [0, 0]
+
+
+def three_tries_are_no_wait() -> None:
+    """Who gives up after three looks with a yield after each may be too early: it raises."""
+    ready = [False]
+
+    def wait() -> None:
+        for _ in range(3):
+            if ready[0]:
+                return
+            time.sleep(0)
+        raise TimeoutError("not ready after three looks")
+
+    def tell() -> None:
+        ready[0] = True
+
+    together(wait, tell)

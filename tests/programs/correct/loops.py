@@ -313,3 +313,24 @@ def time_goes_on() -> None:
         assert all(late - early >= 0.249 for early, late in zip(before, after, strict=True))
 
     together(nap, nap)
+
+
+def ten_yields_before_a_wait() -> None:
+    """It yields ten times, and then waits until the other has written."""
+    box = [0]
+    reads = []
+    written = threading.Event()
+
+    def read_twice() -> None:
+        reads.append(box[0])
+        for _ in range(10):
+            time.sleep(0)
+        written.wait()
+        reads.append(box[0])
+
+    def write() -> None:
+        box[0] = 1
+        written.set()
+
+    together(read_twice, write)
+    assert reads[1] == 1

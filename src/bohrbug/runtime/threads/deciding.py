@@ -96,7 +96,6 @@ class Deciding:
     ) -> None:
         self.clock = VirtualClock(settings.epoch)
         self.resources = ResourceTable(names)
-        self.fairness = Fairness()
         self.rows: list[tuple[Any, ...]] = []
         # The tasks.
         self.root = self.current = Task("0", 0, control.real_get_ident())
@@ -106,6 +105,7 @@ class Deciding:
         self.all_tasks: list[Task] = [self.root]
         self.alive: list[Task] = [self.root]
         self.trace = RecordedTrace(plan, self.all_tasks, self.resources, self.rows, Uncontrolled())
+        self.fairness = Fairness(self.trace.uncontrolled)
         # The plan.
         self._prefix: Sequence[Choice] = plan.prefix
         self._prefix_length = len(plan.prefix)

@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from sys import _getframe
+from types import FrameType
 from typing import Any
 
 from bohrbug.model.operation import SLEEP, YIELD
 from bohrbug.runtime.threads import dates
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.standing import standing
 from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = dates.DatePatches()
@@ -48,15 +51,31 @@ def sleep(seconds: Any, /) -> None:
         raise ValueError("sleep length must be non-negative")
     if duration != duration:
         raise ValueError("Invalid value NaN (not a number)")
+    frame = _getframe(1)
+    if duration == 0:
+        _give_way(execution, frame)
+        return
     task = execution.current
     state = execution.resources.state_named("clock", "the clock", "clock")
-    place = place_of(_getframe(1))
-    if duration == 0:
-        execution.perform(YIELD, state, place)
-    elif execution.aborting:
+    place = place_of(frame)
+    if execution.aborting:
         execution.perform(SLEEP, state, place, _never)
     else:
         execution.perform(SLEEP, state, place, _never, max(duration, SHORTEST_SLEEP))
+    task.looks.clear()
+
+
+def _give_way(execution: Execution, frame: FrameType) -> None:
+    """The running task yields, by a call from a frame."""
+    task = execution.current
+    fairness = execution.fairness
+    # Where accesses to data are no scheduling points, this is the only one between two of them.
+    sees_accesses = execution.sink is not None
+    if sees_accesses and not execution.aborting and fairness.is_repeated(task):
+        return
+    state = execution.resources.state_named("clock", "the clock", "clock")
+    fairness.comes(task, standing(frame))
+    execution.perform(YIELD, state, place_of(frame))
     task.looks.clear()
 
 
@@ -107,7 +126,6 @@ if hasattr(os, "sched_yield"):
         if execution is None:
             real_sched_yield()
             return
-        state = execution.resources.state_named("clock", "the clock", "clock")
-        execution.perform(YIELD, state, place_of(_getframe(1)))
+        _give_way(execution, _getframe(1))
 
     patches.add(os, "sched_yield", sched_yield)

@@ -1,0 +1,142 @@
+"""Where a task stands when it yields: as much of its own state as can be told cheaply.
+
+Who waits in a loop comes back to its yield with nothing changed; who counts its tries does not.
+"""
+
+from __future__ import annotations
+
+import dis
+import gc
+from collections import deque
+from itertools import count
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+Standing = tuple[object, ...]
+"""Equal for two yields if nothing that is looked at has changed in between."""
+
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
+_SEQUENCES = frozenset({list, tuple, deque})
+_SETS = frozenset({set, frozenset, bytearray})
+_OF_ITERATORS = frozenset({"builtins", "itertools"})
+_OF_PROGRAMS = (type, FunctionType, ModuleType)
+_MOST_ELEMENTS = 16
+_MOST_FRAMES = 32
+_OUTERMOST = frozenset({"bohrbug.runtime.threads.execution", "bohrbug.runtime.threads.lifecycle"})
+_OWN = "bohrbug.runtime."
+
+
+def standing(frame: FrameType) -> Standing:
+    """The places and variables of a task's frames.
+
+    Of variables: the values of plain ones, such as counters; of others which object it is, with
+    the plain values of its elements and attributes, and how many elements are left to an iterator.
+    In the body of a ``for`` loop a task never stands where it stood: something that no variable
+    shows says how often the loop still goes round.  Nothing of the program's own code is called.
+
+    Parameters:
+        frame: the innermost one of the program.
+    """
+    found: list[object] = []
+    goes_round: bool | None = None
+    outer: FrameType | None = frame
+    while outer is not None and len(found) < 2 * _MOST_FRAMES:
+        module = outer.f_globals.get("__name__")
+        if module in _OUTERMOST:
+            break
+        if not str(module).startswith(_OWN):
+            if goes_round is None:
+                goes_round = _goes_round(outer.f_code, outer.f_lasti)
+                if goes_round is False:
+                    found.append(object())
+            found += (outer.f_code, outer.f_lasti)
+            if outer.f_locals is not outer.f_globals:
+                found.append(tuple([_value(each) for each in outer.f_locals.values()]))
+            found.append(_plain_globals(outer))
+        outer = outer.f_back
+    return tuple(found)
+
+
+_loops: WeakKeyDictionary[CodeType, list[tuple[int, int, bool]]] = WeakKeyDictionary()
+
+
+def _goes_round(code: CodeType, place: int) -> bool | None:
+    """Whether the innermost loop around a place ends by a condition, and not with an iterator.
+
+    Returns:
+        ``None``: no loop is around it.
+    """
+    loops = _loops.get(code)
+    if loops is None:
+        loops = _loops[code] = _loops_of(code)
+    around = [loop for loop in loops if loop[0] <= place <= loop[1]]
+    return min(around, key=lambda loop: loop[1] - loop[0])[2] if around else None
+
+
+def _loops_of(code: CodeType) -> list[tuple[int, int, bool]]:
+    """The first and last instruction of each loop, and whether it ends by a condition."""
+    instructions = list(dis.get_instructions(code))
+    heads = {each.offset for each in instructions if each.opname == "FOR_ITER"}
+    return [
+        (each.argval, each.offset, each.argval not in heads)
+        for each in instructions
+        # One without an interrupt belongs to an ``await``.
+        if each.opcode in dis.hasjrel
+        and each.argval < each.offset
+        and "NO_INTERRUPT" not in each.opname
+    ]
+
+
+def _plain_globals(frame: FrameType) -> Standing:
+    variables = frame.f_globals
+    return tuple(
+        [
+            _plain(variables[name])
+            for name in frame.f_code.co_names
+            if name in variables and type(variables[name]) in _PLAIN
+        ]
+    )
+
+
+def _plain(value: Any) -> object:
+    """The value if it is a plain one, which object it is otherwise."""
+    kind = type(value)
+    return (kind, value) if kind in _PLAIN else id(value)
+
+
+def _value(value: Any) -> object:
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value
+    if kind in _SEQUENCES or kind is dict:
+        elements = value.values() if kind is dict else value
+        first = [_plain(each) for each, _ in zip(elements, range(_MOST_ELEMENTS), strict=False)]
+        return id(value), len(value), tuple(first)
+    if kind in _SETS:
+        return id(value), len(value)
+    if kind is count:
+        return id(value), repr(value)
+    if kind.__module__ in _OF_ITERATORS and hasattr(kind, "__length_hint__"):
+        try:
+            return id(value), value.__length_hint__()
+        except TypeError:
+            return id(value)  # such as itertools.repeat() without an end
+    return id(value), _attributes(value)
+
+
+def _attributes(value: Any) -> Standing:
+    """What an object refers to, be it by attributes or slots, with the plain values of dicts.
+
+    As the garbage collector sees it: to ask for its ``__dict__`` would make one.
+    """
+    if isinstance(value, _OF_PROGRAMS):
+        return ()
+    found: list[object] = []
+    for each in gc.get_referents(value):
+        if type(each) is dict:
+            first = zip(each.values(), range(_MOST_ELEMENTS), strict=False)
+            found += (len(each), *[_plain(element) for element, _ in first])
+        else:
+            found.append(_plain(each))
+    return tuple(found)
