@@ -34,6 +34,7 @@ static PyMethodDef functions[] = {
     {"functions_are_watched", functions_are_watched, METH_NOARGS, "Whether all are known."},
     {"functions_running", functions_running, METH_VARARGS, "See the function in Python."},
     {"functions_in", functions_in, METH_VARARGS, "See the function in Python."},
+    {"tell_first_calls", tell_first_calls, METH_O, "Call this with code objects that begin to run."},
     {"numbered", numbered, METH_VARARGS, "See the function in Python."},
     {"neighbours", neighbours, METH_VARARGS, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},

@@ -42,6 +42,19 @@ class Caveats:
         for what, count in counts.items():
             self.uncontrolled[what] = self.uncontrolled.get(what, 0) + count
 
+    def note_unsettled(self, restarts: int) -> None:
+        """The test goes on to show code or races that the executions before did not see.
+
+        Parameters:
+            restarts: how often the search has begun again for that.
+        """
+        words = (
+            f"the search began again {restarts} times because executions called new functions or"
+            " met new races, and did so no more: earlier executions did not see what came later"
+        )
+        if words not in self.notes:
+            self.notes.append(Caveat(words, CaveatKind.UNSEEN))
+
     def note_hang(self, message: str) -> None:
         """An execution hung, here or in a worker: the exploration ends."""
         self.hung = message

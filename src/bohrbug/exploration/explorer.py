@@ -321,6 +321,8 @@ class Explorer:
         if self._restarts < RESTARTS:
             self._restarts += 1
             self.strategy.restart()
+        else:
+            self.caveats.note_unsettled(RESTARTS)
 
     def _search_together(self) -> None:
         """Search with worker processes, until nothing is left or all has to begin again."""
@@ -514,7 +516,7 @@ class Explorer:
             if number == 2:
                 # Objects may be met in another order than then.
                 self.runtime.name_older_objects("resumed.")
-            executed = self.runtime.execute(plan, watch=True, discover=True)
+            executed = self.runtime.execute(plan, watch=True)
             if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
                 self.is_interrupted = True
                 return

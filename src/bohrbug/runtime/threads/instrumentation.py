@@ -14,8 +14,6 @@ from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
-_OWN_FOLDER = __file__.rpartition("bohrbug")[0] + "bohrbug"
-
 
 @contextmanager
 def all_in_sight() -> Generator[None]:
@@ -50,24 +48,23 @@ class Instrumentation:
         self.has_grown = False
         self.all_tell = True
 
-    def rewrite(self, codes: Iterable[CodeType]) -> bool:
-        """Rewrite the functions with these code objects; whether any of them were new."""
+    def original(self, code: CodeType) -> CodeType:
+        """What a code object was before it was rewritten; itself if it never was."""
+        return self._rewriter.original(code)
+
+    def rewrite(self, codes: Iterable[CodeType]) -> list[CodeType]:
+        """Rewrite the functions with these code objects; those of them that are new."""
         known = {id(code) for code in self.codes}
         originals = [self._rewriter.original(code) for code in codes]
-        # Our own functions, hooks among them, are never in scope; looking for them takes time.
-        fresh = [
-            code
-            for code in originals
-            if id(code) not in known and not code.co_filename.startswith(_OWN_FOLDER)
-        ]
+        fresh = [code for code in originals if id(code) not in known]
         self.codes.extend(fresh)
         if not fresh:
-            return False
+            return []
         with all_in_sight():
             self._rewriter.keep(None)
             self.all_tell = True
             self.has_grown = self._rewriter.install(fresh) > 0
-        return True
+        return fresh
 
     def let_tell(self, wanted: Callable[[CodeType], bool] | None) -> None:
         """Let functions tell their accesses, or give them their original code for the time being.

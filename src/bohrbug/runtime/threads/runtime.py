@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
+from types import CodeType
 from typing import Any, Self
 
 from bohrbug.accelerator import native
@@ -100,6 +101,7 @@ class ThreadsRuntime:
         self.level = level
         self._make_detector = detector
         self._instrumentation = Instrumentation(scope, breakers=settings.gil)
+        self._discovery = Discovery(original=self._instrumentation.original)
         self._points = AccessPoints(self._instrumentation)
         self._sampling = Sampling()
         self._types = Types(_is_synchronisation)
@@ -110,6 +112,12 @@ class ThreadsRuntime:
         self._spin_sink: SpinSink | None = None
         self.watchdog: Watchdog | None = None
         self._collected = True
+        # Whether an execution with several tasks has shown which functions they call.
+        self._has_seen_tasks = False
+        # Those that were called first in a later execution, and not in all.
+        self._rare: list[CodeType] = []
+        # Executions that called some of these, and were all watched for races.
+        self._rare_watched = 0
         self.made = 0
 
     # -- life --------------------------------------------------------------------
@@ -124,10 +132,15 @@ class ThreadsRuntime:
         gc.freeze()
         gc.disable()
         thread_functions.instrument_callable = c_code.instrumented_callable
+        if self.level is not Level.SYNC:
+            self._discovery.is_listening = False
+            self._discovery.__enter__()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.execution = self._spin_sink = None
+        if self.level is not Level.SYNC:
+            self._discovery.__exit__()
         # Cheap, as all that is older is frozen; else it would pile up from test to test.
         gc.collect()
         # Before what was frozen, and need not be looked at, is found by the collector again.
@@ -149,7 +162,6 @@ class ThreadsRuntime:
         plan: Plan,
         learn: bool = True,
         watch: bool = False,
-        discover: bool = False,
         watcher: MakeWatcher | None = None,
     ) -> Executed:
         """Execute a plan.
@@ -159,29 +171,55 @@ class ThreadsRuntime:
             learn: whether functions and racy places that are found change
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
-            discover: look for functions that run, if ``learn`` is true.
             watcher: makes what watches this execution, in place of the detector of data races,
                 and whether or not ``watch`` is true; only if ``learn`` is false.
         """
-        if learn:
-            self._instrumentation.has_grown = False
-            if self._points.found:
-                self.take_new_points()
-            if self.level is Level.SYNC:
-                self._sampling.count()
-            else:
-                discovers, watches = self._sampling.next(plan)
-                watch = watch or watches
-                if discover or discovers:
-                    return self._discover(plan)
-        return self._run(plan, self.settings, learn, watch, watcher)
+        if not learn:
+            return self._run(plan, self.settings, learn, watch, watcher)
+        self._instrumentation.has_grown = False
+        if self._points.found:
+            self.take_new_points()
+        if self.level is Level.SYNC:
+            self._sampling.count()
+            return self._run(plan, self.settings, learn, watch)
+        watch = self._sampling.next(plan) or watch
+        return self._look_for_late_code(self._run(plan, self.settings, learn, watch), watch)
 
-    def _discover(self, plan: Plan) -> Executed:
-        """Execute a plan, and find the functions that it runs."""
-        with Discovery() as discovery:
-            executed = self._run(plan, self.settings, learn=True, watch=True)
-        if executed.tasks > 1 and self._instrumentation.rewrite(discovery.codes):
+    def _look_for_late_code(self, executed: Executed, was_watched: bool) -> Executed:
+        """Rewrite what an execution has called for the first time, which went unseen in it.
+
+        Parameters:
+            executed: the execution.
+            was_watched: all accesses of functions that were rewritten before were seen.
+
+        Returns:
+            It, with new points if a search that counts on it has to begin again.
+        """
+        if executed.tasks == 1:
+            return executed
+        was_rare = self._discovery.take_noticed()
+        if was_rare:
+            self._rare_watched += 1
+            if self._rare_watched == WATCHED_AT_FIRST:
+                self._discovery.notice(())
+        fresh = self._instrumentation.rewrite(self._discovery.take())
+        if fresh:
             self._points.add_wanted()
+        if self._instrumentation.has_grown:
+            if not self._has_seen_tasks:
+                # All that was executed up to now was the beginning of this.
+                self._has_seen_tasks = True
+                return executed
+            self._sampling.quiet = 0
+            self._rare += fresh
+            self._rare_watched = 0
+            self._discovery.notice(self._rare)
+            return replace(executed, new_points=executed.new_points + 1)
+        if was_rare and not was_watched and not executed.new_points:
+            # What few executions call has little chance to be seen in a sample of all.
+            plan = Plan(tuple(executed.trace.choices))
+            again = self._run(plan, self.settings, learn=True, watch=True)
+            return replace(executed, new_points=again.new_points)
         return executed
 
     def _run(
@@ -270,9 +308,11 @@ class ThreadsRuntime:
         watchdog = self.watchdog
         if watchdog is not None:
             watchdog.watch(execution)
+        self._discovery.is_listening = True
         try:
             return execution.run(self.function)
         finally:
+            self._discovery.is_listening = False
             if watchdog is not None:
                 watchdog.release()
             hooks.set_sink(None)
