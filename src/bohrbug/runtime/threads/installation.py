@@ -21,6 +21,7 @@ from bohrbug.runtime.threads import (
     imports,
     keyboard,
     log_records,
+    made_code,
     queues,
     stand_ins,
     started_flags,
@@ -75,6 +76,7 @@ _ALL: tuple[Patches, ...] = (
     futures.patches,
     hashing.patches,
     imports.patches,
+    made_code.patches,
     log_records.patches,
     keyboard.patches,
 )

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType
+from typing import Any
 
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.heap import knows_functions
@@ -39,6 +40,7 @@ class Instrumentation:
     Attributes:
         codes: original code objects of the functions that the test was found to run.
         has_grown: functions were rewritten since somebody last set it to false.
+        has_new_made_code: code ran as data that none before was like.
         all_tell: no rewritten function has its original code back for the time being.
     """
 
@@ -47,10 +49,17 @@ class Instrumentation:
         self.codes: list[CodeType] = []
         self.has_grown = False
         self.all_tell = True
+        self.has_new_made_code = False
 
     def original(self, code: CodeType) -> CodeType:
         """What a code object was before it was rewritten; itself if it never was."""
         return self._rewriter.original(code)
+
+    def of_executed(self, code: CodeType, namespace: dict[str, Any], is_imported: bool) -> CodeType:
+        """See :meth:`.Rewriter.of_executed`."""
+        made, is_new = self._rewriter.of_executed(code, namespace, is_imported)
+        self.has_new_made_code = self.has_new_made_code or is_new
+        return made
 
     def rewrite(self, codes: Iterable[CodeType]) -> list[CodeType]:
         """Rewrite the functions with these code objects; those of them that are new."""

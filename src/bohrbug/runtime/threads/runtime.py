@@ -15,7 +15,7 @@ from bohrbug.accelerator import native
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
-from bohrbug.runtime.threads import futures, thread_functions, thread_state
+from bohrbug.runtime.threads import futures, made_code, thread_functions, thread_state
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -203,6 +203,9 @@ class ThreadsRuntime:
             if self._rare_watched == WATCHED_AT_FIRST:
                 self._discovery.notice(())
         fresh = self._instrumentation.rewrite(self._discovery.take())
+        if self._instrumentation.has_new_made_code:
+            self._instrumentation.has_new_made_code = False
+            self._instrumentation.has_grown = True
         if fresh:
             self._points.add_wanted()
         if self._instrumentation.has_grown:
@@ -309,10 +312,13 @@ class ThreadsRuntime:
         if watchdog is not None:
             watchdog.watch(execution)
         self._discovery.is_listening = True
+        if self.level is not Level.SYNC:
+            made_code.follow = self._instrumentation.of_executed
         try:
             return execution.run(self.function)
         finally:
             self._discovery.is_listening = False
+            made_code.follow = None
             if watchdog is not None:
                 watchdog.release()
             hooks.set_sink(None)

@@ -18,6 +18,7 @@ from bohrbug.runtime.threads.heap import (
     functions_running,
 )
 from bohrbug.runtime.threads.rewrite import attributes, builtins_table
+from bohrbug.runtime.threads.rewrite.hooks import Globals
 from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.rewriter import rewrite
@@ -41,6 +42,10 @@ class Rewriter:
         # Those that have their original code for the time being, with that and their own.
         self._silenced: list[tuple[weakref.ref[FunctionType], CodeType, CodeType]] = []
         self._installed = False
+        # What was executed as data: one code object for all that are equal, and it rewritten.
+        self._executed: dict[tuple[CodeType, str], CodeType] = {}
+        self._templates: dict[int, tuple[CodeType, GlobalsView]] = {}
+        self._bound: dict[int, weakref.ref[CodeType]] = {}
 
     @property
     def skipped(self) -> dict[CodeType, str]:
@@ -101,6 +106,71 @@ class Rewriter:
                 self._originals[id(made)] = original
         return result
 
+    def of_executed(
+        self, code: CodeType, namespace: dict[str, Any], is_imported: bool
+    ) -> tuple[CodeType, bool]:
+        """What is to be run in place of code that ``exec``, or an import, is given.
+
+        Parameters:
+            code: which may be made anew each time.
+            namespace: its globals.
+            is_imported: no other task runs within; only the functions in it are rewritten.
+
+        Returns:
+            The code, and whether none like it was seen before, so that it runs as it is.
+        """
+        module = namespace.get("__name__", "")
+        has_nested = any(isinstance(constant, CodeType) for constant in code.co_consts)
+        if (
+            not isinstance(module, str)
+            or module.startswith("namedtuple_")
+            or not self.scope.includes_module(module)
+            or not (has_nested or (code.co_names and not is_imported))
+        ):
+            return code, False
+        key = (code, code.co_filename)
+        known = self._executed.get(key)
+        if known is None:
+            self._executed[key] = code
+            return code, True
+        template, view = self._template(known)
+        made = self._bind(template, view.holder, Globals(namespace))
+        if is_imported:
+            made = known.replace(co_consts=made.co_consts[: len(known.co_consts)])
+        self._installed = True
+        return made, False
+
+    def _template(self, code: CodeType) -> tuple[CodeType, GlobalsView]:
+        """Code rewritten so that it fits all globals, and the view by which it was."""
+        found = self._templates.get(id(code))
+        if found is None:
+            # Nothing is bound yet when it begins, and what it binds itself may be anything.
+            view = GlobalsView({}, frozenset(stored_globals(code) | set(code.co_names)))
+            found = self._templates[id(code)] = rewrite(code, view, breakers=self.breakers), view
+            self._views[id(code)] = view
+            self._originals.update((id(made), original) for original, made in view.made.values())
+        return found
+
+    def _bind(self, template: CodeType, holder: Globals, namespace: Globals) -> CodeType:
+        """A template with the globals that it runs with in the place of those it was made for."""
+        constants = tuple(
+            self._bind(constant, holder, namespace)
+            if isinstance(constant, CodeType)
+            else (namespace if constant is holder else constant)
+            for constant in template.co_consts
+        )
+        if all(new is old for new, old in zip(constants, template.co_consts, strict=True)):
+            return template
+        made = template.replace(co_consts=constants)
+        key = id(made)
+        self._originals[key] = self.original(template)
+        self._bound[key] = weakref.ref(made, lambda _: self._forget(key))
+        return made
+
+    def _forget(self, key: int) -> None:
+        self._originals.pop(key, None)
+        self._bound.pop(key, None)
+
     def original(self, code: CodeType) -> CodeType:
         """What a code object was before it was rewritten; itself if it never was."""
         return self._originals.get(id(code), code)
@@ -144,7 +214,8 @@ class Rewriter:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
         self._silenced.clear()
-        for function in functions_running(list(self._made()), all_functions()):
+        bound = [code for code in (each() for each in self._bound.values()) if code is not None]
+        for function in functions_running([*self._made(), *bound], all_functions()):
             function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
