@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 from pathlib import Path
@@ -13,24 +14,29 @@ SHIM = Path("src", "bohrbug", "runtime", "posix", "shim")
 HOOKS = Path("src", "bohrbug", "runtime", "posix", "hooks")
 ALLOCATIONS = Path("src", "bohrbug", "runtime", "posix", "allocations")
 
+ON_LINUX = sys.platform.startswith("linux")
+"""Elsewhere nothing is compiled, as nothing was ever tried there: all is done in Python."""
+
+OPTIONAL = os.environ.get("BOHRBUG_REQUIRE_COMPILED", "") in ("", "0")
+"""Whether the installation goes on without what can't be compiled; wheels must have it all."""
+
 
 def extensions() -> list[Extension]:
-    """The accelerator; without a compiler the installation goes on without it."""
+    """The accelerator."""
+    if not ON_LINUX:
+        return []
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         # It counts on the GIL; importing it would switch that on.
         return []
     sources = sorted(path.as_posix() for path in ACCELERATOR.glob("*.c"))
     headers = sorted(path.as_posix() for path in ACCELERATOR.glob("*.h"))
-    arguments = (
-        [] if sys.platform == "win32" else ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
-    )
     return [
         Extension(
             "bohrbug.accelerator._accelerator",
             sources,
             depends=headers,
-            extra_compile_args=arguments,
-            optional=True,
+            extra_compile_args=["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"],
+            optional=OPTIONAL,
         )
     ]
 
@@ -69,13 +75,13 @@ def library(
         ],
         extra_link_args=list(link_flags),
         libraries=["dl", "pthread"],
-        optional=True,
+        optional=OPTIONAL,
     )
 
 
 def libraries() -> list[Extension]:
     """The libraries of native programs: no extensions of Python, but built in the same way."""
-    if not sys.platform.startswith("linux"):
+    if not ON_LINUX:
         return []
     return [
         library("_shim", SHIM, link_flags=("-Wl,-z,now",)),
@@ -90,4 +96,12 @@ def libraries() -> list[Extension]:
     ]
 
 
-setup(ext_modules=[*extensions(), *libraries()])
+def options() -> dict[str, dict[str, str]]:
+    """A wheel with nothing compiled in it is still one for the platform that it was built on.
+
+    One for any platform would be taken, instead of the sources, by every Linux that has no other.
+    """
+    return {} if ON_LINUX else {"bdist_wheel": {"plat_name": sysconfig.get_platform()}}
+
+
+setup(ext_modules=[*extensions(), *libraries()], options=options())

@@ -4,17 +4,20 @@
     python run.py --rounds 5 --replays 20 threads compute
 
 Plain, recorded and replayed runs take turns, so that noise which lasts falls on all; the ratios are
-those of the medians of the seconds that the programs measure themselves.
+those of medians: of the seconds that the programs measure themselves (wall), and of the processor
+time of the whole command with its children, the start of Python and of Bohrbug included.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from bohrbug.runtime.channels.reading import read_log
 
@@ -22,14 +25,29 @@ PROGRAMS = Path(__file__).parent / "programs"
 FREQUENT_SWITCHES = "1e-5"
 
 
-def run(*command: str) -> tuple[str, float]:
-    """The digest and the seconds that a program prints; no digest if it failed."""
+class Run(NamedTuple):
+    """How a command ended: the digest and the seconds that it prints, no digest if it failed."""
+
+    digest: str
+    seconds: float
+    processor: float
+
+
+def run(*command: str) -> Run:
+    begin = processor_seconds()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    processor = processor_seconds() - begin
     words = done.stdout.split()
     if done.returncode or len(words) != 2:
         print(done.stderr, file=sys.stderr)
-        return "", 0.0
-    return words[0], float(words[1])
+        return Run("", 0.0, processor)
+    return Run(words[0], float(words[1]), processor)
+
+
+def processor_seconds() -> float:
+    """Of all processes that have been started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def measure(name: str, rounds: int, replays: int, log: str) -> str:
@@ -37,23 +55,28 @@ def measure(name: str, rounds: int, replays: int, log: str) -> str:
     bohrbug = [sys.executable, "-m", "bohrbug"]
     record = [*bohrbug, "record", "-q", "-o", log, "--"]
     replay = [*bohrbug, "replay-messages", "-q", log, "--"]
-    seconds: dict[str, list[float]] = {"plain": [], "record": [], "replay": []}
+    runs: dict[str, list[Run]] = {"plain": [], "record": [], "replay": []}
     for _ in range(rounds):
-        seconds["plain"].append(run(*program)[1])
-        seconds["record"].append(run(*record, *program)[1])
-        seconds["replay"].append(run(*replay, *program)[1])
-    median = {kind: statistics.median(values) for kind, values in seconds.items()}
+        runs["plain"].append(run(*program))
+        runs["record"].append(run(*record, *program))
+        runs["replay"].append(run(*replay, *program))
+    median = {kind: statistics.median(r.seconds for r in each) for kind, each in runs.items()}
+    processor = {kind: statistics.median(r.processor for r in each) for kind, each in runs.items()}
     # Replays, of a run with as much disorder as can be had.
     if name == "threads":
         program.append(FREQUENT_SWITCHES)
-    plain = len({run(*program)[0] for _ in range(10)})
-    expected, _ = run(*record, *program)
-    same = sum(run(*replay, *program)[0] == expected for _ in range(replays))
+    plain = len({run(*program).digest for _ in range(10)})
+    expected = run(*record, *program).digest
+    same = sum(run(*replay, *program).digest == expected for _ in range(replays))
     found = read_log(Path(log))
     size = Path(log).stat().st_size / found.events
+    ratios = [
+        f"{median[kind] / median['plain']:.2f}, {processor[kind] / processor['plain']:.2f}"
+        for kind in ("record", "replay")
+    ]
     return (
-        f"| {name} | {median['plain']:.3f} s | {median['record'] / median['plain']:.2f} "
-        f"| {median['replay'] / median['plain']:.2f} | {found.events:,} | {size:.1f} "
+        f"| {name} | {median['plain']:.3f} s | {ratios[0]} | {ratios[1]} "
+        f"| {found.events:,} | {size:.1f} "
         f"| {plain} in 10 | {same} of {replays} |"
     )
 
@@ -63,11 +86,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--replays", type=int, default=100)
     parser.add_argument(
-        "programs", nargs="*", default=["threads", "processes", "streams", "compute"]
+        "programs", nargs="*", default=sorted(path.stem for path in PROGRAMS.glob("*.py"))
     )
     options = parser.parse_args()
     print(
-        "| program | plain | record | replay | events | bytes per event "
+        "| program | plain | record: wall, processor | replay: likewise | events | bytes per event "
         "| different results, plain | replays with the recorded result |"
     )
     print("|---|---|---|---|---|---|---|---|")

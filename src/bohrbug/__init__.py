@@ -5,6 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from bohrbug_entry.refusing import check_import
+
+check_import()
+
 if TYPE_CHECKING:
     from bohrbug.api import BohrbugFailure, choose, explore, explored
     from bohrbug.exploration.progress import Progress

@@ -1,8 +1,10 @@
-"""Paths as messages show them."""
+"""Paths as messages show them, and whose files they are of."""
 
 from __future__ import annotations
 
 import os
+import sysconfig
+from functools import lru_cache
 
 
 def display_path(filename: str) -> str:
@@ -15,3 +17,39 @@ def display_path(filename: str) -> str:
         return filename
     # A compiler joins its folder and what it was given: /a/b/../c.
     return os.path.normpath(filename) if relative.startswith(os.pardir) else relative
+
+
+@lru_cache(maxsize=1)
+def _packages() -> tuple[str, ...]:
+    return _folders("purelib", "platlib")
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> tuple[str, ...]:
+    return _packages() + _folders("stdlib", "platstdlib")
+
+
+def _folders(*names: str) -> tuple[str, ...]:
+    paths = (sysconfig.get_path(name) for name in names)
+    return tuple({os.path.abspath(path) + os.sep for path in paths if path})
+
+
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@lru_cache(maxsize=4096)
+def is_own_file(filename: str) -> bool:
+    """Whether a file is part of Bohrbug."""
+    return os.path.abspath(filename).startswith(_OWN)
+
+
+@lru_cache(maxsize=4096)
+def is_library_file(filename: str) -> bool:
+    """Whether a file belongs to the standard library or to an installed package."""
+    return filename.startswith("<frozen ") or os.path.abspath(filename).startswith(_libraries())
+
+
+@lru_cache(maxsize=4096)
+def is_standard_file(filename: str) -> bool:
+    """Whether a file belongs to the standard library."""
+    return is_library_file(filename) and not os.path.abspath(filename).startswith(_packages())

@@ -185,6 +185,12 @@ OPTIONS: tuple[Option, ...] = (
         ("free-threaded", "gil"),
     ),
     Option(
+        "entropy",
+        str,
+        "What os.urandom, uuid4 and Random() give: the same in each execution, or what is real.",
+        ("same", "real"),
+    ),
+    Option(
         "races",
         str,
         "Report data races, let them fail the test, or ignore them.",

@@ -80,7 +80,7 @@ class Folder:
         return [sys.executable, "-m", "bohrbug", *arguments]
 
     def pytest_command(self, *arguments: str) -> list[str]:
-        plugin = [] if _plugin_is_installed() else ["-p", "bohrbug.pytest_plugin"]
+        plugin = [] if _plugin_is_installed() else ["-p", "bohrbug_entry.pytest_plugin"]
         base = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin]
         return [*base, *arguments]
 
@@ -147,7 +147,7 @@ for line in sys.stdin.read().splitlines():
 
 def _plugin_is_installed() -> bool:
     points = importlib.metadata.entry_points(group="pytest11")
-    return any(point.value == "bohrbug.pytest_plugin" for point in points)
+    return any(point.name == "bohrbug" for point in points)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def main(method):
 
 if __name__ == "__main__":
     import multiprocessing.connection
-    main(sys.argv[1])
+    main(sys.argv[1] if len(sys.argv) > 1 else None)
 """
 
 FLAKY = """
@@ -147,16 +148,51 @@ def test_threads(folder: Folder) -> None:
         assert replayed.out == recorded.out
 
 
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="no interpreters in executors")
+def test_interpreters_of_an_executor_take_no_part_but_its_threads_do(folder: Folder) -> None:
+    folder.write(
+        "interpreters.py",
+        """
+        import random, time
+        from concurrent import interpreters
+        from concurrent.futures import InterpreterPoolExecutor, as_completed
+
+        def work(number):
+            import queue
+            inner = queue.Queue()
+            inner.put(number)
+            time.sleep(random.random() * 0.02)
+            return inner.get()
+
+        if __name__ == "__main__":
+            interpreters.create().call(work, 0)
+            with InterpreterPoolExecutor(3) as pool:
+                futures = [pool.submit(work, number) for number in range(9)]
+                print([future.result() for future in as_completed(futures)])
+        """,
+    )
+    recorded = record(folder, "interpreters.py")
+    assert recorded.code == 0, recorded.err
+    log = read_log(folder.path / "log")
+    assert set(log.processes) == {"0"}
+    assert set(log.tasks) == {"0", "0.1", "0.2", "0.3"}
+    for _ in range(3):
+        replayed = replay(folder, "interpreters.py")
+        assert (replayed.code, replayed.out) == (0, recorded.out), replayed.err
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_processes(folder: Folder, method: str) -> None:
+@pytest.mark.parametrize("method", [None, "fork", "spawn", "forkserver"])
+def test_processes(folder: Folder, method: str | None) -> None:
+    """Without a method it is Python's default: the fork server since Python 3.14, on Linux."""
     folder.write("processes.py", PROCESSES)
-    recorded = record(folder, "processes.py", method)
+    command = ("processes.py", *([method] if method else []))
+    recorded = record(folder, *command)
     assert recorded.code == 0, recorded.err
     processes = read_log(folder.path / "log").processes
     assert set(processes) == {"0", *(f"0.{n}" for n in range(1, 8))}
     for _ in range(2):
-        replayed = replay(folder, "processes.py", method)
+        replayed = replay(folder, *command)
         assert replayed.code == 0, replayed.err
         assert replayed.out == recorded.out
 
@@ -462,3 +498,57 @@ def test_pytest_reports_a_desynchronisation(folder: Folder) -> None:
     assert "1 tests replayed, 1 desynchronised" in going.out
     both = folder.pytest("--bohrbug", "--bohrbug-record", "logs")
     assert both.code == 4
+
+
+EDITED = """
+import {module} as module, os, {threading} as threading
+
+def send(name, work):
+    for number in range(20):
+        work.put((name, number))
+        if name == 1 and number == 10 and os.environ.get("EDIT") == "less":
+            break
+
+def receive(work, results):
+    while (item := work.get()) is not None:
+        results.put(item)
+    results.put(None)
+
+def main():
+    work, results = module.Queue(), module.Queue()
+    senders = [threading.{start}(target=send, args=(n, work)) for n in range(3)]
+    receivers = [threading.{start}(target=receive, args=(work, results)) for _ in range(2)]
+    for one in senders + receivers:
+        one.start()
+    for one in senders:
+        one.join()
+    for _ in receivers:
+        work.put(None)
+    got = []
+    while got.count(None) < 2:
+        got.append(results.get())
+    for one in receivers:
+        one.join()
+    print(got)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_what_happens_in_a_replay_is_recorded(folder: Folder, processes: bool) -> None:
+    names = {"module": "queue", "threading": "threading", "start": "Thread"}
+    if processes:
+        names = dict.fromkeys(("module", "threading"), "multiprocessing") | {"start": "Process"}
+    folder.write("edited.py", EDITED.format(**names))
+    recorded = record(folder, "edited.py")
+    assert recorded.code == 0, recorded.err
+    options = ("--keep-going", "--patience", "4", "--record-alternate", "other", "log")
+    script = python(folder, "edited.py")
+    replayed = folder.bohrbug("replay-messages", *options, "--", *script, EDIT="less")
+    assert replayed.code == 0, replayed.err
+    assert replayed.out.count("(") == 51
+    again = folder.bohrbug("replay-messages", "other", "--", *script, EDIT="less")
+    assert (again.code, again.out) == (0, replayed.out), again.err
+    assert folder.bohrbug("messages", "diff", "log", "other").code == 1

@@ -187,3 +187,50 @@ def test_setup_of_modules_and_classes_runs_once(folder: Folder) -> None:
     )
     done = folder.pytest("--bohrbug")
     assert "2 passed" in done.out, done.out
+
+
+def test_what_a_hook_skips_is_skipped_before_fixtures_and_kinds_of_tests_matter(
+    folder: Folder,
+) -> None:
+    folder.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_runtest_setup(item):
+            if "slow" in item.name:
+                pytest.skip("too slow here")
+
+        @pytest.fixture(scope="module")
+        def server():
+            raise RuntimeError("there is none")
+        """,
+    )
+    folder.write(
+        "test_it.py",
+        """
+        import pytest
+
+        def test_slow_server(server):
+            assert False
+
+        async def test_slow_async():
+            assert False
+
+        @pytest.mark.skip(reason="not now")
+        def test_marked(server):
+            assert False
+
+        def test_slow():
+            assert False
+
+        def test_server(server):
+            pass
+        """,
+    )
+    done = folder.pytest("--bohrbug", "-rs")
+    assert "4 skipped, 1 error" in done.out, done.out
+    assert done.out.count("too slow here") == 1
+    assert "SKIPPED [3]" in done.out
+    assert "not now" in done.out
+    assert "async tests are not explored" not in done.out

@@ -12,6 +12,7 @@ from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix.engines import AUTO
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.search.strategy import Foresighted, Strategy
@@ -23,6 +24,7 @@ def explored(
     faults: tuple[str, ...] = (),
     watch: tuple[str, ...] = (),
     sample: int = 0,
+    engine: str = AUTO,
     **options: object,
 ) -> Result:
     """What an exploration of a program gives, which should exit with 0.
@@ -33,6 +35,7 @@ def explored(
         faults: the calls that may fail.
         watch: memory that the processor watches.
         sample: at how many accesses tasks are held.
+        engine: what executes it.
         options: of the exploration, beside those that suit small programs.
     """
     settings = {
@@ -43,7 +46,14 @@ def explored(
         **options,
     }
     explorer, _ = native_explorer(
-        Command((str(program), *arguments), exit_code=0, faults=faults, watch=watch, sample=sample),
+        Command(
+            (str(program), *arguments),
+            exit_code=0,
+            faults=faults,
+            watch=watch,
+            sample=sample,
+            engine=engine,
+        ),
         ExploreOptions(**settings),  # type: ignore[arg-type]
     )
     return explorer.explore()

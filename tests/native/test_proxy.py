@@ -45,7 +45,7 @@ def requested_through(proxy: Path, executions: int, **options: object) -> Result
 
 @pytest.mark.parametrize(
     ("fault", "kind"),
-    [("LOCK_ORDER", OutcomeKind.DEADLOCK), ("USE_AFTER_FREE", OutcomeKind.EXCEPTION)],
+    [("LOCK_ORDER", OutcomeKind.DEADLOCK), ("USE_AFTER_FREE", OutcomeKind.MISUSE)],
 )
 def test_a_fault_of_a_proxy_is_found(folder: Path, fault: str, kind: OutcomeKind) -> None:
     result = requested_through(folder / f"proxy-{fault}", 500)

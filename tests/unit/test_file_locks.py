@@ -8,8 +8,11 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+import pytest
 
 import bohrbug
 from bohrbug.model.outcome import OutcomeKind
@@ -134,3 +137,38 @@ def test_a_task_waits_for_another_process(tmp_path: Path) -> None:
 
     result = bohrbug.explore(test, executions=1)
     assert not result.failures, result.failures[0].outcome.message
+
+
+def _said_of(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except (OSError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "done"
+
+
+@pytest.mark.parametrize("name", ["fcntl.flock", "fcntl.lockf", "os.lockf", "fcntl.fcntl"])
+def test_every_command_is_answered_as_by_the_real_function(tmp_path: Path, name: str) -> None:
+    """All arguments that there are, those that unlock and those that make no sense among them."""
+    module, _, function = name.partition(".")
+
+    def answers() -> list[str]:
+        call = getattr({"fcntl": fcntl, "os": os}[module], function)
+        told = []
+        with (tmp_path / "lock").open("w") as file:
+            if function == "fcntl":
+                kinds_of_locks = (fcntl.F_WRLCK, fcntl.F_RDLCK, fcntl.F_UNLCK, 77)
+                for kind in kinds_of_locks:
+                    argument = struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 0, 0)
+                    told.append(_said_of(partial(call, file, fcntl.F_SETLKW, argument)))
+            elif module == "os":
+                told += [_said_of(partial(call, file.fileno(), how, 0)) for how in range(6)]
+            else:
+                told += [_said_of(partial(call, file, how)) for how in range(16)]
+        return told
+
+    expected = answers()
+    assert "done" in expected
+    told: list[list[str]] = []
+    assert kinds(lambda: told.append(answers()), 1) == {PASSED}
+    assert told == [expected]

@@ -369,3 +369,56 @@ def test_everything_is_put_back() -> None:
     before = (select.select, select.poll, os.read, os.fork, dict(vars(socket.socket)))
     execute(lambda: None, PLANS[:1])
     assert (select.select, select.poll, os.read, os.fork, dict(vars(socket.socket))) == before
+
+
+def test_bytes_that_the_kernel_keeps_back_arrive_before_timeouts() -> None:
+    """The second of two small pieces goes when the first is acknowledged, after some 40 ms."""
+
+    def test() -> None:
+        server = socket.create_server(("127.0.0.1", 0))
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.settimeout(10)
+                while connection.recv(1):
+                    connection.sendall(b"a")
+                    connection.sendall(b"b")
+
+        def ask() -> None:
+            with socket.create_connection(server.getsockname()) as client:
+                client.settimeout(10)
+                for _ in range(30):
+                    client.sendall(b"x")
+                    got = b""
+                    while len(got) < 2:
+                        got += client.recv(2)
+
+        with server:
+            together(serve, ask)
+
+    traces = assert_passes(test, PLANS[:2])
+    assert not any(trace.uncontrolled.counts for trace in traces)
+
+
+def test_a_handshake_that_is_repeated_comes_before_timeouts() -> None:
+    """The queue of the listener is full: the kernel asks again after a second."""
+
+    def test() -> None:
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            server.listen(0)
+            first = socket.create_connection(server.getsockname())
+
+            def connect() -> None:
+                with socket.create_connection(server.getsockname(), timeout=10):
+                    pass
+
+            def accept() -> None:
+                for _ in range(2):
+                    server.accept()[0].close()
+
+            with first:
+                together(connect, accept)
+
+    assert_passes(test, PLANS[:2])

@@ -7,8 +7,10 @@ import os
 import random
 import signal
 import socket
+import sys
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ import pytest
 import bohrbug
 from bohrbug.runtime.channels.bisection import Verdict, decide
 from bohrbug.runtime.channels.codec import encode
-from bohrbug.runtime.channels.events import LOOP, READINESS, TIMER, Log
+from bohrbug.runtime.channels.events import LOOP, READINESS, TIMER, WRAPPED, Log
 from bohrbug.runtime.channels.reading import read_log
 from tests.unit.message_programs import pause, steady
 
@@ -263,3 +265,60 @@ def test_programs_that_poll_the_time_go_on(tmp_path: Path) -> None:
         return "over"
 
     steady(tmp_path, lambda: asyncio.run(main()))
+
+
+def test_a_result_that_is_there_before_it_is_asked_for_comes_to_the_loop_all_the_same(
+    tmp_path: Path,
+) -> None:
+    async def main(late: bool) -> list[object]:
+        seen: list[object] = []
+        loop = asyncio.get_running_loop()
+        done: Future[int] = Future()
+
+        async def beside() -> None:
+            for number in range(4):
+                seen.append(number)
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(beside())
+        thread = threading.Thread(target=lambda: (time.sleep(0.05 * late), done.set_result(9)))
+        thread.start()
+        if not late:
+            thread.join()
+        seen.append(await asyncio.wrap_future(done, loop=loop))
+        await other
+        thread.join()
+        return seen
+
+    path = tmp_path / "log"
+    with bohrbug.record(path):
+        expected = asyncio.run(main(late=False))
+    assert sum(event.flavour == WRAPPED for event in read_log(path).tasks["0.0.1"]) == 1
+    with bohrbug.replay_messages(path) as replay:
+        assert asyncio.run(main(late=True)) == expected
+    assert replay.desynchronisation is None
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no eager tasks")
+def test_what_a_task_does_eagerly_is_its_own(tmp_path: Path) -> None:
+    async def main() -> list[object]:
+        channel: asyncio.Queue[object] = asyncio.Queue()
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined]
+
+        async def act(number: int) -> None:
+            await channel.put(number)
+            await sleep()
+            await channel.put(-number)
+
+        async def nothing_more() -> None:
+            await channel.put("eager")
+
+        tasks = [asyncio.create_task(act(number)) for number in range(1, 5)]
+        tasks.append(asyncio.create_task(nothing_more()))
+        got = [await channel.get() for _ in range(9)]
+        await asyncio.gather(*tasks)
+        return got
+
+    log = steady(tmp_path, lambda: asyncio.run(main()))
+    assert [len(log.tasks[f"0.1.{n}"]) for n in range(1, 6)] == [2, 2, 2, 2, 1]
+    assert "0.1.5" in log.ended

@@ -30,7 +30,10 @@ def names_in(folder: Path, statement: str) -> list[str]:
     return [
         accessed_name((code, instruction.offset))
         for instruction in dis.get_instructions(code)
-        if instruction.opname in ACCESSING or "_IF_" in instruction.opname
+        if instruction.opname in ACCESSING
+        or "_IF_" in instruction.opname
+        # From Python 3.14 on a subscript is read by a binary operation.
+        or instruction.argrepr == "[]"
     ]
 
 

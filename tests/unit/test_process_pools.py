@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +88,22 @@ def test_a_pool_that_is_older_than_the_exploration_works_in_each_execution() -> 
     assert len(results) >= 4
     with pool:
         assert pool.submit(abs, -3).result() == 3
+
+
+def test_a_pool_that_is_kept_ends_with_its_execution(tmp_path: Path) -> None:
+    """Its workers are sent home, and the interpreter does not wait for its threads at its exit."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import multiprocessing, bohrbug\n"
+        "kept = []\n"
+        "def test():\n"
+        "    kept.append(multiprocessing.Pool(1))\n"
+        "    assert kept[-1].apply(abs, (-1,)) == 1\n"
+        "if __name__ == '__main__':\n"
+        "    print(bohrbug.explore(test, executions=3).verdict.kind.name)\n"
+        "    print(len(kept) > 2, {worker.is_alive() for pool in kept for worker in pool._pool})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "NO_FAILURE_FOUND\nTrue {False}\n", done.stdout

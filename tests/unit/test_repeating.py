@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -71,7 +72,7 @@ def raising(exception: str) -> Outcome:
         (ending(ACQUIRE), ending(ACQUIRE, RELEASE), "it has ended at step 1, and then did release"),
         (ending(ACQUIRE), ending(RELEASE), "it did acquire in task 0.1 at step 0, and then"),
         (ending(ACQUIRE), ending(ACQUIRE, task="0.2"), "in task 0.1 at step 0, and then did acqu"),
-        (ending(ACQUIRE), ending(ACQUIRE, resource="0:2"), "task 0.1 at step 0, and then did"),
+        (ending(ACQUIRE), ending(ACQUIRE, resource="0:2"), "at step 0 on 0:1, and then on 0:2"),
         (
             ending(ACQUIRE),
             ending(ACQUIRE, outcome=raising("KeyError")),
@@ -110,3 +111,33 @@ def test_what_is_done_only_once_makes_no_difference(strategy: str) -> None:
 
     verdict = bohrbug.explore(work, strategy=strategy).verdict
     assert verdict.kind in (VerdictKind.HOLDS, VerdictKind.HOLDS_WITHIN_BOUND)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(threading.Lock, threading.RLock, threading.Condition, threading.Semaphore),
+        lambda: threading.BoundedSemaphore(1),
+    ],
+)
+def test_each_primitive_that_a_test_makes_has_the_same_name_again(make: Callable[[], Any]) -> None:
+    def test() -> None:
+        primitive = make()
+
+        def use() -> None:
+            with primitive:
+                pass
+
+        together(use, use)
+
+    assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
+
+
+def test_another_resource_is_named() -> None:
+    locks = [threading.Lock() for _ in range(9)]
+
+    def test() -> None:
+        together(lambda: locks.pop().locked(), lambda: None)
+
+    words = bohrbug.explore(test, level="sync", strategy="dpor").verdict.caveats
+    assert any(" at step " in caveat and ", and then on " in caveat for caveat in words), words

@@ -88,7 +88,8 @@ def test_keyword_arguments_do_not_disturb() -> None:
         items.sort(key=str)
         max(items, default=3)
 
-    expected = ["read items", "write items", "read items"]
+    # Read once, and wherever the key function of sorted begins.
+    expected = [*["read items"] * 3, "write items", "read items"]
     assert told(body, items=[2, 1]) == expected
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +29,10 @@ class FileSink:
 
     def whole(self, owner: object, is_write: bool, place: Place) -> None:
         if isinstance(owner, File):
-            self.accesses.append((owner.label, is_write))
+            label = "descriptor" if owner.label.startswith("descriptor") else owner.label
+            self.accesses.append((label, is_write))
+        elif isinstance(owner, io.IOBase):
+            self.accesses.append(("stream", is_write))
 
 
 @pytest.fixture
@@ -54,6 +58,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
 
 READ, WRITE = ("file file", False), ("file file", True)
+STREAM, DESCRIPTOR = ("stream", True), ("descriptor", True)
 
 
 def looks(path: Path) -> None:
@@ -79,6 +84,20 @@ def reads_and_writes(path: Path) -> None:
         file.read()
     with open(path, "wb") as file:
         file.write(b"text")
+
+
+def moves_in_streams(path: Path) -> None:
+    with open(path) as file:
+        file.seek(0)
+        file.tell()
+        next(iter(file.readlines()))
+
+
+def moves_in_descriptors(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.pread(descriptor, 1, 0)
+    os.close(descriptor)
 
 
 def moves(path: Path) -> None:
@@ -108,9 +127,11 @@ CURRENT_READ = ("the current folder", False)
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (opens, [READ, READ, WRITE, WRITE]),
-        (opens_by_flags, [READ, WRITE]),
-        (reads_and_writes, [READ, READ, WRITE, WRITE]),
+        (opens, [READ, STREAM, READ, STREAM, WRITE, STREAM, WRITE, STREAM]),
+        (opens_by_flags, [READ, DESCRIPTOR, WRITE, DESCRIPTOR]),
+        (reads_and_writes, [READ, STREAM, READ, WRITE, STREAM, WRITE]),
+        (moves_in_streams, [READ, STREAM, STREAM, STREAM, READ]),
+        (moves_in_descriptors, [WRITE, DESCRIPTOR, ("descriptor", False), DESCRIPTOR]),
         (moves, [WRITE, ("file other", True)]),
         (knows_files_by_their_paths, [CURRENT_READ, READ, CURRENT_READ, READ]),
     ],

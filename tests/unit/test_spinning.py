@@ -6,7 +6,10 @@ import threading
 from collections.abc import Callable
 
 import bohrbug
+from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.result import VerdictKind
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
 from tests.programs.together import together
 
 
@@ -41,3 +44,49 @@ def test_the_order_of_those_that_spin_varies() -> None:
         takes_what_is_put_unless_it_was_removed, strategy="ipb", executions=1, level="sync"
     )
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND, result.failures
+
+
+def never_ends() -> None:
+    """What it waits for is never set, whoever runs when."""
+    done = [False]
+
+    def spin() -> None:
+        while not done[0]:
+            pass
+
+    def other() -> None:
+        done[0] = False
+
+    together(spin, other)
+
+
+def test_what_never_ended_is_inconclusive_where_the_budget_allows_no_closer_look() -> None:
+    """The first execution sees no accesses, so that it can only hang."""
+    result = bohrbug.explore(never_ends, executions=1)
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "without reaching a scheduling point" in result.verdict.reason
+
+
+def test_what_never_ends_is_a_livelock_once_it_is_seen() -> None:
+    result = bohrbug.explore(never_ends, seconds=None, max_steps=5_000, causes=0, minimise=False)
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.LIVELOCK]
+
+
+def test_a_livelock_that_no_replay_confirms_is_inconclusive() -> None:
+    caveats = Caveats()
+    caveats.note_unconfirmed([OutcomeKind.ASSERTION])
+    assert not caveats.hung
+    caveats.note_unconfirmed([OutcomeKind.LIVELOCK])
+    assert "not confirmed by replay (livelock)" in caveats.hung
+
+
+def test_a_plan_that_hung_is_forgotten_once_it_was_executed_to_its_end() -> None:
+    caveats = Caveats()
+    caveats.note_unended(Plan(("0.1",)), "hangs")
+    caveats.note_end(Plan(("0.2",)))
+    caveats.note_end(Plan(("0.1",)))
+    caveats.note_what_never_ended()
+    assert not caveats.hung
+    caveats.note_unended(Plan(("0.1",)), "hangs")
+    caveats.note_what_never_ended()
+    assert caveats.hung == "hangs"

@@ -177,11 +177,14 @@ def test_identity_inside_tasks() -> None:
 def description(thread: threading.Thread) -> dict[str, Any]:
     """What is in a thread, in order, without what differs from one thread to the next."""
     parts = {name: part for name, part in vars(thread).items() if not name.startswith("_bohrbug")}
-    return parts | {
-        "_started": (type(thread._started), thread._started.is_set()),  # type: ignore[attr-defined]
-        "_invoke_excepthook": callable(parts["_invoke_excepthook"]),
-        "_handle": "_handle" in parts,
-    }
+    return (
+        parts
+        | {
+            "_started": (type(thread._started), thread._started.is_set()),  # type: ignore[attr-defined]
+            "_invoke_excepthook": callable(parts["_invoke_excepthook"]),
+        }
+        | {name: True for name in ("_handle", "_os_thread_handle") if name in parts}
+    )
 
 
 def some_threads() -> list[threading.Thread]:

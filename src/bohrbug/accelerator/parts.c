@@ -123,7 +123,7 @@ use_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 /* What is in a thread. */
 typedef enum {
-    TARGET, NAME, ARGS, KWARGS, DAEMONIC, STARTED, HANDLE, ERRORS, EXCEPTHOOK, INITIALIZED, STOPPED,
+    TARGET, NAME, ARGS, KWARGS, DAEMONIC, CONTEXT, STARTED, HANDLE, ERRORS, EXCEPTHOOK, INITIALIZED, STOPPED,
     NOTHING_YET,
 } Part;
 static const struct {
@@ -131,8 +131,8 @@ static const struct {
     Part part;
 } known_parts[] = {
     {"_target", TARGET}, {"_name", NAME}, {"_args", ARGS}, {"_kwargs", KWARGS},
-    {"_daemonic", DAEMONIC}, {"_ident", NOTHING_YET}, {"_native_id", NOTHING_YET},
-    {"_tstate_lock", NOTHING_YET}, {"_handle", HANDLE}, {"_started", STARTED},
+    {"_daemonic", DAEMONIC}, {"_context", CONTEXT}, {"_ident", NOTHING_YET}, {"_native_id", NOTHING_YET},
+    {"_tstate_lock", NOTHING_YET}, {"_handle", HANDLE}, {"_os_thread_handle", HANDLE}, {"_started", STARTED},
     {"_is_stopped", STOPPED}, {"_initialized", INITIALIZED}, {"_stderr", ERRORS},
     {"_invoke_excepthook", EXCEPTHOOK},
 };
@@ -147,6 +147,7 @@ static PyObject *usual_names;
 static PyObject *active_threads, *usual_daemon, *invoke_excepthook, *sys_names;
 static PyObject *text_counter, *text_handle_type, *text_dangling;
 static PyObject *text_add, *text_data, *text_pending, *text_remove;
+static bool puts_off_removals;
 static PyObject *text_daemon, *text_daemonic, *text_errors, *text_excepthook;
 static Slot ident_slots[] = {{"ident", 0}, {0}};
 
@@ -210,12 +211,25 @@ new_started_flag(void)
     return event;
 }
 
+/* Whether a WeakSet has put off removals, which it makes up for before it adds something. Up to Python
+ * 3.13 it may have, while somebody goes through it. -1: an exception is set. */
+static int
+has_put_off_removals(PyObject *set)
+{
+    if (!puts_off_removals)
+        return false;
+    PyObject *pending = PyObject_GetAttr(set, text_pending);
+    int result = pending == NULL ? -1 : PyObject_IsTrue(pending);
+    Py_XDECREF(pending);
+    return result;
+}
+
 /* WeakSet.add */
 static int
 add_weakly(PyObject *set, PyObject *object)
 {
-    PyObject *pending = PyObject_GetAttr(set, text_pending), *added = NULL;
-    if (pending != NULL && PyList_CheckExact(pending) && PyList_GET_SIZE(pending) == 0) {
+    PyObject *added = NULL;
+    if (has_put_off_removals(set) == 0) {
         PyObject *data = PyObject_GetAttr(set, text_data);
         PyObject *remove = data == NULL ? NULL : PyObject_GetAttr(set, text_remove);
         PyObject *reference = remove == NULL ? NULL : PyWeakref_NewRef(object, remove);
@@ -228,12 +242,11 @@ add_weakly(PyObject *set, PyObject *object)
         PyErr_Clear();
         added = PyObject_CallMethodOneArg(set, text_add, object);
     }
-    Py_XDECREF(pending);
     Py_XDECREF(added);
     return added == NULL ? -1 : 0;
 }
 
-/* What a part of a new thread is; ``given`` are the parts up to DAEMONIC. */
+/* What a part of a new thread is; ``given`` are the parts up to CONTEXT. */
 static PyObject *
 new_part(Part part, PyObject *const *given)
 {
@@ -322,12 +335,12 @@ fill_thread(PyObject *thread, PyObject *const *given)
     return dangling == NULL ? -1 : add_weakly(dangling, thread);
 }
 
-/* Thread.__init__ for an ordinary thread: thread, target, name, args, kwargs, daemon; whether that
- * was done. */
+/* Thread.__init__ for an ordinary thread: thread, target, name, args, kwargs, daemon, context; whether
+ * that was done. */
 static PyObject *
 thread_in_c(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
 {
-    PyObject *self = count == 6 ? controlling_execution() : NULL;
+    PyObject *self = count == 7 ? controlling_execution() : NULL;
     if (self == NULL || !Py_IS_TYPE(arguments[0], thread_type) || !is_usual_making())
         Py_RETURN_FALSE;
     PyObject *target = arguments[1], *name = arguments[2], *kwargs = arguments[4];
@@ -347,6 +360,7 @@ thread_in_c(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t 
             [ARGS] = arguments[3],
             [KWARGS] = kwargs == Py_None ? PyDict_New() : Py_NewRef(kwargs),
             [DAEMONIC] = daemon,
+            [CONTEXT] = arguments[6],
         };
         if (given[NAME] != NULL && given[KWARGS] != NULL && fill_thread(arguments[0], given) == 0)
             result = Py_NewRef(Py_True);
@@ -401,6 +415,8 @@ use_thread_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
     usual_daemon = PyObject_GetAttrString(thread, "daemon");
     if (usual_daemon == NULL || make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
+    PyObject *dangling = PyDict_GetItemWithError(usual_names, text_dangling);
+    puts_off_removals = dangling != NULL && PyObject_HasAttr(dangling, text_pending);
     /* They live as long as the process. */
     PyObject *kept[] = {thread,    part_names,     usual_names,
                         sys_names, active_threads, invoke_excepthook};

@@ -1,14 +1,34 @@
-/* asyncio's running loop, which the interpreter keeps per OS thread and tasks must not share. */
+/* asyncio's running loop, and what it runs from Python 3.14 on: the interpreter keeps them per OS thread,
+ * and tasks must not share them. */
 #include "scheduling.h"
 
 static PyObject *swap_function, *text_events, *text_get_loop, *text_set_loop;
-static Slot loop_slots[] = {{"running_loop", 0}, {0}};
+static PyObject *text_asyncio, *text_swap_task;
+static bool keeps_tasks;
+enum { RUNNING_LOOP, LOOP_TASK };
+static Slot loop_slots[] = {
+    [RUNNING_LOOP] = {"running_loop", 0}, [LOOP_TASK] = {"loop_task", 0}, {0},
+};
 
 /* asyncio.events, borrowed; NULL: nobody has imported it, and there are no loops. */
 static PyObject *
 events_module(void)
 {
     return PyDict_GetItemWithError(PyImport_GetModuleDict(), text_events);
+}
+
+/* Let a loop run another asyncio task, or none; the one before, a new reference. */
+static PyObject *
+swap_task(PyObject *loop, PyObject *task)
+{
+    PyObject *module =
+        keeps_tasks && loop != Py_None
+            ? PyDict_GetItemWithError(PyImport_GetModuleDict(), text_asyncio)
+            : NULL;
+    if (module == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyObject *arguments[] = {module, loop, task};
+    return PyObject_VectorcallMethod(text_swap_task, arguments, 3, NULL);
 }
 
 /* thread_state.swap_running_loop */
@@ -18,11 +38,20 @@ swap_running_loop(PyObject *events, PyObject *leaving, PyObject *entering)
     PyObject *loop = PyObject_CallMethodNoArgs(events, text_get_loop);
     if (loop == NULL)
         return -1;
-    slot_set(leaving, loop_slots[0], loop);
-    PyObject *next = slot_get(entering, loop_slots[0]), *done = NULL;
-    if (next != loop)
-        done = PyObject_CallMethodOneArg(events, text_set_loop, next);
-    int result = next != loop && done == NULL ? -1 : 0;
+    slot_set(leaving, loop_slots[RUNNING_LOOP], loop);
+    PyObject *next = slot_get(entering, loop_slots[RUNNING_LOOP]), *done = NULL;
+    PyObject *task = swap_task(loop, Py_None);
+    if (task != NULL) {
+        slot_set(leaving, loop_slots[LOOP_TASK], task);
+        done = next == loop ? Py_NewRef(Py_None)
+                            : PyObject_CallMethodOneArg(events, text_set_loop, next);
+        Py_DECREF(task);
+    }
+    if (done != NULL) {
+        Py_SETREF(done, swap_task(next, slot_get(entering, loop_slots[LOOP_TASK])));
+        slot_set(entering, loop_slots[LOOP_TASK], Py_None);
+    }
+    int result = done == NULL ? -1 : 0;
     Py_DECREF(loop);
     Py_XDECREF(done);
     return result;
@@ -46,17 +75,25 @@ swap_state(PyObject *self, PyObject *leaving, PyObject *entering)
     return result == NULL ? -1 : 0;
 }
 
-/* use_swap(Task, swap_running_loop): what executions that have this function do */
+/* use_swap(Task, swap_running_loop, tasks): what executions that have this function do
+ *
+ *     tasks: whether what a loop runs is kept per OS thread, too
+ */
 PyObject *
 use_swap(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *task, *swap;
-    if (!PyArg_ParseTuple(arguments, "OO", &task, &swap) || find_slots(task, loop_slots) < 0)
+    int tasks;
+    if (!PyArg_ParseTuple(arguments, "OOp", &task, &swap, &tasks) ||
+        find_slots(task, loop_slots) < 0)
         return NULL;
+    keeps_tasks = tasks;
     const Name names[] = {
         {&text_events, "asyncio.events"},
         {&text_get_loop, "_get_running_loop"},
         {&text_set_loop, "_set_running_loop"},
+        {&text_asyncio, "_asyncio"},
+        {&text_swap_task, "_swap_current_task"},
     };
     if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;

@@ -62,6 +62,19 @@ prepare_end(PyObject *task, PyObject *thread)
     return result;
 }
 
+/* The context that a thread runs in, unless one was given. */
+static int
+prepare_context(PyObject *thread)
+{
+    PyObject *given = own(thread, thread_texts.context);
+    if (given != Py_None)
+        return given == NULL && PyErr_Occurred() ? -1 : 0;
+    PyObject *context = threading.inherits_context ? PyContext_CopyCurrent() : PyContext_New();
+    int result = context == NULL ? -1 : set_own(thread, thread_texts.context, context);
+    Py_XDECREF(context);
+    return result;
+}
+
 /* The thread is alive from now on. */
 static int
 mark_started(PyObject *thread, PyObject *ident)
@@ -126,7 +139,8 @@ start_task(PyObject *self, PyObject *parent, PyObject *thread, PyObject *id, PyO
         SET_OF_TASK(THREAD, thread);
         SET_OF_TASK(STARTED_DIRECTLY, Py_True);
         if (PyList_Append(tasks, task) == 0 && PyList_Append(EXECUTION(ALIVE), task) == 0 &&
-            tell_of(self, parent, task, state) == 0 && prepare_end(task, thread) == 0)
+            tell_of(self, parent, task, state) == 0 && prepare_end(task, thread) == 0 &&
+            (!threading.has_contexts || prepare_context(thread) == 0))
             result = mark_started(thread, ident);
     }
     Py_XDECREF(index);

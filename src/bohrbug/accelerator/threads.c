@@ -57,15 +57,15 @@ PyObject *
 use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *thread;
-    int native_ids, handles;
+    int native_ids, handles, contexts, inherits;
     const char *starter_name;
     struct threading *known = &threading;
-    if (!PyArg_ParseTuple(arguments, "OO!O!O!OOOOOOOOsKpp", &thread, &PyDict_Type, &known->names,
+    if (!PyArg_ParseTuple(arguments, "OO!O!O!OOOOOOOOsKpppp", &thread, &PyDict_Type, &known->names,
                           &PyDict_Type, &known->own_names, &PyDict_Type, &known->active,
                           &known->run, &known->stop, &known->join_handle, &known->allocate_lock,
                           &known->spawn_kind, &known->begin_kind, &known->join_kind,
                           &known->starter, &starter_name, &known->first_ident, &native_ids,
-                          &handles))
+                          &handles, &contexts, &inherits))
         return NULL;
     /* They live as long as the process. */
     PyObject *kept[] = {thread, known->names, known->own_names, known->active, known->run,
@@ -76,8 +76,11 @@ use_threads(PyObject *Py_UNUSED(module), PyObject *arguments)
     known->type = (PyTypeObject *)thread;
     known->has_native_ids = native_ids;
     known->has_handles = handles;
+    known->has_contexts = contexts;
+    known->inherits_context = inherits;
     struct thread_texts *texts = &thread_texts;
     const Name names[] = {
+        {&texts->context, "_context"},
         {&texts->daemonic, "_daemonic"}, {&texts->enabled, "enabled"}, {&texts->flag, "_flag"},
         {&texts->ident, "_ident"},
         {&texts->initialized, "_initialized"}, {&texts->is_stopped, "_is_stopped"},

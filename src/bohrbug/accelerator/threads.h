@@ -33,12 +33,12 @@ extern struct threading {
     PyObject *names, *own_names, *active, *run, *stop, *join_handle, *allocate_lock, *starter;
     PyObject *spawn_kind, *begin_kind, *join_kind;
     unsigned long long first_ident;
-    bool has_native_ids, has_handles;
+    bool has_native_ids, has_handles, has_contexts, inherits_context;
 } threading;
 
 /* The names of what threads have, and of what is told of them. */
 extern struct thread_texts {
-    PyObject *daemonic, *enabled, *flag, *ident, *initialized, *is_stopped, *name;
+    PyObject *context, *daemonic, *enabled, *flag, *ident, *initialized, *is_stopped, *name;
     PyObject *native_id, *profile_hook, *sentinel, *spawn, *started, *starter, *target;
     PyObject *trace_hook;
 } thread_texts;

@@ -14,7 +14,9 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("strategy", "executions", "seconds", "bound", "depth", "seed", "predict", "workers"),
         "go_on",
     ),
-    "Executions": (*("level", "scope", "timeouts", "interpreter", "max_steps", "hang_seconds"),),
+    "Executions": (
+        *("level", "scope", "timeouts", "interpreter", "entropy", "max_steps", "hang_seconds"),
+    ),
     "Failures": ("races", "keep_going", "minimise", "causes", "causes_seconds"),
     "Native programs": (
         *("check", "same_output", "exit_code", "fault", "most_faults"),

@@ -62,8 +62,8 @@ def tell_warnings(result: CommandResult) -> None:
         say(words)
     if not result.took_part:
         say(
-            "no Python process of the command took part: is it a Python program, and not started "
-            "with -I, -E or -S? (see docs/reference/messages.md)"
+            "no Python process of the command took part: is it a program for a Python that Bohrbug "
+            "supports, and not started with -I, -E or -S? (see docs/reference/messages.md)"
         )
 
 
@@ -145,7 +145,18 @@ def record(
     short_help="Run a COMMAND and enforce the order of messages in FILE.",
 )
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
-@click.option("--keep-going", is_flag=True, help="After a desynchronisation run on natively.")
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="After a difference go on, and follow the log where that can be followed.",
+)
+@click.option(
+    "--record-alternate",
+    "alternate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT",
+    help="Write a message log of what happens in the replay.",
+)
 @click.option(
     "--patience",
     type=click.FloatRange(0.1),
@@ -167,6 +178,7 @@ def record(
 def replay_messages(
     file: Path,
     keep_going: bool,
+    alternate: Path | None,
     patience: float,
     times: int,
     quiet: bool,
@@ -182,18 +194,25 @@ def replay_messages(
     try:
         events = read_coded(file).events
         for _ in range(times):
-            result = replay_command(command, file, keep_going=keep_going, patience=patience)
+            result = replay_command(
+                command, file, keep_going=keep_going, patience=patience, alternate=alternate
+            )
             statuses.append(result.status)
             tell_warnings(result)
             if result.desynchronisation is not None:
                 desynchronised += 1
                 if desynchronised == 1:
                     say(f"desynchronised: {result.desynchronisation}")
+                    if result.differences > 1:
+                        more = plural(result.differences - 1, "more difference")
+                        say(f"{more}; elsewhere the log was followed")
             if result.interrupted:
                 say(f"interrupted after {result.events:,} of {plural(events, 'event')}")
                 sys.exit(INTERRUPTED)
     except (CommandError, LogError) as error:
         usage_error(str(error))
+    except OSError as error:
+        usage_error(f"{alternate}: {error.strerror or error}")
     if not quiet and times > 1:
         passed = statuses.count(0)
         say(f"{passed:,} of {times:,} replays passed, {desynchronised:,} were desynchronised")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.verdicts import Caveat, CaveatKind
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
 
 
 @dataclass(slots=True)
@@ -19,6 +21,8 @@ class Caveats:
         diverged: executions that could not follow their plan.
         hung: why the exploration ends, after an execution that hung; or "".
         given_up: why a part of the search was given up; or "".
+        unended: what was said of executions that hung, and whose plans are to be executed once
+            more, as more can be seen of them now.
     """
 
     notes: list[Caveat] = field(default_factory=list)
@@ -26,6 +30,7 @@ class Caveats:
     diverged: int = 0
     hung: str = ""
     given_up: str = ""
+    unended: dict[Plan, str] = field(default_factory=dict)
 
     def note_divergence(self, count: int, words: str) -> None:
         """Executions did not follow their plan; only of the first of all is told how."""
@@ -60,6 +65,20 @@ class Caveats:
         self.hung = message
         self.notes.append(Caveat(message, CaveatKind.HANG))
 
+    def note_unended(self, plan: Plan, message: str) -> None:
+        """An execution hung, but the next one of its plan sees more: it may show why."""
+        self.unended[plan] = message
+
+    def note_end(self, plan: Plan) -> None:
+        """An execution did not hang."""
+        if self.unended:
+            self.unended.pop(plan, None)
+
+    def note_what_never_ended(self) -> None:
+        """Nothing more will be executed: what hung, and was not executed again, has no end."""
+        if self.unended and not self.hung:
+            self.note_hang(next(iter(self.unended.values())))
+
     def note_given_up(self, message: str) -> None:
         """Workers have died, and a part of the search was given up."""
         self.given_up = message
@@ -75,6 +94,8 @@ class Caveats:
             what = getattr(kind, "value", kind)
             words = f"a failure was seen but not confirmed by replay ({what})"
             self.notes.append(Caveat(words, CaveatKind.UNCONFIRMED))
+            if kind is OutcomeKind.LIVELOCK:
+                self.hung = self.hung or f"an execution did not end, but its replay did: {words}"
 
     def note_untimely(self, failure: Failure) -> None:
         """A failure that needs a timeout or a sleep to end early, which do so no more."""

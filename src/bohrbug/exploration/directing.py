@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bohrbug.exploration.native_outcomes import NativeExplainer
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.opposing import OpposingPredictor
 from bohrbug.exploration.prediction import OrderingPredictor, Prediction, Predictor
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.threads.runtime import MakeWatcher, ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
@@ -76,9 +78,9 @@ class Directing:
 
     def follow(self) -> int:
         """Make the directed executions that are due; the number of new scheduling points."""
+        found = self._look_again()
         if not self._predictor.has_attempts:
-            return 0
-        found = 0
+            return found
         self.is_under_way = True
         try:
             while (
@@ -92,4 +94,18 @@ class Directing:
                 found += executed[1]
         finally:
             self.is_under_way = False
+        return found
+
+    def _look_again(self) -> int:
+        """Execute again what passed before it was known what the program should give."""
+        exploration, found = self._exploration, 0
+        runtime = exploration.runtime
+        if not isinstance(runtime, NativeRuntime) or not isinstance(
+            runtime.explainer, NativeExplainer
+        ):
+            return 0
+        for plan in runtime.explainer.take_doubted():
+            exploration.findings.forget_passes()
+            executed = exploration.execute(plan)
+            found += executed[1] if executed is not None else 0
         return found

@@ -169,6 +169,7 @@ class Explorer:
         try:
             with Interrupts(self.stop), self.runtime:
                 searched = self._begin() and self._search()
+                self._execute_again_what_hung()
                 self.findings.finish()
                 if searched:
                     self._repeat_before_a_promise()
@@ -190,6 +191,14 @@ class Explorer:
         result.interrupted = self.is_interrupted
         result.verdict = judge(self._evidence(searched))
         return result
+
+    def _execute_again_what_hung(self) -> None:
+        """Executions that hung show nothing unless their plans are executed with eyes open."""
+        for plan in list(self.caveats.unended):
+            if not self.has_ended and plan in self.caveats.unended:
+                self.execute(plan)
+        if not self.result.failures:
+            self.caveats.note_what_never_ended()
 
     def _repeat_before_a_promise(self) -> None:
         """Before every schedule is said to be covered: does the test do the same again?"""
@@ -388,7 +397,9 @@ class Explorer:
         if trace.races and self.options.races != "ignore":
             self.findings.note_races(trace)
         if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
+            self.caveats.note_unended(trace.plan, outcome.message)
             return max(executed.new_points, 1)
+        self.caveats.note_end(trace.plan)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
             self.caveats.note_hang(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:

@@ -189,6 +189,10 @@ class Findings:
         """
         self._passes_undisturbed = self._passes_undisturbed or trace.plan == Plan()
 
+    def forget_passes(self) -> None:
+        """What has passed may fail: it is known better now what the test should give."""
+        self._passes_undisturbed = False
+
     def note_failure(
         self, trace: Trace, strategy: str | None = None, is_counted: bool = False
     ) -> None:

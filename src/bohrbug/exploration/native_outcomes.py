@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bohrbug.exploration.checking import outcome_of_check
 from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
 from bohrbug.runtime.posix import layout
@@ -26,10 +27,13 @@ class Expectation:
     """What a passing execution looks like.
 
     Parameters:
-        code: the exit code; ``None``: that of the first execution.
-        same_output: standard output is that of the first execution.
+        code: the exit code; ``None``: that of the first execution that passes, or 0 once one has
+            ended so.
+        same_output: standard output is that of the first execution that passes.
         check: a command, run after each execution that ended by itself; it must exit with 0.
-        stdout: what the first execution printed.
+        stdout: what that execution printed.
+        learned, code_is_learned: whether an execution has shown what is expected.
+        was_refuted: whether one that had passed has turned out to be a failure.
         check_seconds: of real time that the check may take; 0 for no limit.
     """
 
@@ -40,10 +44,11 @@ class Expectation:
     check_seconds: float = 0.0
     learned: bool = field(default=False)
     code_is_learned: bool = field(default=False)
+    was_refuted: bool = field(default=False)
 
     def learn(self, ended: Ended, printed: Printed) -> None:
-        """Take over what the first execution did, where nothing else was asked for."""
-        if self.learned or ended.code < 0:
+        """Take over what an execution did that passed, where nothing else was asked for."""
+        if self.learned:
             return
         self.learned = True
         if self.code is None:
@@ -51,6 +56,15 @@ class Expectation:
             self.code_is_learned = True
         if self.stdout is None:
             self.stdout = printed.stdout
+
+    def is_refuted_by(self, code: int) -> bool:
+        """Whether what passed before was a failure: a program that can end with 0 is to do so."""
+        return self.code_is_learned and bool(self.code) and code == 0
+
+    def begin_again(self) -> None:
+        """Forget what was learned, but that the program is to end with 0."""
+        self.code, self.stdout, self.learned = 0, None, False
+        self.was_refuted = True
 
 
 class NativeExplainer:
@@ -62,6 +76,14 @@ class NativeExplainer:
 
     def __init__(self, expectation: Expectation) -> None:
         self.expectation = expectation
+        # The execution by which something was learned.
+        self._learned_from: Plan | None = None
+        self._doubted: list[Plan] = []
+
+    def take_doubted(self) -> list[Plan]:
+        """Plans of executions that passed, but would fail by what is known now; each once."""
+        doubted, self._doubted = self._doubted, []
+        return doubted
 
     def __call__(self, reading: Reading, trace: Trace, ended: Ended, printed: Printed) -> Outcome:
         """The outcome of one execution."""
@@ -71,7 +93,7 @@ class NativeExplainer:
                 f"a child process dies of {signal_name(number)} in the first execution, too, so it "
                 "counts as right"
             )
-            return self._learn_and_judge(ended, printed)
+            return self._judge(trace, ended, printed)
         if ended.interrupted:
             return Outcome(OutcomeKind.INTERRUPTED, "interrupted by the user")
         if ended.hung:
@@ -93,7 +115,7 @@ class NativeExplainer:
                 return Outcome(OutcomeKind.STEP_LIMIT, reading.message)
         if ended.code < 0 or reading.ending == layout.CRASH:
             return self._crash(reading, ended)
-        return self._learn_and_judge(ended, printed)
+        return self._judge(trace, ended, printed)
 
     def _is_right_death(self, reading: Reading, ended: Ended) -> bool:
         """Whether a child process has died in the first execution, on purpose.
@@ -109,9 +131,17 @@ class NativeExplainer:
             and ended.code == (expected.code or 0)
         )
 
-    def _learn_and_judge(self, ended: Ended, printed: Printed) -> Outcome:
-        self.expectation.learn(ended, printed)
-        return self._ended_by_itself(ended, printed)
+    def _judge(self, trace: Trace, ended: Ended, printed: Printed) -> Outcome:
+        expected = self.expectation
+        if expected.is_refuted_by(ended.code):
+            expected.begin_again()
+            if self._learned_from is not None:
+                self._doubted.append(self._learned_from)
+        outcome = self._ended_by_itself(ended, printed)
+        if outcome.kind is OutcomeKind.PASSED and not expected.learned:
+            expected.learn(ended, printed)
+            self._learned_from = Plan(tuple(trace.choices))
+        return outcome
 
     def _task(self, reading: Reading) -> str | None:
         task = reading.ending_task
@@ -129,7 +159,9 @@ class NativeExplainer:
         if number != layout.NONE and not number & layout.TASK_BIT and kind is OutcomeKind.MISUSE:
             resource = reading.describe(number)
             # Of a function the message tells the name.
-            if resource.type != layout.FUNCTION:
+            if resource.type == layout.MEMORY:
+                message += self._freed(reading, number)
+            elif resource.type != layout.FUNCTION:
                 place = resource.created
                 at = f"{resource.type} {Path(place.filename).name}:{place.line}" if place else ""
                 message = (
@@ -139,6 +171,14 @@ class NativeExplainer:
             # Where threads end says nothing of the program.
             stack = ()
         return Outcome(kind, message, self._task(reading), exception, stack)
+
+    def _freed(self, reading: Reading, number: int) -> str:
+        record = reading.resources[number]
+        who = record.owner.task
+        by = f" by task {reading.ids[who]}" if who < len(reading.ids) else ""
+        place = reading.describe(number).created
+        at = f" at {Path(place.filename).name}:{place.line}" if place and place.line else ""
+        return f" (freed{by}{at})" if by or at else ""
 
     def _taken(self, reading: Reading, number: int, told: str) -> str:
         owner = reading.resources[number].owner
@@ -177,20 +217,19 @@ class NativeExplainer:
 
     def _ended_by_itself(self, ended: Ended, printed: Printed) -> Outcome:
         expected = self.expectation
-        if ended.code != expected.code:
+        said = _SUMMARY.search(printed.stderr)
+        if expected.code is None and ended.code and said is not None:
+            return self._wrong_code(ended.code, "", said)
+        if expected.code is not None and ended.code != expected.code:
             # That a program which should end with 0 does not do so by itself is easily overlooked.
             learned = expected.code and expected.code_is_learned
             source = ", that of the first execution" if learned else ""
-            message = f"exit code {ended.code} instead of {expected.code}{source}"
-            said = _SUMMARY.search(printed.stderr)
-            if said is not None:
-                message = f"{said[1].decode('utf-8', 'replace')} ({message})"
-            return Outcome(
-                OutcomeKind.EXCEPTION,
-                message,
-                exception=f"exit code {ended.code}",
-            )
-        if expected.same_output and printed.stdout != expected.stdout:
+            return self._wrong_code(ended.code, f" instead of {expected.code}{source}", said)
+        if (
+            expected.same_output
+            and expected.stdout is not None
+            and printed.stdout != expected.stdout
+        ):
             return Outcome(
                 OutcomeKind.ASSERTION,
                 "the output differs from that of the first execution",
@@ -199,6 +238,12 @@ class NativeExplainer:
         if expected.check:
             return outcome_of_check(expected.check, expected.check_seconds)
         return PASSED
+
+    def _wrong_code(self, code: int, instead: str, said: re.Match[bytes] | None) -> Outcome:
+        message = f"exit code {code}{instead}"
+        if said is not None:
+            message = f"{said[1].decode('utf-8', 'replace')} ({message})"
+        return Outcome(OutcomeKind.EXCEPTION, message, exception=f"exit code {code}")
 
 
 def _known_as(reading: Reading, task: int) -> str:

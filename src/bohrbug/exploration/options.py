@@ -36,6 +36,8 @@ class ExploreOptions:
             count as a failure, and from then on as ``late``.
         interpreter: ``free-threaded``: control may pass at any access; ``gil``:
             only where a build with the GIL can switch threads.
+        entropy: ``same``: what the system gives at random, as ``os.urandom`` does, is the same in
+            each execution; ``real``: it is not.
         races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.
         keep_going: explore on after a failure.
         minimise: reduce failures to the fewest preemptions.
@@ -67,6 +69,7 @@ class ExploreOptions:
     scope: tuple[str, ...] = ()
     timeouts: str = "early"
     interpreter: str = "free-threaded"
+    entropy: str = "same"
     races: str = "report"
     keep_going: bool = False
     minimise: bool = True
@@ -102,6 +105,7 @@ class ExploreOptions:
             max_steps=self.max_steps,
             gil=self.interpreter == "gil",
             epoch=self.epoch,
+            real_entropy=self.entropy == "real",
             external_patience=self._external_patience(),
         )
 
@@ -128,6 +132,7 @@ class Keywords(TypedDict, total=False):
     scope: tuple[str, ...]
     timeouts: str
     interpreter: str
+    entropy: str
     races: str
     keep_going: bool
     minimise: bool

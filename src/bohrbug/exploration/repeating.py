@@ -29,6 +29,11 @@ def difference_when_repeated(runtime: Runtime) -> str:
 
 def _difference(first: Trace, second: Trace) -> str:
     for step, (one, other) in enumerate(zip_longest(_steps(first), _steps(second))):
+        if one is not None and other is not None and one[:2] == other[:2] and one != other:
+            return (
+                "the test is not deterministic: executed twice under the same schedule, it "
+                f"{_words(one)} at step {step} on {one[2]}, and then on {other[2]}"
+            )
         if one != other:
             return (
                 "the test is not deterministic: executed twice under the same schedule, it "

@@ -52,6 +52,7 @@ class Conditions:
         interpreter: whose rules for switching threads are followed.
         faults: which calls could fail, for people; "" where none could.
         accesses: of a native program, whose accesses to memory are seen, for people.
+        entropy: whether what the system gives at random is the same in each execution.
     """
 
     level: str
@@ -60,18 +61,27 @@ class Conditions:
     interpreter: str
     faults: str = ""
     accesses: str = ""
+    entropy: str = "same"
 
     @classmethod
     def of(cls, options: ExploreOptions, faults: str = "", accesses: str = "") -> Conditions:
         """The conditions that options set, and those of the runtime."""
         return cls(
-            options.level, options.scope, options.timeouts, options.interpreter, faults, accesses
+            options.level,
+            options.scope,
+            options.timeouts,
+            options.interpreter,
+            faults,
+            accesses,
+            options.entropy,
         )
 
     def __str__(self) -> str:
         # What runs a native program is no interpreter.
         last = self.accesses or f"interpreter {self.interpreter}"
         text = f"level {self.level}, timeouts {self.timeouts}, {last}"
+        if self.entropy != "same":
+            text += f", entropy {self.entropy}"
         if self.faults:
             text += f", {self.faults}"
         return f"{text}, scope {' '.join(self.scope)}" if self.scope else text

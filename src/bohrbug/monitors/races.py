@@ -270,11 +270,15 @@ class RaceDetector(Clocks):
     def races(self, task_id: Callable[[int], TaskId] = str) -> list[Race]:
         """The races for people, one for each pair of places, in the order they were found.
 
+        Not those on objects that keep themselves whole: their order matters, but is no race.
+
         Parameters:
             task_id: the id of the task with an index.
         """
         races = []
         for conflict in self.conflicts.values():
+            if conflict.shadow.owner.kind.name in _WHOLE:
+                continue
             resource = conflict.shadow.resource_id
             first = Access(
                 task_id(conflict.first_task),
@@ -288,6 +292,10 @@ class RaceDetector(Clocks):
             )
             races.append(Race(resource, conflict.shadow.label, first, second, conflict.count))
         return races
+
+
+_WHOLE = frozenset({"_lru_cache_wrapper"})
+"""Names of types in C whose objects say that they may be called by several threads at once."""
 
 
 def _kind(is_write: bool) -> Kind:

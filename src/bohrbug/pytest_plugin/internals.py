@@ -71,6 +71,33 @@ def set_up_surroundings(item: pytest.Function) -> None:
         del state.stack[item]
 
 
+class _Reached(BaseException):
+    """Raised in place of setting up an item: nobody has skipped it before."""
+
+
+def skip_before_set_up(item: pytest.Function) -> BaseException | None:
+    """What a hook or a marker raises to skip an item before any fixture is set up, if one does.
+
+    Natively these come first.  All that is called before the setup itself is called here.
+    """
+    state = item.session._setupstate
+
+    def reached(item: pytest.Item) -> None:
+        raise _Reached
+
+    state.setup = reached  # type: ignore[method-assign]
+    try:
+        item.ihook.pytest_runtest_setup(item=item)
+    except SKIPPING as error:
+        return error
+    except (_Reached, Exception):  # noqa: BLE001
+        # What else is wrong shows when the item is set up.
+        return None
+    finally:
+        del state.setup
+    return None
+
+
 def tear_down_collectors(item: pytest.Function, nextitem: pytest.Item | None) -> None:
     """Tear down what the next item does not need: modules, classes, fixtures of wider scopes."""
     item.session._setupstate.teardown_exact(nextitem)

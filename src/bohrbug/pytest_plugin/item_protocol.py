@@ -73,13 +73,15 @@ class ItemProtocol:
         item = self._item
         try:
             if internals.is_async(item):
-                self._skip("async tests are not explored yet")
+                if not self._is_skipped_before_set_up():
+                    self._skip("async tests are not explored yet")
                 return
             # Modules, classes and wider fixtures are set up once, outside control.
             setup = self._call("setup", lambda: internals.set_up_surroundings(item))
-            if setup.excinfo is not None:
+            if setup.excinfo is not None and not self._is_skipped_before_set_up():
                 self._log(self._report(setup), setup)
                 self._phase("teardown", None, None, {})
+            if setup.excinfo is not None:
                 return
             # Other plugins expect that the report of the setup is made before the teardown.
             report = self._report(setup)
@@ -278,6 +280,16 @@ class ItemProtocol:
         return suspended()
 
     # -- phases and reports ----------------------------------------------------------------
+
+    def _is_skipped_before_set_up(self) -> bool:
+        """Report an item that is skipped before its fixtures matter, or is no item of ours."""
+        error = internals.skip_before_set_up(self._item)
+        if error is None:
+            return False
+        call = self._call("setup", _raiser(error))
+        self._log(self._report(call), call)
+        self._phase("teardown", None, None, {})
+        return True
 
     def _skip(self, reason: str) -> None:
         report = self._report(self._call("setup", lambda: pytest.skip(reason)))

@@ -28,7 +28,7 @@ def add_message_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--bohrbug-messages-keep-going",
         action="store_true",
-        help="with --bohrbug-replay-messages: after a desynchronisation run on natively",
+        help="with --bohrbug-replay-messages: after a difference follow the log where possible",
     )
     group.addoption(
         "--bohrbug-patience",

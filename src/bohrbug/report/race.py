@@ -63,7 +63,10 @@ _MAY_BE_ATOMIC = (
     "The processor has seen it, for which an atomic load or store is one like any other: if the"
     " source says that both are atomic, it is no race."
 )
-_NOT_TRIANGULAR = "On x86 it is not triangular: interleavings show all that can come of it."
+_NOT_TRIANGULAR = (
+    "It is not triangular in the execution that was looked at: there no store of the same task,"
+    " which x86 might hold back, came before the load."
+)
 
 _ID = re.compile(r"(before|[\d.]+):\d+")
 """What a resource is called that the execution knows nothing of."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import sysconfig
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -33,27 +32,6 @@ def is_threading_file(filename: str) -> bool:
     return os.path.abspath(filename) == os.path.abspath(
         os.path.join(os.path.dirname(os.__file__), "threading.py")
     )
-
-
-def _folders(*names: str) -> tuple[str, ...]:
-    paths = (sysconfig.get_path(name) for name in names)
-    return tuple({os.path.abspath(path) + os.sep for path in paths if path})
-
-
-_PACKAGES = _folders("purelib", "platlib")
-_LIBRARIES = _PACKAGES + _folders("stdlib", "platstdlib")
-
-
-@lru_cache(maxsize=4096)
-def is_library_file(filename: str) -> bool:
-    """Whether a file belongs to the standard library or to an installed package."""
-    return filename.startswith("<frozen ") or os.path.abspath(filename).startswith(_LIBRARIES)
-
-
-@lru_cache(maxsize=4096)
-def is_standard_file(filename: str) -> bool:
-    """Whether a file belongs to the standard library."""
-    return is_library_file(filename) and not os.path.abspath(filename).startswith(_PACKAGES)
 
 
 def _parts(filename: str) -> tuple[str, ...]:

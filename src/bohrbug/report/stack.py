@@ -8,14 +8,9 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from bohrbug.model.outcome import Frame
-from bohrbug.paths import display_path
+from bohrbug.paths import display_path, is_library_file
 from bohrbug.report.naming import Names
-from bohrbug.report.sources import (
-    is_library_file,
-    is_threading_file,
-    is_tool_file,
-    source_line,
-)
+from bohrbug.report.sources import is_threading_file, is_tool_file, source_line
 from bohrbug.report.style import FAILED, QUIET, Paper
 
 _FRAME = re.compile(r'^(?P<indent>[ |+-]*)File "(?P<file>.+)", line (?P<line>\d+)')

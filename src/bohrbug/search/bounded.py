@@ -339,7 +339,7 @@ class BoundedSearch:
         bound = self.completed_bound
         if bound is None or not self.exhausted or not self._tally.is_whole:
             return None
-        return f"at most {counted(bound, self.unit)}"
+        return f"at most {counted(bound, self.unit)}" if bound else f"no {self.unit}s"
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

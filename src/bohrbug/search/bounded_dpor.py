@@ -178,7 +178,7 @@ class BoundedReduction(Path[BoundedNode]):
         """See :class:`~bohrbug.search.strategy.Bounding`."""
         if self._bound is None or not (self.exhausted and self._tally.is_whole):
             return None
-        return f"at most {counted(self._bound, 'preemption')}"
+        return f"at most {counted(self._bound, 'preemption')}" if self._bound else "no preemptions"
 
     def covered(self) -> str:
         """See :class:`~bohrbug.search.strategy.Strategy`."""

@@ -6,6 +6,20 @@ library. Each has been seen broken, or called correct, by some tool that explore
 
 from __future__ import annotations
 
-from . import attributes, code_in_c, containers, deadlocks, names, primitives, shared, threads
+from . import (
+    attributes,
+    code_in_c,
+    containers,
+    deadlocks,
+    intervals,
+    names,
+    open_files,
+    primitives,
+    shared,
+    threads,
+)
 
-MODULES = (attributes, code_in_c, containers, deadlocks, names, primitives, shared, threads)
+MODULES = (
+    *(attributes, code_in_c, containers, deadlocks, intervals),
+    *(names, open_files, primitives, shared, threads),
+)

@@ -6,6 +6,6 @@ doubts is a false alarm; each has been one for some tool that explores interleav
 
 from __future__ import annotations
 
-from . import data, loops, primitives, threads
+from . import data, intervals, loops, primitives, threads
 
-MODULES = (data, loops, primitives, threads)
+MODULES = (data, intervals, loops, primitives, threads)

@@ -111,8 +111,11 @@ class _ExplorersChief:
             if not runtime.has_learned:
                 return
             explorer.lessons.append(plan)
-            if outcome.kind is OutcomeKind.HANG and not runtime.look_closer():
-                explorer.caveats.note_hang(outcome.message)
+            if outcome.kind is OutcomeKind.HANG:
+                if runtime.look_closer():
+                    explorer.caveats.note_unended(plan, outcome.message)
+                else:
+                    explorer.caveats.note_hang(outcome.message)
             if executed.new_points or outcome.kind is OutcomeKind.HANG:
                 explorer.restart()
                 return

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from asyncio import events, tasks
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from bohrbug.runtime.channels.desynchronisation import DesynchronisationError
 from bohrbug.runtime.channels.events import Kind, Outcome
 from bohrbug.runtime.channels.following import follower_of
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.channels.threads import task_within
@@ -26,12 +27,41 @@ expiring: dict[tuple[Stream, int], Any] = {}
 _SLICE = 0.05
 
 
+class _Beginning(threading.local):
+    """The asyncio tasks that this thread is just making, by their coroutines."""
+
+    def __init__(self) -> None:
+        self.streams: dict[int, Stream] = {}
+
+
+_beginning = _Beginning()
+
+
+@contextmanager
+def beginning(coroutine: object, stream: Stream) -> Generator[None]:
+    """An asyncio task is made, and may run eagerly before anybody has it.
+
+    Parameters:
+        coroutine: of the task.
+        stream: of it.
+    """
+    _beginning.streams[id(coroutine)] = stream
+    try:
+        yield
+    finally:
+        _beginning.streams.pop(id(coroutine), None)
+
+
 def within(stream: Stream) -> Stream | None:
     """The stream of the asyncio task that runs in the thread of a stream, if there is one."""
     if events._get_running_loop() is None:
         return None
     task = tasks.current_task()
-    found = None if task is None else streams.get(task)
+    if task is None:
+        return None
+    found = streams.get(task)
+    if found is None and _beginning.streams:
+        found = _beginning.streams.get(id(task.get_coro()))
     return found if found is not None and found.session is stream.session else None
 
 
@@ -84,7 +114,7 @@ async def wait(stream: ReplayingStream, future: Any, expected: str) -> None:
         nonlocal waited, handle
         if future.done():
             return
-        if stream.replay.native:
+        if stream.is_free:
             future.set_result(None)
             return
         waited += _SLICE
@@ -106,13 +136,13 @@ async def expect(
     stream: Stream, kind: Kind, channel: Channel | None, flavour: str = ""
 ) -> Outcome | None:
     """As :meth:`Stream.expect`; at the end of the log the event loop goes on meanwhile."""
-    if isinstance(stream, ReplayingStream) and stream.expected is None:
+    if isinstance(stream, ReplayingStream) and stream.at_end:
         session = stream.replay
         waited = 0.0
-        while not session.native and not session.is_over():
+        while stream.at_end and not session.native and not session.is_over():
             await asyncio.sleep(_SLICE / 5)
             waited += _SLICE / 5
             session.check(stream, waited, "nothing more: the log ends here", ahead=True)
-        session.go_native()
-        return None
+        if stream.at_end:
+            session.go_native()
     return stream.expect(kind, channel, flavour)

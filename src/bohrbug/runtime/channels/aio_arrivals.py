@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from bohrbug.runtime.channels.aio_turns import Call, Message, SeenLoop, is_ready
-from bohrbug.runtime.channels.descriptors import has_more
+from bohrbug.runtime.channels.descriptors import CONNECTION, DESCRIPTOR, LISTEN, has_more
 from bohrbug.runtime.channels.desynchronisation import Desynchronisation
 from bohrbug.runtime.channels.events import (
     ARRIVALS,
@@ -27,7 +27,8 @@ from bohrbug.runtime.channels.events import (
     Status,
 )
 from bohrbug.runtime.channels.reading import CodedTask
-from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
+from bohrbug.runtime.channels.replaying import ReplaySession
 
 _SLICE = 0.05
 _IN_VAIN = 1.0
@@ -54,9 +55,15 @@ class LoopStream(ReplayingStream):
         """Whether all has arrived that the log says."""
         return not self.order
 
+    def loosen(self) -> None:
+        """Its order is that of the loop, which goes on with what comes."""
+
     def end(self) -> None:
         """The loop was closed."""
+        self.settle()
         self.ended = True
+        if self.recorder is not None:
+            self.recorder.end()
 
 
 class ReplayedLoop(SeenLoop):
@@ -93,7 +100,18 @@ class ReplayedLoop(SeenLoop):
         if not outcomes or self.session.native:
             return None
         self.stream.taken += 1
-        return outcomes.popleft()
+        outcome = outcomes.popleft()
+        if self.stream.recorder is not None:
+            flavour = DESCRIPTOR if channel.creator == self.task else CONNECTION
+            if outcome.message is not None:
+                flavour = LISTEN
+            self.stream.recorder.happened(Event(kind, channel, flavour, outcome))
+        return outcome
+
+    def note_arrival(self, event: Event) -> None:
+        """See :meth:`SeenLoop.note_arrival`."""
+        if self.stream.recorder is not None:
+            self.stream.recorder.happened(event)
 
     # -- letting in --------------------------------------------------------------------------
 
@@ -107,6 +125,8 @@ class ReplayedLoop(SeenLoop):
             super().let_in()
             return
         self._hear()
+        if self.session.claims is not None:
+            self._let_in_what_is_new()
         turns = self.turns - self.last
         while self.order and not self.session.native:
             event = self.order[0]
@@ -118,8 +138,8 @@ class ReplayedLoop(SeenLoop):
             turns = 0
 
     def _let_one_in(self, event: Event) -> bool:
-        """Whether an arrival was let in, or left out because nobody can notice it any more."""
-        loop = self.loop
+        """Whether it is the turn of the next arrival: this one was let in, or left out."""
+        loop, stream = self.loop, self.stream
         if not self._is_known(event):
             has_been = self._has_been(event)
             if (loop._ready or loop._stopping) and not (has_been and event.flavour == TIMER):
@@ -127,10 +147,22 @@ class ReplayedLoop(SeenLoop):
                 return False
             if not has_been:
                 self._differ(event)
-                return False
-        elif not self._await(event):
+                if self.session.native:
+                    return False
+        elif self._await(event):
+            self._let_in_now(event)
+        elif stream.is_free and not self.session.native:
+            stream.settle()
+        else:
             return False
-        elif event.flavour == READINESS:
+        self.order.popleft()
+        stream.taken += 1
+        self.last = self.turns
+        return True
+
+    def _let_in_now(self, event: Event) -> None:
+        loop = self.loop
+        if event.flavour == READINESS:
             assert event.channel is not None
             key = loop._selector.get_map()[self._descriptors[event.channel]]
             loop._process_events([(key, event.outcome.values[1])])
@@ -138,10 +170,9 @@ class ReplayedLoop(SeenLoop):
             loop._ready.append(self._take_timer(self.timers[_message_of(event)]))
         else:
             loop._ready.append(self._early.pop((event.flavour, _message_of(event))).handle)
-        self.order.popleft()
-        self.stream.taken += 1
-        self.last = self.turns
-        return True
+        # Perhaps after another number of turns.
+        values = (self.turns - self.last, *event.outcome.values[1:])
+        self.note_arrival(event._replace(outcome=event.outcome._replace(values=values)))
 
     def _is_known(self, event: Event) -> bool:
         """Whether the loop waits for it already; threads call without being waited for."""
@@ -192,7 +223,7 @@ class ReplayedLoop(SeenLoop):
         begin = monotonic()
         while not self._has_come(event, _SLICE):
             self._hear()
-            if session.native or loop._stopping or len(loop._ready) > waiting:
+            if self.stream.is_free or loop._stopping or len(loop._ready) > waiting:
                 return False
             waited = monotonic() - begin
             if waiting and waited > _IN_VAIN and session.quiet_seconds() > _IN_VAIN:
@@ -209,6 +240,30 @@ class ReplayedLoop(SeenLoop):
                 "does not wait for that, and has nothing else to do",
             )
         )
+
+    # -- what the log has nothing of -------------------------------------------------------------
+
+    def _let_in_what_is_new(self) -> None:
+        """After a difference: what the log says nothing of any more need not wait for its turn."""
+        loop = self.loop
+        left: set[object] = set()
+        for event in self.order:
+            message = event.outcome.message
+            left.add(event.channel if message is None else (event.flavour, tuple(message)))
+        for call in [call for call in self._early if call not in left]:
+            loop._ready.append(self._early.pop(call).handle)
+            self.note_message(*call)
+        now = loop.time() + loop._clock_resolution
+        for timer in [timer for timer in loop._scheduled if timer._when < now]:
+            message = getattr(timer, "message", None)
+            if message is not None and (TIMER, message) not in left and not timer._cancelled:
+                loop._ready.append(self._take_timer(timer))
+                self.note_message(TIMER, message)
+        for key, mask in loop._selector.select(0):
+            name = self.names.get(key.fd)
+            if key.fd != self.own and name not in left:
+                loop._process_events([(key, mask)])
+                self.note_ready(key.fd, mask)
 
     # -- what came early -----------------------------------------------------------------------
 

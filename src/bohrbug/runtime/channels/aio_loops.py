@@ -30,6 +30,8 @@ _add_reader, _add_writer = _SelectorLoop._add_reader, _SelectorLoop._add_writer
 _run_once, _call_at, _call_soon = _Loop._run_once, _Loop.call_at, _Loop.call_soon_threadsafe
 _wrap_future = futures.wrap_future
 _read, _write = os.read, os.write
+# Since Python 3.14 handles of other threads are cancelled under a lock.
+_ThreadSafeHandle = getattr(events, "_ThreadSafeHandle", events.Handle)
 
 
 def _begin(loop: Any) -> SeenLoop | None:
@@ -78,11 +80,11 @@ def _turn(self: Any) -> None:
 
 def _patch_watching(name: str, real: Any) -> None:
     @patches.method(_SelectorLoop, name)
-    def watch(self: Any, fd: Any, callback: Any, *args: Any) -> Any:
+    def watch(self: Any, fd: Any, callback: Any, *args: Any, **keywords: Any) -> Any:
         seen = seen_loop(self)
         if seen is not None and fd not in self._selector.get_map():
             seen.watches(fd if isinstance(fd, int) else fd.fileno())
-        return real(self, fd, callback, *args)
+        return real(self, fd, callback, *args, **keywords)
 
 
 _patch_watching("_add_reader", _add_reader)
@@ -117,7 +119,7 @@ def _call(self: Any, callback: Any, *args: Any, context: Any = None) -> Any:
     if seen is None or (message is None and running_loop() is seen):
         return _call_soon(self, callback, *args, context=context)
     self._check_closed()
-    handle = events.Handle(callback, args, self, context)
+    handle = _ThreadSafeHandle(callback, args, self, context)
     seen.call(CALL if message is None else WRAPPED, message, handle)
     self._write_to_self()
     return handle
@@ -134,7 +136,14 @@ def _wrap(future: Any, *, loop: Any = None) -> Any:
         return _wrap_future(future, loop=loop)
     wrapped: Any = (loop or events.get_event_loop()).create_future()
     wrapped._bohrbug_future = (stream.task, stream.next_number(WRAPPED))
-    futures._chain_future(future, wrapped)  # type: ignore[attr-defined]
+    # A result that is there already would be set at once since Python 3.14, and be no arrival;
+    # whether it is there depends on time.
+    running = events._get_running_loop()
+    events._set_running_loop(None)
+    try:
+        futures._chain_future(future, wrapped)  # type: ignore[attr-defined]
+    finally:
+        events._set_running_loop(running)
     return wrapped
 
 

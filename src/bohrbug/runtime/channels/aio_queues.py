@@ -8,18 +8,27 @@ from typing import Any
 
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring, wait, waker
 from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, taken
-from bohrbug.runtime.channels.events import Kind, Outcome, Status
+from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
 from bohrbug.runtime.channels.native_parts import natively, noting
-from bohrbug.runtime.channels.replaying import ReplayingStream
-from bohrbug.runtime.channels.streams import Channel, SenderOfItems, Sending, Stream, new_channel
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
+from bohrbug.runtime.channels.streams import (
+    LOOKS,
+    Channel,
+    SenderOfItems,
+    Sending,
+    Stream,
+    new_channel,
+)
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
 
 FLAVOUR = "asyncio.Queue"
+_SLICE = 0.02
 
 _Queue: Any = queues.Queue
 _init, _put, _get = _Queue.__init__, _Queue.put, _Queue.get
+_qsize = _Queue.qsize
 _put_nowait, _get_nowait = _Queue.put_nowait, _Queue.get_nowait
 _Closed: type[Exception] = getattr(queues, "QueueShutDown", queues.QueueEmpty)
 _FULL, _EMPTY = (asyncio.QueueFull, Status.FULL), (asyncio.QueueEmpty, Status.EMPTY)
@@ -33,12 +42,17 @@ def _channel(stream: Stream, owner: Any) -> Channel:
         channel = new_channel(stream, owner, FLAVOUR)
         channel.messages = SenderOfItems()
 
-        def put(item: Any) -> None:
-            owner._put(item)
-            owner._wakeup_next(owner._getters)
+        def put(item: Any, message: tuple[TaskId | None, int]) -> None:
+            _put_back(owner, channel, item, message)
 
         channel.give_back = give_back_with(channel, put)
     return channel
+
+
+def _put_back(owner: Any, channel: Channel, item: Any, message: tuple[TaskId | None, int]) -> None:
+    owner._put(item)
+    channel.messages.put(item, (Sending(message[0]), message[1]))
+    owner._wakeup_next(owner._getters)
 
 
 @patches.method(_Queue, "__init__")
@@ -66,7 +80,7 @@ def _expect_at_once(
     """
     digest = stream.next_digest()
     # At the end of the log nothing here may wait: the event loop would stand still.
-    if stream.replay.native or stream.inside or stream.expected is None:
+    if stream.replay.native or stream.inside or stream.at_end:
         return None, digest
     outcome = stream.expect(kind, channel)
     if outcome is not None and outcome.status is Status.FULL:
@@ -128,8 +142,7 @@ def _deliver(stream: Stream, channel: Channel, owner: Any, item: Any) -> None:
     owner._finished.clear()
     message = (stream.task, stream.sent(Kind.SEND, channel))
     if not deliver(channel, message, item):
-        owner._put(item)
-        owner._wakeup_next(owner._getters)
+        _put_back(owner, channel, item, message)
 
 
 @patches.method(_Queue, "put")
@@ -143,7 +156,7 @@ async def _put_when_possible(self: Any, item: Any) -> None:
         outcome, digest = await _expect(stream, Kind.SEND, channel)
         if outcome is not None:
             stream.compare(item, digest)
-            await _wait_for_space(stream, channel, outcome, self._maxsize)
+            await _wait_for_space(stream, channel, outcome, self)
             _deliver(stream, channel, self, item)
             return
     with natively(stream), noting(stream, Kind.SEND, channel, _CANCELLED):
@@ -151,15 +164,27 @@ async def _put_when_possible(self: Any, item: Any) -> None:
 
 
 async def _wait_for_space(
-    stream: ReplayingStream, channel: Channel, outcome: Outcome, maxsize: int
+    stream: ReplayingStream, channel: Channel, outcome: Outcome, owner: Any
 ) -> None:
-    if outcome.position is None or maxsize <= 0:
+    maxsize = owner._maxsize
+    if maxsize <= 0:
         return
-    needed = outcome.position + 1 - maxsize
-    if channel.taken < needed and not stream.replay.native:
-        future = asyncio.get_running_loop().create_future()
-        channel.space.append((needed, waker(future)))
-        await wait(stream, future, f"space in {channel.flavour} {channel.id}")
+    words = f"space in {channel.flavour} {channel.id}"
+    if outcome.position is not None and stream.replay.claims is None:
+        needed = outcome.position + 1 - maxsize
+        if channel.taken < needed and not stream.is_free:
+            future = asyncio.get_running_loop().create_future()
+            channel.space.append((needed, waker(future)))
+            await wait(stream, future, words)
+    waited = 0.0
+    while stream.replay.claims is not None and not stream.is_free:
+        if outcome.position is not None and channel.taken >= outcome.position + 1 - maxsize:
+            return
+        if _qsize(owner) + len(channel.arrived) < maxsize:
+            return
+        await asyncio.sleep(_SLICE)
+        waited += _SLICE
+        stream.replay.check(stream, waited, words)
 
 
 async def _until_cancelled(stream: ReplayingStream, channel: Channel) -> None:
@@ -209,8 +234,10 @@ async def _get_when_possible(self: Any) -> Any:
         return await _get(self)
     channel = _channel(stream, self)
     if isinstance(stream, ReplayingStream):
-        outcome, digest = await _expect(stream, Kind.RECV, channel)
-        if outcome is not None:
+        while not stream.takes_new(channel, lambda: _qsize(self) > 0):
+            outcome, digest = await _expect(stream, Kind.RECV, channel)
+            if outcome is None:
+                break
             item = await _receive(stream, channel, outcome)
             if item is not MISSING:
                 stream.compare(item, digest)
@@ -224,7 +251,7 @@ async def _receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) 
     message = (outcome.message.sender, outcome.message.number)
     item = channel.arrived.pop(message, MISSING)
     if item is MISSING:
-        if stream.replay.native:
+        if stream.is_free:
             return MISSING
         future = asyncio.get_running_loop().create_future()
         channel.awaited[message] = waker(future)
@@ -236,6 +263,8 @@ async def _receive(stream: ReplayingStream, channel: Channel, outcome: Outcome) 
         item = channel.arrived.pop(message, MISSING)
     if item is not MISSING:
         taken(channel)
+    else:
+        stream.replay.release([(channel.id, message)])
     return item
 
 
@@ -251,14 +280,25 @@ def _patch_look(name: str, convert: type) -> None:
         if stream is None or stream.inside:
             return real(self)
         channel = _channel(stream, self)
-        at_end = isinstance(stream, ReplayingStream) and stream.expected is None
+
+        def now() -> int:
+            with natively(stream):
+                value = int(real(self))
+            kept = len(channel.arrived)
+            if not kept or name == "full":
+                return value
+            # In a replay, what is kept for somebody.
+            return value + kept if name == "qsize" else 0
+
+        at_end = isinstance(stream, ReplayingStream) and stream.at_end
         outcome = None if at_end else stream.expect(Kind.LOOK, channel)
         if outcome is not None:
-            return convert(outcome.values[0])
-        with natively(stream):
-            value = real(self)
-        stream.note(Kind.LOOK, channel, Status.VALUE, (int(value),))
-        return value
+            recorded = outcome.values[0]
+            if stream.comes_to_be(lambda: LOOKS[name](recorded, now()), waits=False):
+                return convert(recorded)
+        value = now()
+        stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
+        return convert(value)
 
 
 _patch_look("qsize", int)

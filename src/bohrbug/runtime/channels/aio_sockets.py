@@ -13,14 +13,11 @@ from typing import Any
 
 from bohrbug.runtime.channels.aio_arrivals import ReplayedLoop
 from bohrbug.runtime.channels.aio_turns import SeenLoop
-from bohrbug.runtime.channels.descriptors import CONNECTION, wait_ready, would_block
+from bohrbug.runtime.channels.descriptors import CONNECTION, DESCRIPTOR, wait_ready, would_block
 from bohrbug.runtime.channels.ends import channel_named
 from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, Status
 from bohrbug.runtime.channels.streams import Channel
 from bohrbug.runtime.channels.unpatched import real_poll
-
-DESCRIPTOR = "asyncio.descriptor"
-"""A channel that only the loop knows: of a pipe, a socket of another kind."""
 
 _PATIENCE = 1.0
 """Seconds to wait for space that there was; the reader may be of this very loop."""

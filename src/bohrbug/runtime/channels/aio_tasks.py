@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import base_events
 from typing import Any
 
-from bohrbug.runtime.channels.aio import streams
+from bohrbug.runtime.channels.aio import beginning, streams
 from bohrbug.runtime.channels.threads import spawner
 from bohrbug.runtime.threads.patches import Patches
 
@@ -20,9 +20,9 @@ def _create(self: Any, coro: Any, **kwargs: Any) -> Any:
     parent = spawner()
     if parent is None:
         return _create_task(self, coro, **kwargs)
-    id = parent.next_child()
-    task = _create_task(self, coro, **kwargs)
-    stream = parent.session.begin(id)
+    stream = parent.session.begin(parent.next_child())
+    with beginning(coro, stream):
+        task = _create_task(self, coro, **kwargs)
     try:
         streams[task] = stream
     except TypeError:

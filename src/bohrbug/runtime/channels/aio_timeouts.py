@@ -16,7 +16,7 @@ from typing import Any
 from bohrbug.runtime.channels.aio import aio_stream, expect, expiring
 from bohrbug.runtime.channels.aio_turns import seen_loop
 from bohrbug.runtime.channels.events import Event, Kind, Outcome, Status
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -72,7 +72,8 @@ def _set_time(self: Any, when: float | None) -> None:
 @patches.method(_Timeout, "_on_timeout")
 def _time_is_over(self: Any) -> None:
     stream, _ = getattr(self, "_bohrbug_timeout", (None, 0))
-    if isinstance(stream, ReplayingStream) and not (self._bohrbug_fires or stream.replay.native):
+    follows = isinstance(stream, ReplayingStream) and not (stream.replay.native or stream.is_loose)
+    if follows and not self._bohrbug_fires:
         # Not while the log is followed: look again.
         loop = asyncio.get_running_loop()
         self._timeout_handler = loop.call_later(_SLICE, self._on_timeout)

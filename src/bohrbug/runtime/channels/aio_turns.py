@@ -8,6 +8,7 @@ before; a replay lets them in again in that order, see :mod:`aio_arrivals`.
 from __future__ import annotations
 
 import heapq
+import math
 import os
 import select
 import selectors
@@ -24,7 +25,11 @@ from bohrbug.runtime.channels.events import (
     READINESS,
     TIMER,
     ChannelId,
+    Event,
     Kind,
+    MessageId,
+    Outcome,
+    Status,
     TaskId,
 )
 from bohrbug.runtime.channels.recording import RecordingStream
@@ -178,9 +183,11 @@ class SeenLoop:
 
     def _let_timers_in(self) -> None:
         loop = self.loop
-        now = loop.time() + loop._clock_resolution
+        now = loop.time()
+        # On a machine that has been up for very long, the resolution may be too small to add.
+        end = now + max(loop._clock_resolution, math.ulp(now))
         timers = loop._scheduled
-        while timers and timers[0]._when < now:
+        while timers and timers[0]._when < end:
             timer = heapq.heappop(timers)
             timer._scheduled = False
             if timer._cancelled:
@@ -235,11 +242,27 @@ class SeenLoop:
 
     # -- what is noted -----------------------------------------------------------------------
 
+    def turns_since(self) -> int:
+        """How many turns there were since the last arrival; there is one now."""
+        turns = self.turns - self.last
+        self.last = self.turns
+        return turns
+
     def note_ready(self, descriptor: int, mask: int) -> None:
         """A descriptor has got ready."""
+        name = self.names.get(descriptor)
+        if name is not None:
+            outcome = Outcome(Status.READY, None, None, (self.turns_since(), mask))
+            self.note_arrival(Event(Kind.SELECT, name, READINESS, outcome))
 
     def note_message(self, flavour: str, message: Message) -> None:
         """A timer is over, or somebody called."""
+        outcome = Outcome(Status.RECEIVED, MessageId(*message), None, (self.turns_since(),))
+        self.note_arrival(Event(Kind.RECV, ChannelId(self.task, 0), flavour, outcome))
+
+    def note_arrival(self, event: Event) -> None:
+        """Something has come to the loop."""
+        raise NotImplementedError
 
     def end(self) -> None:
         """The loop was closed."""
@@ -251,22 +274,16 @@ class RecordedLoop(SeenLoop):
 
     stream: RecordingStream
 
-    def _turns_since(self) -> int:
-        turns = self.turns - self.last
-        self.last = self.turns
-        return turns
-
-    def note_ready(self, descriptor: int, mask: int) -> None:
-        """See :meth:`SeenLoop.note_ready`."""
-        name = self.names.get(descriptor)
-        if name is not None:
-            values = (self._turns_since(), mask)
-            self.stream.arrived(Kind.SELECT, name, READINESS, None, values)
-
-    def note_message(self, flavour: str, message: Message) -> None:
-        """See :meth:`SeenLoop.note_message`."""
-        here = ChannelId(self.task, 0)
-        self.stream.arrived(Kind.RECV, here, flavour, message, (self._turns_since(),))
+    def note_arrival(self, event: Event) -> None:
+        """See :meth:`SeenLoop.note_arrival`."""
+        assert event.channel is not None
+        self.stream.arrived(
+            event.kind,
+            event.channel,
+            event.flavour,
+            event.outcome.message,
+            event.outcome.values,
+        )
 
 
 def is_ready(descriptor: int, mask: int, beside: int, seconds: float) -> int:

@@ -11,7 +11,7 @@ from bohrbug.runtime.channels.aio import aio_stream, expect, wait
 from bohrbug.runtime.channels.aio_sets import TaskSet, in_order
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.native_parts import natively
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import Stream
 from bohrbug.runtime.threads.patches import Patches
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from multiprocessing import process
 from typing import Any
 
+from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.session import active
 from bohrbug.runtime.channels.streams import local
 from bohrbug.runtime.channels.threads import spawner
@@ -41,3 +42,7 @@ def _run_process(self: Any, *args: Any, **kwargs: Any) -> Any:
     finally:
         if session is not None and task is not None:
             session.finish()
+            stream = local.stream
+            if isinstance(stream, RecordingStream) and stream.task == task:
+                # Not killed: it does no more than this.
+                stream.end()

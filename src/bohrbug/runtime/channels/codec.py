@@ -275,6 +275,34 @@ def unpacked(data: bytes, width: int) -> Iterable[int]:
     return numbers
 
 
+class Relative:
+    """The numbers of a task's events, relative to earlier ones of it."""
+
+    def __init__(self) -> None:
+        self._received: dict[tuple[Any, ...], int] = {}
+        self._positions: dict[tuple[Any, ...], int] = {}
+
+    def numbers(self, event: Event) -> tuple[int, ...]:
+        """The numbers of the next event."""
+        outcome = event.outcome
+        key = (event.channel, event.flavour)
+        if outcome.message is not None:
+            sender, number = outcome.message
+            last = self._received.get((*key, sender), -1)
+            self._received[*key, sender] = number
+            return number - last, *outcome.values
+        if outcome.position is not None:
+            last = self._positions.get(key, -1)
+            self._positions[key] = outcome.position
+            return (outcome.position - last,)
+        return outcome.values
+
+
+def sender_of(event: Event) -> TaskId | None:
+    """Who has sent what an event receives; ``None`` if that is not seen, or it receives nothing."""
+    return None if event.outcome.message is None else event.outcome.message.sender
+
+
 class Encoder:
     """Codes whole events of one task; recording itself goes a shorter way.
 
@@ -285,25 +313,17 @@ class Encoder:
     def __init__(self, task: TaskId) -> None:
         self._task = task
         self._vocabulary = Vocabulary()
-        self._received: dict[tuple[Any, ...], int] = {}
-        self._positions: dict[tuple[Any, ...], int] = {}
+        self._relative = Relative()
 
     def code(self, event: Event) -> int:
         """The code of the next event."""
-        outcome = event.outcome
-        key = (event.channel, event.flavour)
-        sender, numbers = None, outcome.values
-        if outcome.message is not None:
-            sender, number = outcome.message
-            last = self._received.get((*key, sender), -1)
-            self._received[*key, sender] = number
-            numbers = (number - last, *outcome.values)
-        elif outcome.position is not None:
-            last = self._positions.get(key, -1)
-            self._positions[key] = outcome.position
-            numbers = (outcome.position - last,)
         return self._vocabulary.code(
-            event.kind, outcome.status, event.channel, event.flavour, sender, numbers
+            event.kind,
+            event.outcome.status,
+            event.channel,
+            event.flavour,
+            sender_of(event),
+            self._relative.numbers(event),
         )
 
     def block(self, events: Iterable[Event], first: int = 0) -> bytes:

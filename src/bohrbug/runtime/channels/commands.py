@@ -36,6 +36,7 @@ class CommandResult:
         warnings: what could not be told apart.
         interrupted: whether the user stopped it.
         events: of a replay that was stopped: how many there were.
+        differences: of a replay from its log: how many there were.
     """
 
     status: int
@@ -44,6 +45,7 @@ class CommandResult:
     warnings: list[str] = field(default_factory=list)
     interrupted: bool = False
     events: int = 0
+    differences: int = 0
 
     @property
     def passed(self) -> bool:
@@ -89,6 +91,7 @@ def replay_command(
     *,
     keep_going: bool = False,
     patience: float = 10.0,
+    alternate: Path | None = None,
     output: IO[bytes] | int | None = None,
 ) -> CommandResult:
     """Run a command and enforce the order of messages of a log.
@@ -96,23 +99,29 @@ def replay_command(
     Parameters:
         command: program and arguments.
         file: the log.
-        keep_going: after a desynchronisation run on natively.
+        keep_going: after a difference go on, and follow the log where that can be followed.
         patience: seconds without progress that end a wait.
+        alternate: a log to write of what happens in the replay.
         output: where its standard output and error output go, if not to ours.
 
     Raises:
         CommandError: it can't be started.
+        OSError: the log of what happens can't be written.
     """
     shared = Shared()
     try:
+        if alternate is not None:
+            begin_log(alternate, list(command))
         options = SessionOptions(
             "replay",
             str(file.absolute()),
             str(shared.folder),
             keep_going=keep_going,
             patience=patience,
+            alternate="" if alternate is None else str(alternate.absolute()),
         )
         status, interrupted = _run(command, options, shared, output)
+        shared.end_alternate(alternate, {"status": status, "passed": status == 0})
         return CommandResult(
             status,
             shared.any_process(),
@@ -120,6 +129,7 @@ def replay_command(
             shared.warnings(),
             interrupted,
             shared.events_replayed(),
+            shared.differences(),
         )
     finally:
         shared.remove()

@@ -9,12 +9,18 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bohrbug.runtime.channels.ends import Ends
 from bohrbug.runtime.channels.events import ChannelId
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.streams import Channel
 from bohrbug.runtime.channels.unpatched import READ, WRITE, real_poll
 
 CONNECTION = "socket"
 """Flavour of both directions of a connection."""
+
+LISTEN = "socket.accept"
+"""Flavour of a socket that others connect to."""
+
+DESCRIPTOR = "asyncio.descriptor"
+"""A channel that only a loop knows: of a pipe, a socket of another kind."""
 
 _SLICE = 0.05
 
@@ -70,7 +76,7 @@ def wait_ready(stream: ReplayingStream, descriptor: int, events: int, expected: 
     poll.register(descriptor, events)
     waited = 0.0
     while not poll.poll(_SLICE * 1000):
-        if stream.replay.native:
+        if stream.is_free:
             return False
         waited += _SLICE
         stream.replay.check(stream, waited, f"a socket: {expected}")

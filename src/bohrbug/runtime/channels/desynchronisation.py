@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bohrbug.paths import is_library_file, is_own_file, is_standard_file
 from bohrbug.runtime.channels.events import TaskId
 
 DESYNCHRONISED = 3
@@ -65,19 +65,20 @@ def read_report(folder: Path) -> Desynchronisation | None:
         return None
 
 
-_LIBRARY = tuple(
-    str(Path(module.__file__).parent)
-    for module in (sys.modules[__name__.rpartition(".")[0]], threading)
-    if module.__file__
-)
-
-
 def place_outside() -> str:
-    """The line of the program that called us: the innermost one outside of libraries we patch."""
+    """The line of the program that called us, in the innermost of its own frames.
+
+    Where there is none, as in a thread of a library, it is one of an installed package; neither
+    the standard library's nor ours tell a user anything.
+    """
     frame: Any = sys._getframe(1)
+    of_package = ""
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_LIBRARY) or "site-packages" in name:
-            return f"{Path(name).name}:{frame.f_lineno}"
+        place = f"{Path(name).name}:{frame.f_lineno}"
+        if not is_library_file(name) and not is_own_file(name):
+            return place
+        if not of_package and not is_standard_file(name) and not is_own_file(name):
+            of_package = place
         frame = frame.f_back
-    return ""
+    return of_package

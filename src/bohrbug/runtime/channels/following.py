@@ -13,7 +13,7 @@ from bohrbug.runtime.channels.events import (
     Status,
     TaskId,
 )
-from bohrbug.runtime.channels.replaying import ReplayingStream, is_poll
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream, is_poll
 from bohrbug.runtime.channels.streams import Channel, Stream
 
 
@@ -62,7 +62,7 @@ class Follower(Stream):
         """See :meth:`Stream.sent`."""
         outcome = Outcome(Status.SENT, None, position if position >= 0 else None)
         self._follow(kind, channel, outcome, "", value)
-        return self._real.sent(kind, channel, position, value)
+        return self._real.count_sent(channel)
 
     def received(
         self,
@@ -88,14 +88,20 @@ class Follower(Stream):
         value: object = None,
     ) -> None:
         real = self._real
+        real.happens(kind, channel, flavour, outcome)
         if real.replay.native:
             return
         id = None if channel is None else channel.id
         found = Event(kind, id, flavour if channel is None else channel.flavour, outcome)
+        if real.is_loose:
+            real.expect(kind, channel, flavour)
+            real.drift()
+            return
         expected = real.expected
         if not self._compares:
             if expected is not None:
                 real.expect(expected.kind, channel, flavour)
+                real.drift()
             return
         if expected is None:
             # Nothing here may wait for the others' end: the event loop would stand still.
@@ -104,7 +110,9 @@ class Follower(Stream):
         if expected[:3] == found[:3] and expected.outcome != outcome and not is_poll(expected):
             real.differ(f"came to {found.words}", expected)
             return
-        if real.expect(kind, channel, flavour) is not None and not is_poll(found):
+        compares = real.expect(kind, channel, flavour) is not None and not is_poll(found)
+        real.drift()
+        if compares:
             real.compare(value, recorded)
 
 

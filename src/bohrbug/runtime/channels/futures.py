@@ -7,7 +7,7 @@ from concurrent.futures import _base
 from typing import Any
 
 from bohrbug.runtime.channels.events import Kind, Status, tree_key
-from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Stream
 from bohrbug.runtime.threads.patches import Patches
@@ -52,7 +52,7 @@ def _done(future: Any) -> bool:
 def _wait_until_done(stream: Stream, future: Any, flavour: str) -> None:
     assert isinstance(stream, ReplayingStream)
     waited = 0.0
-    while not _done(future) and not stream.replay.native:
+    while not _done(future) and not stream.is_free:
         with future._condition:
             if not _done(future):
                 future._condition.wait(_SLICE)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
+from bohrbug.runtime.channels.after_import import AfterImport
 from bohrbug.runtime.channels.session import active
-from bohrbug.runtime.channels.streams import local
+from bohrbug.runtime.channels.streams import local, real_lock
 from bohrbug.runtime.threads.patches import Patches
 
 _HERE = __name__.rpartition(".")[0]
@@ -43,60 +42,15 @@ FAMILIES: Mapping[str, str] = {
 """Modules of the standard library, and which of ours looks after each."""
 
 
-class _AfterImport(importlib.abc.MetaPathFinder):
-    """Installs a family right after its module was imported."""
-
-    def __init__(self) -> None:
-        self.pending: set[str] = set()
-
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,
-        target: types.ModuleType | None = None,
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The module as others find it, with a loader that calls us after."""
-        if fullname not in self.pending:
-            return None
-        self.pending.discard(fullname)
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None:
-                if spec.loader is not None:
-                    _call_after(spec.loader, fullname)
-                return spec
-        return None
-
-
-def _call_after(loader: Any, name: str) -> None:
-    execute = loader.exec_module
-
-    def exec_module(module: types.ModuleType) -> None:
-        try:
-            del loader.exec_module
-        except AttributeError:
-            loader.exec_module = execute
-        execute(module)
-        _installation.install_family(name)
-
-    try:
-        loader.exec_module = exec_module
-    except (AttributeError, TypeError):
-        # Loaders of frozen and built-in modules are classes; what is of those, is loaded before.
-        return
-
-
 class _Installation:
     """What is in place now."""
 
     def __init__(self) -> None:
-        self.finder = _AfterImport()
+        self.finder = AfterImport(self.install_family)
         self.patches: list[Patches] = []
         self.exchanged: list[tuple[types.ModuleType, str, Any, Any]] = []
-        self.busy = False
-        self.deferred: list[str] = []
+        self._imported: deque[str] = deque()
+        self._busy = real_lock()
         self.count = 0
         self._forks = False
 
@@ -110,37 +64,45 @@ class _Installation:
                 os.register_at_fork(
                     before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child
                 )
-        for name in FAMILIES:
-            if name in sys.modules:
-                self.install_family(name)
-            else:
-                self.finder.pending.add(name)
+        loaded = [name for name in FAMILIES if name in sys.modules]
+        # First: who is loaded may load others.
+        self.finder.watch(FAMILIES.keys() - set(loaded))
         sys.meta_path.insert(0, self.finder)
+        for name in loaded:
+            self.install_family(name)
 
     def install_family(self, name: str) -> None:
+        """Install the interposers for a module; those that this loads in turn come after."""
+        self._imported.append(name)
+        while self._imported and self._busy.acquire(blocking=False):
+            try:
+                self._install_next()
+            finally:
+                self._busy.release()
+
+    def _install_next(self) -> None:
+        try:
+            name = self._imported.popleft()
+        except IndexError:
+            # Another thread has been quicker.
+            return
         if not self.count:
             return
-        if self.busy:
-            # One of ours has imported the module while it was being imported itself.
-            self.deferred.append(name)
-            return
-        self.busy = True
-        try:
-            family = importlib.import_module(f"{_HERE}.{FAMILIES[name]}")
-        finally:
-            self.busy = False
+        family = importlib.import_module(f"{_HERE}.{FAMILIES[name]}")
         family.patches.install()
         self.patches.append(family.patches)
         self.exchange(getattr(family, "EXCHANGED", {}))
-        while self.deferred:
-            self.install_family(self.deferred.pop(0))
+
+    def after_fork(self) -> None:
+        """In a child: another thread of the parent's may have been at it."""
+        self._busy = real_lock()
 
     def restore(self) -> None:
         self.count -= 1
         if self.count:
             return
         sys.meta_path.remove(self.finder)
-        self.finder.pending.clear()
+        self.finder.forget()
         for patches in reversed(self.patches):
             patches.restore()
         self.patches.clear()
@@ -195,6 +157,7 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
+    _installation.after_fork()
     session = active.session
     if session is None:
         return

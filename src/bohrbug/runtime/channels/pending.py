@@ -123,7 +123,7 @@ class Pages:
 def left_over(folder: Path) -> Iterator[tuple[bytes, list[int]]]:
     """Preambles and codes of the events that processes which have died had not written."""
     for path in sorted(folder.glob(f"{NAME}-*")):
-        if _is_alive(int(path.name.split("-")[1])):
+        if is_alive(int(path.name.split("-")[1])):
             continue
         with contextlib.suppress(OSError):
             data = path.read_bytes()
@@ -158,7 +158,8 @@ def recover(folder: Path, log: Path) -> bytes:
     return b"".join(blocks)
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether a process runs, by its number."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):

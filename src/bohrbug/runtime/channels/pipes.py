@@ -13,8 +13,8 @@ from bohrbug.runtime.channels.ends import Ends, incoming, outgoing, rebuild
 from bohrbug.runtime.channels.envelopes import enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.native_parts import natively, noting
-from bohrbug.runtime.channels.pulling import Source, early, pull, take_natively
-from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
+from bohrbug.runtime.channels.pulling import Source, early, pull, take_natively, take_new
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream
 from bohrbug.runtime.threads.patches import Patches
@@ -132,23 +132,35 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         EOFError: nobody can write any more.
         LookupError: the log says that there was nothing.
     """
-    digest = stream.next_digest()
-    outcome = stream.expect(kind, channel)
-    with natively(stream), noting(stream, kind, channel, (EOFError, Status.CLOSED)):
-        if outcome is not None:
-            if outcome.status is Status.CLOSED:
-                raise EOFError
-            if outcome.status is not Status.RECEIVED:
-                raise LookupError
-            assert isinstance(stream, ReplayingStream)
+    while True:
+        if isinstance(stream, ReplayingStream):
+            with natively(stream):
+                new = take_new(stream, channel, source)
+            if new is not None:
+                stream.received(kind, channel, (new[1], new[2]), new[3])
+                return new[3]
+        digest = stream.next_digest()
+        outcome = stream.expect(kind, channel)
+        if outcome is None:
+            break
+        if outcome.status is Status.CLOSED:
+            raise EOFError
+        if outcome.status is not Status.RECEIVED:
+            raise LookupError
+        assert isinstance(stream, ReplayingStream)
+        with natively(stream):
             item = pull(stream, channel, outcome, source)
-            if item is not MISSING:
-                stream.compare(item, digest)
-                return item
-        item = early(channel)
         if item is not MISSING:
+            stream.compare(item, digest)
             return item
-        thing = take_natively(stream, kind, channel, source, real)
+        # It does not come: what the log says next, or what comes.
+    with natively(stream), noting(stream, kind, channel, (EOFError, Status.CLOSED)):
+        found = early(channel)
+        thing: Any
+        if found is None:
+            thing = take_natively(stream, kind, channel, source, real)
+        else:
+            thing = enclosed(*found[0], found[1])
     if is_envelope(thing):
         message, item = (thing[1], thing[2]), thing[3]
     else:
@@ -194,7 +206,7 @@ def _receive_raw(self: Any, real: Any) -> Any:
             raise EOFError
         waited = 0.0
         with natively(stream):
-            while not stream.replay.native and not _poll(self, 0.05):
+            while not stream.is_free and not _poll(self, 0.05):
                 waited += 0.05
                 stream.replay.check(stream, waited, f"bytes in {channel.flavour} {channel.id}")
             return real()
@@ -274,7 +286,7 @@ def _wait_for_others(stream: Stream, chosen: list[Any]) -> None:
     assert isinstance(stream, ReplayingStream)
     waited = 0.0
     for thing in chosen:
-        while not isinstance(thing, _Connection) and not stream.replay.native:
+        while not isinstance(thing, _Connection) and not stream.is_free:
             if _wait([thing], 0.05):
                 break
             waited += 0.05

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import active, current
 from bohrbug.runtime.channels.unpatched import READ, WRITE, real_epoll, real_poll, real_select
 from bohrbug.runtime.threads.patches import Patches

@@ -8,7 +8,7 @@ from typing import Any
 
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.growing import watch
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import current
 from bohrbug.runtime.threads.patches import Patches
 
@@ -39,7 +39,7 @@ def _watch_look(name: str, wait: bool) -> None:
         outcome = stream.expect(Kind.LOOK, None, f"{_FLAVOUR}.{name}")
         if outcome is not None and isinstance(stream, ReplayingStream):
             waited = 0.0
-            while wait and outcome.values[0] and not real(self) and not stream.replay.native:
+            while wait and outcome.values[0] and not real(self) and not stream.is_free:
                 time.sleep(_SLICE)
                 waited += _SLICE
                 stream.replay.check(stream, waited, f"{_FLAVOUR}.{name}")

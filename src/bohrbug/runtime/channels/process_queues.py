@@ -14,9 +14,10 @@ from bohrbug.runtime.channels.native_parts import natively
 from bohrbug.runtime.channels.pipes import real_recv_bytes, receive_from, send_enclosed
 from bohrbug.runtime.channels.pulling import Source, post
 from bohrbug.runtime.channels.recording import RecordingStream
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import current
-from bohrbug.runtime.channels.streams import Channel, Stream, local, receiving, sending
+from bohrbug.runtime.channels.streams import LOOKS, Channel, Stream, local, receiving, sending
+from bohrbug.runtime.channels.streams import look as _look
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
@@ -164,7 +165,7 @@ def _put_patiently(stream: ReplayingStream, owner: Any, envelope: Envelope, real
     waited = 0.0
     while True:
         try:
-            real(owner, envelope, True, None if stream.replay.native else _SLICE)
+            real(owner, envelope, True, None if stream.is_free else _SLICE)
         except queue.Full:
             waited += _SLICE
             stream.replay.check(stream, waited, "space in a multiprocessing queue")
@@ -277,13 +278,17 @@ def _patch_look(cls: Any, name: str, convert: type) -> None:
         channel = None if stream is None else incoming(stream, self._reader)
         if stream is None or channel is None:
             return real(self)
-        outcome = stream.expect(Kind.LOOK, channel)
-        if outcome is not None:
-            return convert(outcome.values[0])
-        with natively(stream):
-            value = real(self)
-        stream.note(Kind.LOOK, channel, Status.VALUE, (int(value),))
-        return value
+
+        def now() -> int:
+            with natively(stream):
+                value = int(real(self))
+            kept = len(channel.arrived)
+            if not kept or name == "full":
+                return value
+            # In a replay, what is kept for somebody.
+            return value + kept if name == "qsize" else 0
+
+        return convert(_look(channel, stream, now, LOOKS[name]))
 
 
 _patch_look(queues.Queue, "qsize", int)

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from bohrbug.runtime.channels.alternates import FOLDER as ALTERNATE
 from bohrbug.runtime.channels.codec import ABOUT, OUTCOME, json_block
 from bohrbug.runtime.channels.desynchronisation import (
     REPORT,
@@ -19,7 +20,7 @@ from bohrbug.runtime.channels.desynchronisation import (
 )
 from bohrbug.runtime.channels.installation import install, restore
 from bohrbug.runtime.channels.pending import recover
-from bohrbug.runtime.channels.replaying import INTERRUPTED, PROGRESS, ReplaySession
+from bohrbug.runtime.channels.replaying import DIFFERENCES, INTERRUPTED, PROGRESS, ReplaySession
 from bohrbug.runtime.channels.session import (
     WARNINGS,
     Session,
@@ -57,6 +58,13 @@ class Shared:
     def report(self) -> Desynchronisation | None:
         """The first desynchronisation."""
         return read_report(self.folder)
+
+    def differences(self) -> int:
+        """How many differences there were, the first one included."""
+        try:
+            return (self.folder / DIFFERENCES).stat().st_size
+        except OSError:
+            return 0
 
     def interrupt(self) -> None:
         """Let the processes know that the user has stopped the replay."""
@@ -104,15 +112,29 @@ class Shared:
                     found.add(int(path.parent.name))
         return found - {os.getpid()}
 
-    def recover(self, file: Path) -> None:
+    def recover(self, file: Path, part: str = "") -> None:
         """Write to the log what processes that were killed had not written.
+
+        Parameters:
+            file: the log.
+            part: of the folder that the recording has used.
 
         Raises:
             OSError: the log can't be written.
         """
-        blocks = recover(self.folder, file)
+        blocks = recover(self.folder / part, file)
         if blocks:
             append(file, blocks)
+
+    def end_alternate(self, file: Path | None, outcome: Mapping[str, Any]) -> None:
+        """The log of what happened in a replay is complete, if there is one.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        if file is not None:
+            self.recover(file, ALTERNATE)
+            end_log(file, outcome)
 
     def remove(self) -> None:
         """The recording or replay is over."""
@@ -125,6 +147,8 @@ class MessageReplay:
     def __init__(self) -> None:
         self.desynchronisation: Desynchronisation | None = None
         """The first difference; ``None`` if there was none."""
+        self.differences = 0
+        """How many there were."""
         self.warnings: list[str] = []
         """What could not be told apart."""
 
@@ -206,26 +230,34 @@ def record(file: str | Path, *, digests: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def replay_messages(
-    file: str | Path, *, keep_going: bool = False, patience: float = 10.0
+    file: str | Path,
+    *,
+    keep_going: bool = False,
+    patience: float = 10.0,
+    record_alternate: str | Path | None = None,
 ) -> Iterator[MessageReplay]:
     """Replay a recorded order of messages in what is done within the block.
 
     Parameters:
         file: a message log.
-        keep_going: after a desynchronisation run on natively, instead of raising.
+        keep_going: after a difference go on, and follow the log where that can be followed,
+            instead of raising.
         patience: seconds without progress after which a wait is taken to be one that
             never ends.
+        record_alternate: a message log to write of what happens in the replay.
 
     Yields:
         How it went; complete when the block has ended.
 
     Raises:
         LogError: the file is no message log.
+        OSError: the log of what happens can't be written.
         DesynchronisationError: the program does something else than the log says, at the
             event that differs, and at the end of the block if it was in another task.
         RuntimeError: messages are being recorded or replayed already.
     """
     path = Path(file).absolute()
+    alternate = None if record_alternate is None else Path(record_alternate).absolute()
     shared = Shared()
     replay = MessageReplay()
     options = SessionOptions(
@@ -235,13 +267,20 @@ def replay_messages(
         keep_going=keep_going,
         patience=patience,
         raises=True,
+        alternate="" if alternate is None else str(alternate),
     )
     try:
         session = ReplaySession(options)
+        if alternate is not None:
+            begin_log(alternate, sys.orig_argv)
+        passed = False
         try:
             with _taking_part(session):
                 yield replay
+            passed = True
         finally:
+            shared.end_alternate(alternate, {"passed": passed})
+            replay.differences = shared.differences()
             replay.desynchronisation = session.desynchronisation or shared.report()
             replay.warnings = shared.warnings()
             tell(replay.warnings)

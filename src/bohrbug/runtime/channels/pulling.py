@@ -22,11 +22,14 @@ from bohrbug.runtime.channels.exchange import (
     is_readable,
     leave,
 )
-from bohrbug.runtime.channels.replaying import ReplayingStream, ReplaySession, waiter, wake
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
+from bohrbug.runtime.channels.replaying import ReplaySession, waiter, wake
 from bohrbug.runtime.channels.session import Session, active
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
 _SLICE = 0.05
+_UNUSUAL = 0.5
+"""Seconds of waiting after which one may ask whether there is anybody to wait for."""
 
 Message = tuple[TaskId | None, int]
 
@@ -170,7 +173,7 @@ def post(
     session = stream.replay
     place = _place(session)
     process = place.routes.process(channel, message)
-    if process is None or session.desynchronisation is not None:
+    if process is None or not session.intercepts(channel, message):
         return False
     if not place.routes.shares(channel):
         return False
@@ -211,6 +214,8 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
         item = channel.arrived.pop(message, MISSING)
         if item is not MISSING:
             return item
+        # Before the look: what it has sent before it ended is there then.
+        gone = (session.claims is not None or waited > _UNUSUAL) and session.is_gone(message[0])
         if taking.acquire(blocking=False):
             try:
                 if shared:
@@ -226,13 +231,17 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
                 came = bool(lock.acquire(timeout=_SLICE))
         if message in channel.arrived:
             continue
-        if session.native:
+        if stream.is_free:
+            session.release([(channel.id, message)])
             return MISSING
         if came:
             waited = 0.0
         else:
             waited += _SLICE
-            session.check(stream, waited, f"message {outcome.message} in {channel.id}")
+            words = f"message {outcome.message} in {channel.flavour} {channel.id}"
+            if gone:
+                session.give_up(stream, words, "the process that should send it has ended")
+            session.check(stream, waited, words)
 
 
 def _take_next(place: _Place, channel: Channel, wanted: Message, source: Source) -> bool:
@@ -310,11 +319,11 @@ def _wake_one(channel: Channel, besides: Message) -> None:
         wake(lock)
 
 
-def early(channel: Channel) -> Any:
-    """When all is native: something that arrived before, or :data:`MISSING`."""
+def early(channel: Channel) -> tuple[Message, Any] | None:
+    """Something that arrived before, and is nobody's by the log."""
     session = channel.session
     if not isinstance(session, ReplaySession):
-        return MISSING
+        return None
     place = _place(session)
     if place.opening.acquire(blocking=False):
         try:
@@ -322,13 +331,40 @@ def early(channel: Channel) -> Any:
         finally:
             place.opening.release()
     with channel.lock:
-        if channel.arrived:
-            return channel.arrived.pop(next(iter(channel.arrived)))
-    if session.desynchronisation is None:
-        # Only the log of this process is over: what was left is others'.
-        return MISSING
+        for message in channel.arrived:
+            if not session.intercepts(channel, message):
+                return message, channel.arrived.pop(message)
+    if session.desynchronisation is None or not session.native:
+        # What was left is others'.
+        return None
     data = any_left(channel, desynchronised=True)
-    return MISSING if data is None else _open(channel, data)[1]
+    return None if data is None else _open(channel, data)
+
+
+def take_new(stream: ReplayingStream, channel: Channel, source: Source) -> Envelope | None:
+    """After a difference: a message that has come and is nobody's by the log, if there is one."""
+    session = stream.replay
+    if session.options.keep_going and session.claims is None:
+        # Another process may have differed.
+        session.look_around()
+    if session.claims is None or session.native:
+        return None
+    if any(session.intercepts(channel, message) for message in list(channel.arrived)):
+        # Nothing that is kept for others may be overtaken.
+        return None
+    found = early(channel)
+    while found is None and is_readable(source.reader.fileno()):
+        data = source.take()
+        if data is None:
+            break
+        message, item = _open(channel, data)
+        if not _pass_on(session, channel, enclosed(*message, item)):
+            found = message, item
+    if found is None:
+        return None
+    stream.settle()
+    stream.loosen()
+    return enclosed(*found[0], found[1])
 
 
 def take_natively(
@@ -345,15 +381,19 @@ def take_natively(
     session = stream.session
     if not isinstance(session, ReplaySession):
         return real()
+    waited = 0.0
     while True:
         # Not for ever: another process may leave something when it ends.
         if kind is Kind.RECV and not is_readable(source.reader.fileno(), _SLICE):
+            waited += _SLICE
             session.look_around()
-            item = early(channel)
-            if item is not MISSING:
-                return item
-            desynchronised = read_report(session.folder) is not None
-            left = any_left(channel, desynchronised=desynchronised)
+            if session.claims is not None and session.is_quiet(waited):
+                # Whoever is to get it by the log does not come.
+                session.release_all(channel)
+            found = early(channel)
+            if found is not None:
+                return enclosed(*found[0], found[1])
+            left = any_left(channel, desynchronised=_is_anybodys(session, channel))
             if left is not None:
                 return ForkingPickler.loads(left)
             continue
@@ -365,15 +405,27 @@ def take_natively(
             return thing
 
 
+def _is_anybodys(session: ReplaySession, channel: Channel) -> bool:
+    """Whether what was left for a process by the log is for whoever comes."""
+    if session.claims is not None and not session.native:
+        return not session.claims.hold_any(channel.id)
+    return read_report(session.folder) is not None
+
+
 def _pass_on(session: ReplaySession, channel: Channel, envelope: Envelope) -> bool:
     """Whether a message is another's by the log, and was posted to that one."""
     sender, number = envelope[1:3]
     place = _place(session)
     process = place.routes.process(channel, (sender, number))
-    desynchronised = session.desynchronisation is not None
-    if process is None or process == session.root or desynchronised:
+    if process is None:
         return False
-    if read_report(session.folder) is not None:
+    if session.claims is not None and not session.native:
+        if not session.intercepts(channel, (sender, number)):
+            return False
+        if process == session.root:
+            _arrive(channel, (sender, number), envelope[3])
+            return True
+    elif process == session.root or read_report(session.folder) is not None:
         return False
     data = bytes(ForkingPickler.dumps(envelope))
     place.postman.post(_mailbox(session, process), channel, (sender, number), data)

@@ -15,15 +15,18 @@ from bohrbug.runtime.channels.delivery import (
     deliver,
     give_back_with,
     receive,
+    receive_freely,
     take,
+    taken,
     wait_for_space,
 )
-from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.events import Kind, Status, TaskId
 from bohrbug.runtime.channels.recording import STALE, RecordingStream
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
 from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
 from bohrbug.runtime.channels.streams import (
+    LOOKS,
     Channel,
     SenderOfItems,
     Sending,
@@ -86,13 +89,22 @@ def _channel(stream: Stream, owner: Any) -> Channel:
                 channel.messages.append((older, number))
             channel.unseen = owner._qsize()
 
-        def put(item: Any) -> None:
-            with owner.mutex:
-                owner._put(item)
-                owner.not_empty.notify()
-
-        channel.give_back = give_back_with(channel, put)
+        channel.give_back = give_back_with(
+            channel, lambda item, message: _put_back(owner, channel, item, message)
+        )
         return channel
+
+
+def _put_back(owner: Any, channel: Channel, item: Any, message: tuple[TaskId | None, int]) -> None:
+    """Put an item into the queue's own container; the program has put it already."""
+    sender, number = message
+    with owner.mutex:
+        owner._put(item)
+        if channel.by_item:
+            channel.messages.put(item, (Sending(sender), number))
+        else:
+            channel.messages.append((Sending(sender), number))
+        owner.not_empty.notify()
 
 
 def _unseen(channel: Channel) -> tuple[Sending, int]:
@@ -230,21 +242,20 @@ def _put_unseen(self: Any, item: Any, block: bool, timeout: float | None) -> Non
     if session.replaying:
         with self.mutex:
             self.unfinished_tasks += 1
-        if not deliver(channel, channel.unseen_message(), item):
-            with self.mutex:
-                self._put(item)
-                self.not_empty.notify()
+        message = channel.unseen_message()
+        if not deliver(channel, message, item):
+            _put_back(self, channel, item, message)
         return
     with self.mutex:
         if _HAS_SHUTDOWN and self.is_shutdown:
             raise ShutDown
         _wait_for_space(self, block, timeout)
         self._put(item)
-        message = _unseen(channel)
+        unseen = _unseen(channel)
         if channel.by_item:
-            channel.messages.put(item, message)
+            channel.messages.put(item, unseen)
         else:
-            channel.messages.append(message)
+            channel.messages.append(unseen)
         channel.position += 1
         self.unfinished_tasks += 1
         self.not_empty.notify()
@@ -263,20 +274,52 @@ def _put_replayed(
         digest = stream.next_digest()
         outcome = stream.expect(kind, channel)
         if outcome is None:
-            _real_put(owner, item, block, timeout)
+            _put_freely(stream, channel, owner, kind, item, block, timeout)
             return
         if outcome.status in (Status.FULL, Status.TIMED_OUT):
             raise Full
         if outcome.status is Status.CLOSED:
             raise ShutDown
         stream.compare(item, digest)
-        wait_for_space(stream, channel, outcome, owner.maxsize)
+        wait_for_space(stream, channel, outcome, owner.maxsize, owner._qsize)
     with owner.mutex:
         owner.unfinished_tasks += 1
-    if not deliver(channel, (stream.task, stream.sent(Kind.SEND, channel)), item):
-        with owner.mutex:
-            owner._put(item)
-            owner.not_empty.notify()
+    position = -1 if stream.replay.claims is None else _position(owner, channel)
+    message = (stream.task, stream.sent(Kind.SEND, channel, position))
+    if not deliver(channel, message, item):
+        _put_back(owner, channel, item, message)
+
+
+def _position(owner: Any, channel: Channel) -> int:
+    """What a log is to say of a message that is sent now, in a replay that keeps messages back.
+
+    As many were received before as were received when a bounded queue that is full gets space.
+    """
+    return channel.taken + owner.maxsize - 1 if owner.maxsize > 0 else -1
+
+
+def _put_freely(
+    stream: ReplayingStream,
+    channel: Channel,
+    owner: Any,
+    kind: Kind,
+    item: Any,
+    block: bool,
+    timeout: float | None,
+) -> None:
+    """The log says nothing of it; the message may be somebody's all the same."""
+    with owner.mutex:
+        if _HAS_SHUTDOWN and owner.is_shutdown:
+            raise ShutDown
+        try:
+            _wait_for_space(owner, block, timeout)
+        except Full:
+            stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
+            raise
+        message = (stream.task, stream.sent(kind, channel, _position(owner, channel)))
+        owner.unfinished_tasks += 1
+    if not deliver(channel, message, item):
+        _put_back(owner, channel, item, message)
 
 
 # -- get ---------------------------------------------------------------------------------
@@ -370,23 +413,7 @@ def _get_unseen(self: Any, block: bool, timeout: float | None) -> Any:
             "it waits until the replay is over"
         )
         return _real_get(self, block, timeout)
-    with self.not_empty:
-        end = monotonic() + timeout if block and timeout is not None else None
-        while not self._qsize():
-            if _HAS_SHUTDOWN and self.is_shutdown:
-                raise ShutDown
-            left = None if end is None else end - monotonic()
-            if not block or (left is not None and left <= 0):
-                raise Empty
-            self.not_empty.wait(left)
-        size = self._qsize()
-        item = self._get()
-        if channel.by_item or len(channel.messages) != size:
-            _message_of(self, channel, item, size)
-        else:
-            channel.take_message()
-        self.not_full.notify()
-    return item
+    return _take_out(self, channel, block, timeout)[0]
 
 
 def _get_replayed(
@@ -399,22 +426,77 @@ def _get_replayed(
     kind = receiving(block, timeout)
     if owner.maxsize <= 0:
         message = stream.receives_next(kind, channel)
-        if message is not None:
-            item = take(stream, channel, message)
-            return _real_get(owner, block, timeout) if item is MISSING else item
-    digest = stream.next_digest()
-    outcome = stream.expect(kind, channel)
-    if outcome is None:
-        return _real_get(owner, block, timeout)
-    if outcome.status in (Status.EMPTY, Status.TIMED_OUT):
-        raise Empty
-    if outcome.status is Status.CLOSED:
-        raise ShutDown
-    item = receive(stream, channel, outcome)
-    if item is MISSING:
-        return _real_get(owner, block, timeout)
-    stream.compare(item, digest)
+        item = MISSING if message is None else take(stream, channel, message)
+        if item is not MISSING:
+            return item
+    while True:
+        if stream.takes_new(channel, owner._qsize):
+            try:
+                return _get_freely(stream, channel, owner, kind, False, None)
+            except Empty:
+                # Another task was quicker.
+                pass
+        digest = stream.next_digest()
+        outcome = stream.expect(kind, channel)
+        if outcome is None:
+            return _get_freely(stream, channel, owner, kind, block, timeout)
+        if outcome.status in (Status.EMPTY, Status.TIMED_OUT):
+            raise Empty
+        if outcome.status is Status.CLOSED:
+            raise ShutDown
+        item = receive(stream, channel, outcome)
+        if item is not MISSING:
+            stream.compare(item, digest)
+            return item
+        # It does not come: what the log says next, or what comes.
+
+
+def _get_freely(
+    stream: ReplayingStream,
+    channel: Channel,
+    owner: Any,
+    kind: Kind,
+    block: bool,
+    timeout: float | None,
+) -> Any:
+    """The log says nothing of it."""
+    try:
+        item, message = receive_freely(
+            stream,
+            channel,
+            lambda block, timeout: _take_out(owner, channel, block, timeout),
+            block,
+            timeout,
+        )
+    except Empty:
+        stream.note(kind, channel, Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT)
+        raise
+    except ShutDown:
+        stream.note(kind, channel, Status.CLOSED)
+        raise
+    stream.received(kind, channel, message)
+    taken(channel)
     return item
+
+
+def _take_out(
+    owner: Any, channel: Channel, block: bool, timeout: float | None
+) -> tuple[Any, tuple[TaskId | None, int]]:
+    """An item of the queue's own container, and which message it is."""
+    with owner.not_empty:
+        end = monotonic() + timeout if block and timeout is not None else None
+        while not owner._qsize():
+            if _HAS_SHUTDOWN and owner.is_shutdown:
+                raise ShutDown
+            left = None if end is None else end - monotonic()
+            if not block or (left is not None and left <= 0):
+                raise Empty
+            owner.not_empty.wait(left)
+        size = owner._qsize()
+        item = owner._get()
+        sending, number = _message_of(owner, channel, item, size)
+        owner.not_full.notify()
+    return item, (sending.task, number)
 
 
 # -- looks -------------------------------------------------------------------------------
@@ -422,23 +504,38 @@ def _get_replayed(
 
 @patches.method(_Queue, "qsize")
 def _qsize(self: Any) -> int:
-    size: int = _real_qsize(self)
     stream = seen_stream()
-    return size if stream is None else look(_channel(stream, self), stream, size)
+    if stream is None:
+        return int(_real_qsize(self))
+    channel = _channel(stream, self)
+    return look(channel, stream, lambda: _size(self, channel), LOOKS["qsize"])
+
+
+def _size(owner: Any, channel: Channel) -> int:
+    """How many there are, in a replay with those that are kept for somebody."""
+    size: int = _real_qsize(owner)
+    return size + len(channel.arrived)
 
 
 @patches.method(_Queue, "empty")
 def _empty(self: Any) -> bool:
-    empty = _real_empty(self)
     stream = seen_stream()
-    return empty if stream is None else bool(look(_channel(stream, self), stream, int(empty)))
+    if stream is None:
+        return bool(_real_empty(self))
+    channel = _channel(stream, self)
+    return bool(look(channel, stream, lambda: int(not _size(self, channel)), LOOKS["empty"]))
 
 
 @patches.method(_Queue, "full")
 def _full(self: Any) -> bool:
-    full = _real_full(self)
     stream = seen_stream()
-    return full if stream is None else bool(look(_channel(stream, self), stream, int(full)))
+    if stream is None:
+        return bool(_real_full(self))
+    channel = _channel(stream, self)
+    is_full = look(
+        channel, stream, lambda: int(0 < self.maxsize <= _size(self, channel)), LOOKS["full"]
+    )
+    return bool(is_full)
 
 
 patches.add(queue, "SimpleQueue", SimpleQueue)

@@ -9,7 +9,7 @@ from typing import Any
 from bohrbug.runtime.channels import unpatched
 from bohrbug.runtime.channels.descriptors import has_more, is_channel, wait_for
 from bohrbug.runtime.channels.events import Kind, Status
-from bohrbug.runtime.channels.replaying import ReplayingStream, in_vain
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream, in_vain
 from bohrbug.runtime.channels.session import current
 from bohrbug.runtime.channels.unpatched import READ, WRITE
 from bohrbug.runtime.threads.patches import Patches

@@ -196,6 +196,12 @@ class Cursor:
         self.number += 1
         self._event = None
 
+    def rest(self) -> Iterator[Event]:
+        """All events from the next one on; it is at the end after that."""
+        while (event := self.peek()) is not None:
+            self.advance()
+            yield event
+
     def skip(self) -> None:
         """As :meth:`advance`, for an event that does not change what later codes mean."""
         self.number += 1

@@ -1,4 +1,4 @@
-"""Streams that replay: each event ends as the log says, or the replay is desynchronised."""
+"""A replay, as one process takes part in it: what is kept for whom, waits, differences."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+from bohrbug.runtime.channels.alternates import Alternate, AlternateStream
 from bohrbug.runtime.channels.desynchronisation import (
     DESYNCHRONISED,
     REPORT,
@@ -21,18 +22,17 @@ from bohrbug.runtime.channels.desynchronisation import (
     place_outside,
     read_report,
 )
-from bohrbug.runtime.channels.digest import digest
 from bohrbug.runtime.channels.events import (
     LOOP,
-    Event,
-    Kind,
-    Outcome,
-    Status,
+    ChannelId,
     TaskId,
     process_of,
 )
+from bohrbug.runtime.channels.pending import is_alive
 from bohrbug.runtime.channels.quiet import Quiet
-from bohrbug.runtime.channels.reading import CodedLog, CodedTask, Cursor, Last, read_coded
+from bohrbug.runtime.channels.reading import CodedLog, read_coded
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
+from bohrbug.runtime.channels.resynchronising import Claims, Message
 from bohrbug.runtime.channels.session import Session, SessionOptions, active, append
 from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
 
@@ -42,13 +42,14 @@ INTERRUPTED = "interrupted"
 PROGRESS = "progress"
 """File in the session's folder: how many events each process had that has ended."""
 
+DIFFERENCES = "differences"
+"""File in the session's folder with a byte for each difference."""
+
 _SLICE = 0.1
-_POLL = 0.005
-_IN_VAIN = {
-    Kind.TRY_RECV: Outcome(Status.EMPTY),
-    Kind.TIMED_RECV: Outcome(Status.TIMED_OUT),
-}
-_SENT = Outcome(Status.SENT)
+_LOOSE_PATIENCE = 1.0
+"""Seconds of quiet, at most, that end a wait once there was a difference."""
+_MOST_IN_VAIN = 20
+"""Waits in vain after which the log is followed no more."""
 
 
 class Waiting(Protocol):
@@ -75,8 +76,14 @@ class ReplaySession(Session):
         super().__init__(options)
         self.coded = coded if coded is not None else read_coded(Path(options.file))
         self.native = False
-        """True once everything is to go as it goes: desynchronised, or the log is over."""
+        """True once everything is to go as it goes."""
+        self.claims: Claims | None = None
+        """From the first difference on: what the log still gives to somebody."""
         self.desynchronisation: Desynchronisation | None = None
+        self._in_vain = 0
+        self._alternate: Alternate | None = None
+        if options.alternate:
+            self._alternate = Alternate(options.alternate, options.folder)
         self._quiet = Quiet(self.folder, self.events)
         self.follows = any(LOOP in task for task in self.coded.tasks)
         """Whether event loops get what comes to them in the order of the log."""
@@ -90,12 +97,35 @@ class ReplaySession(Session):
         """See :meth:`Session.make_stream`."""
         return ReplayingStream(self, task)
 
+    def recorder_of(self, task: TaskId) -> AlternateStream | None:
+        """Records what a task does, if that is wanted."""
+        return None if self._alternate is None else self._alternate.stream_of(task)
+
+    def begin_process(self, task: TaskId) -> Stream:
+        """See :meth:`Session.begin_process`."""
+        if self._alternate is not None:
+            self._alternate.process_begins(task)
+        return super().begin_process(task)
+
+    def close(self) -> None:
+        """See :meth:`Session.close`."""
+        super().close()
+        if self._alternate is not None:
+            self._alternate.close()
+
+    def flush(self, patience: float = -1) -> None:
+        """See :meth:`Session.flush`."""
+        if self._alternate is not None:
+            self._alternate.flush(patience)
+
     def write(self, data: bytes) -> None:
         """A replay writes nothing."""
 
     def after_fork(self) -> None:
         """See :meth:`Session.after_fork`."""
         super().after_fork()
+        if self._alternate is not None:
+            self._alternate.after_fork()
         self._quiet = Quiet(self.folder, self.events)
 
     # -- the end of the log ------------------------------------------------------------------
@@ -116,12 +146,12 @@ class ReplaySession(Session):
             if self.native:
                 return
             self.native = True
-        for channel in list(self.channels):
+        for channel in self._all_channels():
             with channel.lock:
                 waiting = [lock for _, lock in channel.space]
                 channel.space.clear()
                 if channel.give_back is not None:
-                    channel.give_back()
+                    channel.give_back(lambda message: True)
             # Who waits from now on sees that all is native.
             for message in list(channel.awaited):
                 lock = channel.awaited.pop(message, None)
@@ -130,10 +160,19 @@ class ReplaySession(Session):
             for lock in waiting:
                 wake(lock)
 
+    def _all_channels(self) -> list[Channel]:
+        return [*self.channels, *self.named.values()]
+
     # -- desynchronisations --------------------------------------------------------------------
 
-    def desynchronise(self, found: Desynchronisation) -> None:
-        """A difference showed: stop, or go on natively.
+    def desynchronise(
+        self, found: Desynchronisation, stream: ReplayingStream | None = None
+    ) -> None:
+        """A difference showed: stop, or go on and follow the log where that can be followed.
+
+        Parameters:
+            found: the difference.
+            stream: of the task that does not follow the log in its order any more.
 
         Raises:
             DesynchronisationError: the replay is strict, and not that of a command.
@@ -144,10 +183,65 @@ class ReplaySession(Session):
             self.go_native()
             return
         first = self._first(found)
+        with contextlib.suppress(OSError):
+            append(self.folder / DIFFERENCES, b".")
         with self._lock:
             self.desynchronisation = self.desynchronisation or first
-        self.go_native()
-        self._stop_if_strict()
+        self._go_on()
+        if stream is not None:
+            stream.loosen()
+
+    def _go_on(self) -> None:
+        """After a difference, here or in another process."""
+        if not self.options.keep_going:
+            self.go_native()
+            self.stop_if_strict()
+            return
+        with self._lock:
+            if self.claims is not None:
+                return
+            self.claims = Claims(self.coded)
+        for channel in self._all_channels():
+            self._give_back(channel)
+
+    def release(self, messages: Iterable[tuple[ChannelId, Message]]) -> None:
+        """Nobody is to get some messages any more: they go as they go."""
+        if self.claims is None:
+            return
+        names = set()
+        for name, message in messages:
+            self.claims.release(name, message)
+            names.add(name)
+        for channel in self._all_channels() if names else ():
+            if channel.id in names:
+                self._give_back(channel)
+
+    def release_all(self, channel: Channel) -> None:
+        """As :meth:`release`, of all messages of a channel."""
+        if self.claims is not None:
+            self.claims.release_all(channel.id)
+            self._give_back(channel)
+
+    def _give_back(self, channel: Channel) -> None:
+        claims = self.claims
+        assert claims is not None
+        with channel.lock:
+            if channel.give_back is not None:
+                channel.give_back(lambda message: not claims.hold(channel.id, message))
+
+    def intercepts(self, channel: Channel, message: Message) -> bool:
+        """Whether a message is kept for whoever is to get it by the log."""
+        if self.native:
+            return False
+        return self.claims is None or self.claims.hold(channel.id, message)
+
+    def cannot_come(self, channel: Channel, message: Message) -> bool:
+        """Whether the sender of a message has ended and not sent it."""
+        sender, number = message
+        stream = self.streams.get(sender or "")
+        if not isinstance(stream, ReplayingStream) or not stream.ended:
+            return False
+        return stream.sends.get(channel, 0) <= number
 
     def _first(self, found: Desynchronisation) -> Desynchronisation:
         path = self.folder / REPORT
@@ -161,7 +255,12 @@ class ReplaySession(Session):
             return found
         return found
 
-    def _stop_if_strict(self) -> None:
+    def stop_if_strict(self) -> None:
+        """Stop if there was a difference.
+
+        Raises:
+            DesynchronisationError: the replay is strict, and not that of a command.
+        """
         if self.options.keep_going or self.desynchronisation is None:
             return
         if self.options.raises:
@@ -182,27 +281,53 @@ class ReplaySession(Session):
         """Called now and then by tasks that wait: has another process desynchronised?"""
         if not self.native and self.is_interrupted():
             self.go_native()
-        if not self.native and (report := read_report(self.folder)) is not None:
+        if self.native or self.claims is not None:
+            pass
+        elif (report := read_report(self.folder)) is not None:
             self.desynchronisation = report
-            self.go_native()
-        self._stop_if_strict()
+            self._go_on()
+        self.stop_if_strict()
+
+    def is_gone(self, task: TaskId | None) -> bool:
+        """Whether the process that a task belongs to has ended; false if that is not known."""
+        process = None if task is None else process_of(task, self.coded.processes)
+        if process is None or process == self.root:
+            return False
+        for path in self.folder.glob("process-*"):
+            with contextlib.suppress(OSError):
+                if path.read_text() == process:
+                    return not is_alive(int(path.name.partition("-")[2]))
+        return False
 
     # -- waiting -----------------------------------------------------------------------------
 
-    def wait(self, stream: ReplayingStream, lock: Waiting, expected: Callable[[], str]) -> bool:
+    def wait(
+        self,
+        stream: ReplayingStream,
+        lock: Waiting,
+        expected: Callable[[], str],
+        hopeless: Callable[[], bool] = lambda: False,
+    ) -> bool:
         """Wait for what the log says that comes.
 
         Parameters:
             stream: of the task that waits.
             lock: what is waited for.
             expected: what, for a report.
+            hopeless: whether it can't come any more.
 
         Returns:
-            Whether it came; if not, everything is native from now on.
+            Whether it came; if not, the event goes as it goes.
         """
         waited = 0.0
-        while not lock.acquire(timeout=_SLICE):
-            if self.native:
+        # What can't come is looked for at once only where something was amiss before.
+        patient = self.claims is None
+        while not lock.acquire(timeout=_SLICE if patient else 0):
+            patient = True
+            if stream.is_free:
+                return bool(lock.acquire(timeout=0))
+            if hopeless() and not lock.acquire(timeout=0):
+                self.give_up(stream, expected(), "who should send it has ended")
                 return bool(lock.acquire(timeout=0))
             waited += _SLICE
             self.check(stream, waited, expected())
@@ -220,19 +345,40 @@ class ReplaySession(Session):
             ahead: it has not come to the event yet.
         """
         self.look_around()
-        if self.native or waited < self.options.patience:
+        patience = self.options.patience
+        if self.claims is not None:
+            patience = min(patience, _LOOSE_PATIENCE)
+        if stream.is_free or waited < patience:
             return
         quiet = self._quiet.seconds()
-        if quiet >= self.options.patience:
-            self.desynchronise(
-                Desynchronisation(
-                    stream.task,
-                    stream.number if ahead else stream.number - 1,
-                    expected,
-                    f"waited {quiet:.0f} s in vain, and nothing else went on",
-                    place_outside(),
-                )
-            )
+        if quiet >= patience:
+            found = f"waited {quiet:.0f} s in vain, and nothing else went on"
+            self.give_up(stream, expected, found, ahead=ahead)
+            self._in_vain += 1
+            if self._in_vain >= _MOST_IN_VAIN:
+                self.go_native()
+
+    def give_up(
+        self, stream: ReplayingStream, expected: str, found: str, *, ahead: bool = False
+    ) -> None:
+        """Declare that what a task waits for does not come.
+
+        Parameters:
+            stream: of the task.
+            expected: what the log says.
+            found: why it does not come.
+            ahead: the task has not come to the event yet.
+        """
+        number = stream.number if ahead else stream.number - 1
+        self.desynchronise(
+            Desynchronisation(stream.task, number, expected, found, place_outside()), stream
+        )
+        stream.drift()
+
+    def is_quiet(self, waited: float) -> bool:
+        """Whether a wait of so many seconds, after a difference, seems never to end."""
+        patience = min(self.options.patience, _LOOSE_PATIENCE)
+        return waited >= patience and self._quiet.seconds() >= patience
 
     def quiet_seconds(self) -> float:
         """For how long nothing has gone on, in any process."""
@@ -242,7 +388,7 @@ class ReplaySession(Session):
         """A task has more events than the log: wait until all others have had theirs."""
         pause = 0.002
         waited = 0.0
-        while not self.native:
+        while not self.native and self.claims is None:
             if self.is_over():
                 self.go_native()
                 return
@@ -260,235 +406,7 @@ class ReplaySession(Session):
             with contextlib.suppress(OSError):
                 append(self.folder / PROGRESS, f"{self.events()}\n".encode())
             stream.end()
-
-
-class ReplayingStream(Stream):
-    """A task whose events are to end as recorded.
-
-    Parameters:
-        session: that it belongs to.
-        task: its id.
-    """
-
-    __slots__ = (
-        "_codes_received",
-        "_codes_sent",
-        "_cursor",
-        "_digests",
-        "_polls",
-        "_selects",
-        "polled",
-        "replay",
-        "sends",
-    )
-
-    replaying = True
-
-    def __init__(self, session: ReplaySession, task: TaskId) -> None:
-        super().__init__(session, task)
-        self.replay = session
-        coded = session.coded.tasks.get(task) or CodedTask(task)
-        self._cursor = Cursor(coded)
-        self._digests = bool(coded.digests)
-        self._selects: dict[str, dict[int, Status]] = {}
-        self._codes_sent: dict[Channel, int] = {}
-        """Of plain sends that have been: how they are coded."""
-        self._codes_received: dict[int, tuple[Channel, Kind, Last, int]] = {}
-        """By codes of receives that have been: of what, and which message is next."""
-        self.polled = 0.0
-        self._polls: dict[tuple[Any, ...], Outcome] = {}
-        """What looks in vain since the last event that was none have shown."""
-        self.sends: dict[Channel, int] = {}
-
-    @property
-    def expected(self) -> Event | None:
-        """The next event; ``None`` at the end of the log."""
-        return self._cursor.peek()
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the task has had all events that the log has of it."""
-        return self._cursor.number >= len(self._cursor.codes)
-
-    @property
-    def number(self) -> int:
-        """How many events there were."""
-        return self._cursor.number
-
-    def selects(self, flavour: str) -> dict[int, Status]:
-        """How all selects of a flavour end that have a number, by their numbers."""
-        if flavour not in self._selects:
-            self._selects[flavour] = self._cursor.coded.selects(flavour)
-        return self._selects[flavour]
-
-    def sends_next(self, channel: Channel) -> bool:
-        """The short way of :meth:`expect`: a plain send to an unbounded channel, as one before.
-
-        Returns:
-            Whether it is the next event; if not, nothing has happened.
-        """
-        cursor = self._cursor
-        code = self._codes_sent.get(channel)
-        if code is None or cursor.code != code or self.replay.native:
-            return False
-        if self._polls or self._digests:
-            return False
-        cursor.skip()
-        return True
-
-    def receives_next(self, kind: Kind, channel: Channel) -> tuple[TaskId | None, int] | None:
-        """The short way of :meth:`expect`: a receive that is coded as one before.
-
-        Returns:
-            The message; ``None`` if the next event is something else, and nothing has happened.
-        """
-        cursor = self._cursor
-        found = self._codes_received.get(cursor.code)
-        if found is None or self.replay.native or self._polls or self._digests:
-            return None
-        expected, of_kind, last, step = found
-        if expected is not channel or of_kind is not kind:
-            return None
-        last.number += step
-        cursor.skip()
-        return last.sender, last.number
-
-    def expect(
-        self,
-        kind: Kind,
-        channel: Channel | None,
-        flavour: str = "",
-        *,
-        fruitless: Outcome | None = None,
-    ) -> Outcome | None:
-        """See :meth:`Stream.expect`.
-
-        How often a task looks in vain depends on time, not on messages: a poll that it repeats
-        ends as it ended before, and repeated polls that it leaves out are skipped.
-        """
-        session = self.replay
-        if session.native:
-            session._stop_if_strict()
-            return None
-        key: tuple[Any, ...] = (kind, None, flavour)
-        if channel is not None:
-            key = (kind, channel.id, channel.flavour)
-        event = self.expected
-        if event is None or event[:3] != key:
-            repeated = self._polls.get(key)
-            if repeated is None and event is None:
-                repeated = fruitless or _IN_VAIN.get(kind)
-            if repeated is not None and not (event is None and session.is_over()):
-                return self._poll_again(repeated)
-            while event is not None and self._polls.get(event[:3]) == event.outcome:
-                event = self._advance()
-        if event is None:
-            session.past_end(self)
-            return None
-        if event[:3] != key:
-            name = flavour if channel is None else f"{channel.flavour} {channel.id}"
-            self.differ(f"came to {kind.words} on {name}")
-            return None
-        code = self._cursor.code
-        self._advance()
-        if channel is not None:
-            if event.outcome.message is not None:
-                last = self._cursor.received(code)
-                if last is not None:
-                    self._codes_received[code] = (channel, kind, *last)
-            elif event.outcome == _SENT:
-                self._codes_sent[channel] = code
-        self.polled = 0.0
-        if is_poll(event):
-            self._polls[key] = event.outcome
-        elif self._polls:
-            self._polls.clear()
-        return event.outcome
-
-    def _advance(self) -> Event | None:
-        self._cursor.advance()
-        return self._cursor.peek()
-
-    def _poll_again(self, outcome: Outcome) -> Outcome | None:
-        time.sleep(_POLL)
-        self.polled += _POLL
-        self.replay.check(self, self.polled, "that the program goes on")
-        return None if self.replay.native else outcome
-
-    def differ(self, found: str, event: Event | None = None) -> None:
-        """Declare that the program does something else than its log."""
-        event = event or self.expected
-        words = "nothing more" if event is None else event.words
-        self.replay.desynchronise(
-            Desynchronisation(self.task, self.number, words, found, place_outside())
-        )
-
-    def next_digest(self) -> int:
-        """The digest that belongs to the next event; 0 if there is none."""
-        return 0 if self.expected is None else self.expected.digest
-
-    def compare(self, value: object, recorded: int) -> None:
-        """Compare the digest of a value with the recorded one, if there is one."""
-        if recorded and digest(value) != recorded:
-            self.replay.desynchronise(
-                Desynchronisation(
-                    self.task,
-                    self.number - 1,
-                    "a message with another value",
-                    "sent or received a value with another digest",
-                    place_outside(),
-                )
-            )
-
-    def note(
-        self,
-        kind: Kind,
-        channel: Channel | None,
-        status: Status,
-        values: tuple[int, ...] = (),
-        flavour: str = "",
-    ) -> None:
-        """What goes natively is not noted."""
-
-    def sent(self, kind: Kind, channel: Channel, position: int = -1, value: object = None) -> int:
-        """See :meth:`Stream.sent`."""
-        number = self.sends.get(channel, 0)
-        self.sends[channel] = number + 1
-        return number
-
-    def received(
-        self,
-        kind: Kind,
-        channel: Channel,
-        message: tuple[TaskId | None, int],
-        value: object = None,
-    ) -> None:
-        """What goes natively is not noted."""
-
-    def end(self) -> None:
-        """See :meth:`Stream.end`."""
-        # Polls in vain may be left: that depends on time.
-        while (left := self.expected) is not None and is_poll(left):
-            self._advance()
-        super().end()
-        if left is not None and not self.replay.native and not self.session.closed:
-            # The task is over; who asks for the result of the replay is told.
-            with contextlib.suppress(DesynchronisationError):
-                self.differ("came to its end", left)
-
-
-def in_vain(timeout: float | None) -> Outcome | None:
-    """How a select with this timeout ends if nothing gets ready."""
-    return None if timeout is None else Outcome(Status.TIMED_OUT)
-
-
-def is_poll(event: Event) -> bool:
-    """Whether an event is a look in vain, or at how full a channel is."""
-    status = event.outcome.status
-    if event.kind is Kind.LOOK:
-        return True
-    # A select that has a number is no poll.
-    return status in (Status.EMPTY, Status.FULL, Status.TIMED_OUT) and not event.outcome.values
+        self.flush()
 
 
 def _end_children() -> None:

@@ -44,6 +44,7 @@ class SessionOptions:
             one that never ends.
         raises: replay: a desynchronisation raises an exception in the tasks, instead of
             ending the process.
+        alternate: replay: the message log to write of what happens; empty for none.
     """
 
     mode: str
@@ -53,6 +54,7 @@ class SessionOptions:
     keep_going: bool = False
     patience: float = 10.0
     raises: bool = False
+    alternate: str = ""
 
     def to_environment(self) -> dict[str, str]:
         """The variables for child processes."""
@@ -104,8 +106,7 @@ class Session:
     def begin_process(self, task: TaskId) -> Stream:
         """This process takes part from now on; the calling thread is its first task."""
         self.root = task
-        command = " ".join(sys.orig_argv)
-        self.write(process_block(task, command[:300]))
+        self.write(process_block(task, command_line()))
         self.sign_in()
         stream = local.stream = self.begin(task)
         return stream
@@ -113,7 +114,7 @@ class Session:
     def sign_in(self) -> None:
         """Let the other processes know of this one."""
         with contextlib.suppress(OSError):
-            (self.folder / f"process-{os.getpid()}").touch()
+            (self.folder / f"process-{os.getpid()}").write_text(self.root or "")
 
     def claim_root(self) -> Stream:
         """Take part as a process that nobody we see has started: the next free root.
@@ -172,6 +173,10 @@ class Session:
         """The process, or the recording, ends."""
         self.flush()
 
+    def close(self) -> None:
+        """Nothing is seen any more."""
+        self.closed = True
+
     # -- words ---------------------------------------------------------------------------
 
     def warn(self, message: str) -> None:
@@ -191,6 +196,11 @@ class Session:
             "threads that were started by something Bohrbug does not see write to one channel "
             f"({channel.flavour} {channel.id}): the order of their messages can't be told apart"
         )
+
+
+def command_line() -> str:
+    """How this process was started, for people."""
+    return " ".join(sys.orig_argv)[:300]
 
 
 def append(path: Path, data: bytes) -> None:
@@ -243,7 +253,7 @@ class Active:
         session, self.session = self.session, None
         if session is not None:
             session.finish()
-            session.closed = True
+            session.close()
         local.stream = None
 
 

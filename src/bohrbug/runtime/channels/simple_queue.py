@@ -5,12 +5,20 @@ from __future__ import annotations
 import _queue
 from typing import Any
 
-from bohrbug.runtime.channels.delivery import MISSING, deliver, give_back_with, receive, take
-from bohrbug.runtime.channels.events import Kind, Status
+from bohrbug.runtime.channels.delivery import (
+    MISSING,
+    deliver,
+    give_back_with,
+    receive,
+    receive_freely,
+    take,
+)
+from bohrbug.runtime.channels.events import Kind, Status, TaskId
 from bohrbug.runtime.channels.recording import STALE, RecordingStream
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
 from bohrbug.runtime.channels.streams import (
+    LOOKS,
     Channel,
     Sending,
     Stream,
@@ -42,8 +50,8 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
         if channel is None or channel.session is not stream.session:
             channel = new_channel(stream, self, _SIMPLE)
 
-            def put(item: Any) -> None:
-                _simple_put(self, (item, None, 0))
+            def put(item: Any, message: tuple[TaskId | None, int]) -> None:
+                _simple_put(self, (item, Sending(message[0]), message[1]))
 
             channel.give_back = give_back_with(channel, put)
         return channel
@@ -63,12 +71,11 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
             assert isinstance(stream, ReplayingStream)
             if not stream.sends_next(channel):
                 digest = stream.next_digest()
-                if stream.expect(Kind.SEND, channel) is None:
-                    _simple_put(self, (item, None, 0))
-                    return
-                stream.compare(item, digest)
-            if not deliver(channel, (stream.task, stream.sent(Kind.SEND, channel)), item):
-                _simple_put(self, (item, None, 0))
+                if stream.expect(Kind.SEND, channel) is not None:
+                    stream.compare(item, digest)
+            number = stream.sent(Kind.SEND, channel)
+            if not deliver(channel, (stream.task, number), item):
+                _simple_put(self, (item, Sending(stream.task), number))
             return
         target = stream.sending_to(channel)  # type: ignore[attr-defined]
         # The number is taken before the item can be received, the event noted after.
@@ -103,22 +110,15 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
         kind = receiving(block, timeout)
         if stream.replaying:
             assert isinstance(stream, ReplayingStream)
-            message = stream.receives_next(kind, channel)
-            if message is not None:
-                item = take(stream, channel, message)
-                return _simple_get(self, block, timeout)[0] if item is MISSING else item
-            digest = stream.next_digest()
-            outcome = stream.expect(kind, channel)
-            if outcome is not None:
-                if outcome.status is not Status.RECEIVED:
-                    raise Empty
-                item = receive(stream, channel, outcome)
-                if item is not MISSING:
-                    stream.compare(item, digest)
-                    return item
-            return _simple_get(self, block, timeout)[0]
+            item = self._get_replayed(stream, channel, kind)
+            if item is not MISSING:
+                return item
         try:
-            if kind is Kind.RECV:
+            if isinstance(stream, ReplayingStream):
+                item, sender, number = receive_freely(
+                    stream, channel, lambda *how: _simple_get(self, *how), block, timeout
+                )
+            elif kind is Kind.RECV:
                 item, sender, number = self._wait(stream)  # type: ignore[arg-type]
             else:
                 item, sender, number = _simple_get(self, block, timeout)
@@ -128,6 +128,24 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
             raise
         message = channel.unseen_message() if sender is None else (sender.task, number)
         stream.received(kind, channel, message, item)
+        return item
+
+    def _get_replayed(self, stream: ReplayingStream, channel: Channel, kind: Kind) -> Any:
+        """What the log says, or ``MISSING`` if it says nothing."""
+        message = stream.receives_next(kind, channel)
+        item = MISSING if message is None else take(stream, channel, message)
+        while item is MISSING:
+            if stream.takes_new(channel, lambda: not _simple_empty(self)):
+                break
+            digest = stream.next_digest()
+            outcome = stream.expect(kind, channel)
+            if outcome is None:
+                break
+            if outcome.status is not Status.RECEIVED:
+                raise Empty
+            item = receive(stream, channel, outcome)
+            if item is not MISSING:
+                stream.compare(item, digest)
         return item
 
     def _wait(self, stream: RecordingStream) -> Any:
@@ -144,19 +162,27 @@ class SimpleQueue(RealSimpleQueue):  # type: ignore[type-arg]
 
     def qsize(self) -> int:
         """As of ``queue.SimpleQueue``."""
-        size = _simple_qsize(self)
         stream = seen_stream()
         if stream is None:
-            return size
-        return look(self._bohrbug_channel_for(stream), stream, size)
+            return _simple_qsize(self)
+        channel = self._bohrbug_channel_for(stream)
+        return look(
+            channel, stream, lambda: _simple_qsize(self) + len(channel.arrived), LOOKS["qsize"]
+        )
 
     def empty(self) -> bool:
         """As of ``queue.SimpleQueue``."""
-        empty = _simple_empty(self)
         stream = seen_stream()
         if stream is None:
-            return empty
-        return bool(look(self._bohrbug_channel_for(stream), stream, int(empty)))
+            return _simple_empty(self)
+        channel = self._bohrbug_channel_for(stream)
+        is_empty = look(
+            channel,
+            stream,
+            lambda: int(_simple_empty(self) and not channel.arrived),
+            LOOKS["empty"],
+        )
+        return bool(is_empty)
 
 
 SimpleQueue.__module__ = RealSimpleQueue.__module__

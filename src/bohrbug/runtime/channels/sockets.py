@@ -15,18 +15,23 @@ import time
 from typing import Any
 
 from bohrbug.runtime.channels.delivery import MISSING
-from bohrbug.runtime.channels.descriptors import CONNECTION, beside, known, wait_ready, would_block
+from bohrbug.runtime.channels.descriptors import (
+    CONNECTION,
+    LISTEN,
+    beside,
+    known,
+    wait_ready,
+    would_block,
+)
 from bohrbug.runtime.channels.ends import Ends, incoming, outgoing
 from bohrbug.runtime.channels.events import ChannelId, Kind, MessageId, Outcome, Status
 from bohrbug.runtime.channels.native_parts import noting
-from bohrbug.runtime.channels.replaying import ReplayingStream
+from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, append, current, main_stream
 from bohrbug.runtime.channels.streams import Channel, Stream, channel_of
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
-
-LISTEN = "socket.accept"
 
 _Socket: Any = socket.socket
 _listen, _accept, _connect, _connect_ex = (

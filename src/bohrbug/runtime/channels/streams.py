@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.runtime.channels.events import ChannelId, Kind, MessageId, Outcome, Status, TaskId
@@ -108,6 +108,15 @@ class Stream:
         """
         return None
 
+    def comes_to_be(self, there: Callable[[], bool], *, waits: bool = True) -> bool:
+        """Replay: whether there is, or may be, something to receive that the log says is there.
+
+        Parameters:
+            there: whether there is something now.
+            waits: whether the task may wait for it.
+        """
+        return True
+
     def next_digest(self) -> int:
         """Replay: the digest of the value of the next event; 0 if there is none."""
         return 0
@@ -137,6 +146,10 @@ class _Local(threading.local):
 
 local = _Local()
 """``local.stream``: that of the thread that asks; ``None`` if it is not seen."""
+
+
+GiveBack = Callable[[Callable[[tuple[TaskId | None, int]], bool]], None]
+"""Is told which messages to give back."""
 
 
 class Channel:
@@ -186,8 +199,8 @@ class Channel:
         """Replay: locks (or asyncio futures) of those who wait for a message."""
         self.space: list[tuple[int, Any]] = []
         """Replay: senders that wait until so many messages were received."""
-        self.give_back: Callable[[], None] | None = None
-        """Replay: puts what arrived early back into the program's own channel."""
+        self.give_back: GiveBack | None = None
+        """Replay: puts some of what arrived early back into the program's own channel."""
         self.unseen = 0
         self.unseen_writer: int | None = None
 
@@ -256,13 +269,33 @@ def new_channel(stream: Stream, owner: Any, flavour: str) -> Channel:
     return channel
 
 
-def look(channel: Channel, stream: Stream, value: int) -> int:
-    """What a look shows: what it showed when it was recorded, if that is replayed."""
+def look(
+    channel: Channel, stream: Stream, now: Callable[[], int], agrees: Callable[[int, int], bool]
+) -> int:
+    """What a look shows: what it showed when it was recorded, if that is replayed.
+
+    Parameters:
+        channel: that is looked at.
+        stream: of the task that looks.
+        now: gives what it would show now.
+        agrees: whether there is as much to receive as a value says, if another is so now.
+    """
     outcome = stream.expect(Kind.LOOK, channel)
     if outcome is not None:
-        return outcome.values[0]
+        recorded = outcome.values[0]
+        if stream.comes_to_be(lambda: agrees(recorded, now())):
+            return recorded
+    value = now()
     stream.note(Kind.LOOK, channel, Status.VALUE, (value,))
     return value
+
+
+LOOKS: Mapping[str, Callable[[int, int], bool]] = {
+    "qsize": lambda recorded, now: recorded <= now,
+    "empty": lambda recorded, now: recorded >= now,
+    "full": lambda recorded, now: True,
+}
+"""By methods of queues: whether there is as much to receive as recorded."""
 
 
 def receiving(block: object, timeout: object) -> Kind:

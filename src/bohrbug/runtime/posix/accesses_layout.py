@@ -147,6 +147,7 @@ class AccessesRecord(ctypes.Structure):
         ("dropped_races", c_uint32),
         ("shared_places", c_uint32),
         ("clock_words", c_uint32),
+        ("weak", c_uint32),
         ("watch_error", c_uint32),
         ("hits", c_uint32),
         ("tired_watchpoints", c_uint32),

@@ -111,6 +111,9 @@ and ``shim/blocking.c``."""
 SHARED_BIT = 1 << 63
 """Set in the space of what processes share."""
 
+MEMORY = "memory"
+"""The type of blocks of the heap that were used after they had been freed."""
+
 FAULT = "fault"
 """The type of calls that fail by a data choice."""
 
@@ -145,6 +148,7 @@ TYPES = (
     "atomic",
     FUNCTION,
     FAULT,
+    MEMORY,
 )
 """``enum type``, in the words of reports."""
 
@@ -240,6 +244,7 @@ class TaskRecord(ctypes.Structure):
         ("main", c_uint8),
         ("restarts", c_uint8),
         ("looks", c_uint32),
+        ("fires_late", c_uint32),
         ("seen_changes", c_uint64),
         ("last_yield", c_uint32),
         ("last_run", c_uint32),

@@ -20,6 +20,8 @@ class Learnt:
         right_deaths: signals, as bits, of which child processes may die.
         dependences: steps that depend on each other without a resource in common.
         has_hooks: a process with hooks took part.
+        memory_matters: it was seen to access memory so that it matters whether that is sequentially
+            consistent: by data races, or by atomics with weaker orders.
     """
 
     executions: int = 0
@@ -28,6 +30,7 @@ class Learnt:
     right_deaths: int = 0
     dependences: Dependences = NO_DEPENDENCES
     has_hooks: bool = False
+    memory_matters: bool = False
 
     def take_in(self, segment: Segment) -> None:
         """Take note of what the shim says of an execution."""

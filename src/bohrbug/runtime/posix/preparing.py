@@ -31,9 +31,7 @@ class Preparation:
     def __init__(self, settings: NativeSettings, program: str, learnt: Learnt) -> None:
         self.settings = settings
         self.learnt = learnt
-        libraries = [str(build.shim())]
-        if "malloc" in settings.faults:
-            libraries.append(str(build.allocations()))
+        libraries = [str(build.shim()), str(build.allocations())]
         self._watchpoints = watchpoints.watchpoints(settings.watch, program)
         if settings.watch or settings.sample:
             libraries.append(str(watchpoints.hooks_to_preload(settings.level)))

@@ -368,14 +368,16 @@ class NativeRuntime:
     @property
     def accesses(self) -> str:
         """Whose accesses to memory are seen, for people."""
-        settings = self.settings
+        settings, learnt = self.settings, self._learnt
+        # Named only where another memory could show more than interleavings do.
+        order = ", memory taken as sequentially consistent" if learnt.memory_matters else ""
         if settings.sample:
-            return f"accesses to memory sampled, {settings.sample} at a time"
+            return f"accesses to memory sampled, {settings.sample} at a time{order}"
         if settings.watch:
-            return f"accesses seen of {', '.join(settings.watch)} only"
-        if settings.level == "sync" or not self._learnt.has_hooks:
+            return f"accesses seen of {', '.join(settings.watch)} only{order}"
+        if settings.level == "sync" or not learnt.has_hooks:
             return "accesses to memory not seen"
-        return "accesses to memory seen"
+        return f"accesses to memory seen{order}"
 
     @property
     def points(self) -> Points:

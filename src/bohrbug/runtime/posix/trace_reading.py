@@ -53,6 +53,7 @@ class TraceReader:
         trace.seen = seen_in(segment, reading)
         self._learnt.has_hooks |= trace.seen.takes_part
         trace.races = [seen.race for seen in trace.seen.races]
+        self._learnt.memory_matters |= bool(trace.races or segment.accesses.weak)
         self._note_futexes(trace, reading)
         for what in unseen_in(segment, trace.seen):
             trace.uncontrolled.note(what)

@@ -36,6 +36,7 @@ INTERNAL_MODULES = frozenset(
         "tempfile",
         "linecache",
         "warnings",
+        "_py_warnings",
         "tokenize",
         "subprocess",
         "random",

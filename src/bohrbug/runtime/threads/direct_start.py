@@ -7,7 +7,7 @@ half started, so that the same state is set at once.
 
 from __future__ import annotations
 
-import sys
+import contextvars
 import threading
 from collections.abc import Callable
 from types import MethodType
@@ -15,13 +15,18 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import real_allocate_lock
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.interpreter import (
+    HAS_CONTEXTS,
+    HAS_HANDLES,
+    HAS_NATIVE_IDS,
+    INHERITS_CONTEXT,
+    START_NAME,
+)
 from bohrbug.runtime.threads.lifecycle import spawn
 from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.tracing import has_hooks, traced
 
 _Thread = threading.Thread
-HAS_HANDLES = sys.version_info >= (3, 13)
-START_NAME = "_start_joinable_thread" if HAS_HANDLES else "_start_new_thread"
 _ORIGINALS = tuple(vars(_Thread)[name] for name in ("_bootstrap", "_bootstrap_inner", "_delete"))
 
 
@@ -32,7 +37,10 @@ def run_thread(thread: Any) -> None:
     """What the task of a thread does."""
     try:
         try:
-            thread.run()
+            if HAS_CONTEXTS:
+                thread._context.run(thread.run)
+            else:
+                thread.run()
         except:  # noqa: E722  (as Thread._bootstrap_inner does)
             thread._invoke_excepthook(thread)
     finally:
@@ -93,8 +101,10 @@ def start_directly(
     task.thread = thread
     task.started_directly = True
     thread._ident = ident
-    if hasattr(thread, "_native_id"):
+    if HAS_NATIVE_IDS:
         thread._native_id = ident
+    if HAS_CONTEXTS and thread._context is None:
+        thread._context = contextvars.copy_context() if INHERITS_CONTEXT else contextvars.Context()
     if HAS_HANDLES:
         new_handle(thread, task)
     else:

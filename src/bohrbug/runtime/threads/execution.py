@@ -122,6 +122,14 @@ class Execution(Deciding):
         """The number of steps so far."""
         return len(self.rows)
 
+    @property
+    def namespaces(self) -> set[object]:
+        """What the test is known to use as a whole, see :mod:`.data.naming`, or to change.
+
+        It lasts from one execution to the next; the search begins again when something is added.
+        """
+        return self._namespaces
+
     # -- running ---------------------------------------------------------------
 
     def run(self, function: Callable[[], object]) -> Trace:

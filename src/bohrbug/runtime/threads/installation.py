@@ -16,12 +16,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bohrbug.runtime.threads import (
+    entropy,
     futures,
     hashing,
     imports,
+    interpreters,
     keyboard,
     log_records,
+    looking,
     made_code,
+    os_names,
     queues,
     stand_ins,
     started_flags,
@@ -73,13 +77,18 @@ _ALL: tuple[Patches, ...] = (
     thread_functions.patches,
     thread_state.patches,
     timing.patches,
+    entropy.patches,
     futures.patches,
     hashing.patches,
     imports.patches,
     made_code.patches,
     log_records.patches,
+    looking.patches,
     keyboard.patches,
+    os_names.patches,
+    interpreters.patches,
 )
+imports.after_import.append(interpreters.patches.catch_up)
 if os.name == "posix":
     from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits
 

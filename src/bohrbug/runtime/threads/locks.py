@@ -8,7 +8,6 @@ of a task that is enabled when the real lock is free.
 from __future__ import annotations
 
 import _thread
-import sys
 import warnings
 from sys import _getframe
 from typing import Any
@@ -22,6 +21,7 @@ from bohrbug.runtime.threads.control import (
     real_get_ident,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.interpreter import ARGUMENTS_OF_RLOCKS, RLOCKS_TELL
 from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -191,6 +191,21 @@ class _Lock:
             effect(execution, self._resource(execution), True)
         self._let_go(execution)
 
+    def _look(self, frame: Any) -> bool:
+        """Whether the lock is held, on behalf of the code that runs in ``frame``."""
+        execution = current.execution
+        if execution is not None and real_get_ident() == current.thread:
+            task = execution.current
+            if not (
+                task.inside
+                or execution.suspended
+                or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
+            ):
+                place = (frame.f_code, frame.f_lasti)
+                execution.perform(LOCKED, self._resource(execution), place)
+                execution.observe(self._resource(execution), place)
+        return bool(self._real.locked())
+
     def _took(self, execution: Execution, task: Task, frame: Any) -> None:
         self._owner = task
         task.holding[self] = (frame.f_code, frame.f_lasti)
@@ -228,19 +243,7 @@ class lock(_Lock):
 
     def locked(self) -> bool:
         """As ``Lock.locked``."""
-        execution = current.execution
-        if execution is not None and real_get_ident() == current.thread:
-            task = execution.current
-            frame = _getframe(1)
-            if not (
-                task.inside
-                or execution.suspended
-                or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
-            ):
-                place = (frame.f_code, frame.f_lasti)
-                execution.perform(LOCKED, self._resource(execution), place)
-                execution.observe(self._resource(execution), place)
-        return bool(self._real.locked())
+        return self._look(_getframe(1))
 
     acquire_lock = _Lock.acquire
     release_lock = _Lock.release
@@ -251,8 +254,10 @@ class lock(_Lock):
         return f"<{status} _thread.lock object at {id(self):#x}>"
 
 
-def _warn_of_arguments(cls: type) -> None:
-    if cls is RLock and sys.version_info >= (3, 13):
+def _refuse_arguments(cls: type, positional: bool) -> None:
+    if ARGUMENTS_OF_RLOCKS == "refused":
+        raise TypeError(f"RLock() takes no {'positional' if positional else 'keyword'} arguments")
+    if cls is RLock and ARGUMENTS_OF_RLOCKS == "deprecated":
         warnings.warn(
             "Passing arguments to RLock is deprecated and will be removed in 3.15",
             DeprecationWarning,
@@ -269,8 +274,7 @@ class RLock(_Lock):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:
-            # CPython ignores them.
-            _warn_of_arguments(type(self))
+            _refuse_arguments(type(self), bool(args))
         super().__init__()
         frame = _getframe(1)
         self._internal = frame.f_globals.get("__name__") in INTERNAL_MODULES
@@ -355,11 +359,11 @@ class RLock(_Lock):
     def __exit__(self, *exc_info: object) -> None:
         self._release(_getframe(1))
 
-    if sys.version_info >= (3, 14):
+    if RLOCKS_TELL:
 
         def locked(self) -> bool:
             """As ``RLock.locked``."""
-            return bool(self._real.locked())
+            return self._look(_getframe(1))
 
     def _is_owned(self) -> bool:
         return self._count > 0 and self._ident == self._me()

@@ -76,6 +76,9 @@ def _wrapped_handle(self: Any, record: Any) -> Any:
     # By its class: a handler is often made by whichever task logs first.
     state = execution.resources.state_named(f"records of {name}", f"records of {name}", name)
     execution.perform(PUT, state, place_of(_outside_logging(_getframe(1))))
+    if not self.lock:
+        # Nothing orders what the handler does for this record and for others.
+        return _handle(self, record)
     try:
         return _handle(self, record)
     finally:

@@ -50,6 +50,16 @@ def threads_outside(execution: Execution) -> bool:
     return any(ident not in own for ident in list(threading._active))  # type: ignore[attr-defined]
 
 
+class OnItsWay:
+    """What the kernel still has to hand from one part of this process to another.
+
+    Attributes:
+        patience: for how many real seconds it is worth waiting for that; 0: there is nothing.
+    """
+
+    patience: Callable[[Execution], float] = staticmethod(lambda execution: 0.0)
+
+
 @plain
 class Outside:
     """What one execution knows of the world around it.
@@ -123,6 +133,8 @@ class Outside:
             external = any(task.external for task in execution.alive)
             # A server that was asked to wait must find, too, that we have.
             lag = min(ahead, patience) if self.has_answered else 0.0
+            if external and self._wait_for_what_is_on_its_way(ahead):
+                return None
             if (external or lag) and self.wait(lag, external_only=True):
                 return None
             return timed
@@ -143,6 +155,8 @@ class Outside:
         if alarm and self.wait(alarm + 1.0, external_only=False):
             return True
         if any(task.external for task in execution.alive):
+            if self._wait_for_what_is_on_its_way(patience):
+                return True
             return self.wait(patience, external_only=False)
         if not threads_outside(execution):
             return False
@@ -156,12 +170,20 @@ class Outside:
         )
         return False
 
-    def wait(self, seconds: float, external_only: bool) -> bool:
+    def _wait_for_what_is_on_its_way(self, seconds: float) -> bool:
+        """Give the kernel time for what comes for certain, which is no caveat; true if it came."""
+        on_its_way = OnItsWay.patience(self._execution)
+        return bool(on_its_way) and self.wait(
+            min(seconds, on_its_way), external_only=True, is_noted=False
+        )
+
+    def wait(self, seconds: float, external_only: bool, is_noted: bool = True) -> bool:
         """Wait in real time until a task is ready, a signal came or the execution is over.
 
         Parameters:
             seconds: of real time, at most.
             external_only: look only at tasks that wait for something outside.
+            is_noted: what was waited for is a caveat.
         """
         execution = self._execution
         # Whoever waits here does not spin.
@@ -179,9 +201,11 @@ class Outside:
                     if task.external or not external_only:
                         ready = task.ready
                         if ready is not None and ready():
-                            execution.trace.uncontrolled.note(
-                                f"waited for something outside our control ({task.waits_for.label})"
-                            )
+                            if is_noted:
+                                label = task.waits_for.label
+                                execution.trace.uncontrolled.note(
+                                    f"waited for something outside our control ({label})"
+                                )
                             return True
             finally:
                 execution.suspended -= 1

@@ -1,8 +1,11 @@
-"""``ProcessPoolExecutor``: pools that live from one execution to the next, and the end of each.
+"""Pools of processes that live from one execution to the next, and the end of each.
 
 The helper thread of a pool, and with it the workers, are of one execution. What a pool
 consists of is made anew in each execution that uses it; at the end of the execution the helper is
-told to go home, as the interpreter tells it at its exit.
+told to go home, as the interpreter tells it at its exit.  So it is with a ``ProcessPoolExecutor``.
+
+The threads of a ``multiprocessing.Pool`` that is never closed are daemons, which end with their
+execution.  At its exit the interpreter would tell its workers to go home through them.
 """
 
 from __future__ import annotations
@@ -171,3 +174,43 @@ def let_helpers_end(execution: Execution) -> None:
         ending.wait_for_the_rest(lambda: not _helpers(execution))
     finally:
         module._global_shutdown = False
+
+
+_POOL_MODULE = "multiprocessing.pool"
+_pools: list[weakref.ref[Any]] = []
+
+
+@patches.when_imported(_POOL_MODULE)
+def _wrap_pool(module: Any) -> None:
+    cls = module.Pool
+    initialise = cls.__init__
+
+    @patches.method(cls, "__init__")
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        if controlled() is not None:
+            _pools.append(weakref.ref(self))
+
+
+def end_pools() -> None:
+    """After an execution: end the workers of the pools that it has left, whose threads are no more.
+
+    A pool that nobody has terminated would wait for these threads at the interpreter's exit.
+    """
+    while _pools:
+        pool = _pools.pop()()
+        if pool is None or not pool._terminate.still_active():
+            continue
+        pool._terminate.cancel()
+        # As ``terminate`` does: else the pool complains when it dies.
+        pool._state = sys.modules[_POOL_MODULE].TERMINATE
+        processes = [worker for worker in pool._pool if hasattr(worker, "terminate")]
+        for worker in processes:
+            if worker.exitcode is None:
+                worker.terminate()
+        for worker in processes:
+            worker.join(_LONGEST_END)
+
+
+_LONGEST_END = 1.0
+"""Real seconds that a worker may take to end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _queue
 import queue
-import sys
 import types
 from collections.abc import Callable
 from sys import _getframe
@@ -20,6 +19,7 @@ from bohrbug.runtime.threads.control import (
     unseen,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.interpreter import QUEUES_SHUT_DOWN
 from bohrbug.runtime.threads.locks import _Lock, lock
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import note_gate, touch
@@ -200,7 +200,7 @@ _put_in_c, _get_in_c = (
         Gate,
         PUT,
         GET,
-        sys.version_info >= (3, 13),
+        QUEUES_SHUT_DOWN,
         _move_in,
         _move_out,
     )
@@ -297,7 +297,7 @@ _wrap_queue("qsize", INSPECT, _mutex_is_free)
 _wrap_queue("empty", INSPECT, _mutex_is_free)
 _wrap_queue("full", INSPECT, _mutex_is_free)
 _wrap_queue("join", WAIT, lambda self: not self.unfinished_tasks and _mutex_is_free(self))
-if sys.version_info >= (3, 13):
+if QUEUES_SHUT_DOWN:
     _wrap_queue("shutdown", SHUTDOWN, _mutex_is_free)
 
 # -- SimpleQueue -----------------------------------------------------------------------

@@ -15,7 +15,7 @@ from bohrbug.accelerator import native
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
-from bohrbug.runtime.threads import futures, made_code, thread_functions, thread_state
+from bohrbug.runtime.threads import entropy, futures, made_code, thread_functions, thread_state
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -32,6 +32,7 @@ from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import c_code, files, hooks
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
+from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.sampling import WATCHED_AT_FIRST, Sampling
@@ -49,10 +50,10 @@ MOST_YOUNG_OBJECTS = 20_000
 _END_HOOKS: tuple[Callable[[Execution], None], ...] = (futures.let_workers_end,)
 _AFTERWARDS: tuple[Callable[[], None], ...] = (lasting_executors.end,)
 if os.name == "posix":
-    from bohrbug.runtime.threads.process_pools import lasting_pools, let_helpers_end
+    from bohrbug.runtime.threads.process_pools import end_pools, lasting_pools, let_helpers_end
 
     _END_HOOKS = (*_END_HOOKS, let_helpers_end)
-    _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end)
+    _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end, end_pools)
 
 MakeDetector = Callable[[Execution], RaceDetector]
 
@@ -286,7 +287,9 @@ class ThreadsRuntime:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
         all_tell = watcher is not None or settings.gil or settings.watch_breakers
-        self._instrumentation.let_tell(None if all_tell else points.are_in)
+        self._instrumentation.let_tell(
+            None if all_tell else lambda code: points.are_in(code) or may_inspect(code)
+        )
         execution.sink = sink
         execution.nudge = self._nudge
         self._spin_sink = None
@@ -308,6 +311,7 @@ class ThreadsRuntime:
         """Run the test under the control of an execution."""
         lasting_executors.begin()
         self._thread_names.begin()
+        entropy.begin(self.settings)
         watchdog = self.watchdog
         if watchdog is not None:
             watchdog.watch(execution)
@@ -326,6 +330,7 @@ class ThreadsRuntime:
             for put_back in _AFTERWARDS:
                 put_back()
             self._thread_names.end()
+            entropy.end()
 
     def look_closer(self) -> bool:
         """After a hang: whether the next execution will see more than the last one did."""

@@ -35,6 +35,7 @@ class Settings:
         watch_breakers: the rewritten code tells these places.
         external_patience: seconds of real time to wait for something outside our
             control before an execution is given up.
+        real_entropy: what the system gives at random is not the same in each execution.
     """
 
     late_timeouts: bool = False
@@ -44,3 +45,4 @@ class Settings:
     gil: bool = False
     watch_breakers: bool = False
     external_patience: float = EXTERNAL_PATIENCE
+    real_entropy: bool = False

@@ -51,6 +51,10 @@ _THREADING = vars(threading)
 def _codes_that_call_targets() -> frozenset[CodeType]:
     """Code of internal modules that calls what the program has given it to be called."""
     functions = [threading.Thread.run, threading.Timer.run, executors._WorkItem.run]
+    # From Python 3.14 on a worker has its context do it.
+    context: Any = getattr(executors, "WorkerContext", None)
+    if context is not None:
+        functions += [context.run, context.initialize]
     return frozenset(function.__code__ for function in functions)
 
 
@@ -388,6 +392,8 @@ _Semaphore = threading.Semaphore
 _BoundedSemaphore = threading.BoundedSemaphore
 _semaphore_acquire = _Semaphore.acquire
 _registering(_Semaphore, "Semaphore")
+# Its own __init__ calls that of the other as a part of it.
+_registering(threading.BoundedSemaphore, "BoundedSemaphore")
 
 
 def _is_unlocked(condition: Any) -> bool:

@@ -61,6 +61,7 @@ class Task:
         "last_yield",
         "local_values",
         "looks",
+        "loop_task",
         "name",
         "on_end",
         "pending",
@@ -120,6 +121,8 @@ class Task:
         self.breakable = True
         self.local_values: dict[Any, dict[str, Any]] = {}
         self.running_loop: Any = None
+        # What asyncio's loop runs in this task, while another has control; from Python 3.14 on.
+        self.loop_task: Any = None
 
     def has_ended(self) -> bool:
         """Whether the task is over: what joins it waits for."""

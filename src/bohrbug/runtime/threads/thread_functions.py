@@ -24,8 +24,6 @@ from bohrbug.runtime.threads.control import (
     real_get_ident,
 )
 from bohrbug.runtime.threads.direct_start import (
-    HAS_HANDLES,
-    START_NAME,
     active_threads,
     can_start_directly,
     run_thread,
@@ -34,6 +32,15 @@ from bohrbug.runtime.threads.direct_start import (
 )
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.idents import FIRST_IDENT
+from bohrbug.runtime.threads.interpreter import (
+    DESCRIBES_UNRAISABLE,
+    HANDLE_NAME,
+    HAS_CONTEXTS,
+    HAS_HANDLES,
+    HAS_NATIVE_IDS,
+    INHERITS_CONTEXT,
+    START_NAME,
+)
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
 from bohrbug.runtime.threads.patches import Patches
@@ -46,10 +53,11 @@ class _ThreadPatches(Patches):
 
     def restore(self) -> None:
         """See :class:`Patches`."""
-        for thread in list(threading._dangling):  # type: ignore[attr-defined]
-            handle = vars(thread).get("_handle")
-            if isinstance(handle, ThreadHandle) and handle._task is None:
-                thread._handle = handle._real
+        if HANDLE_NAME is not None:
+            for thread in list(threading._dangling):  # type: ignore[attr-defined]
+                handle = vars(thread).get(HANDLE_NAME)
+                if isinstance(handle, ThreadHandle) and handle._task is None:
+                    setattr(thread, HANDLE_NAME, handle._real)
         super().restore()
 
 
@@ -142,7 +150,7 @@ class _Unraisable:
         self.exc_type = type(error)
         self.exc_value = error
         self.exc_traceback = error.__traceback__
-        if sys.version_info >= (3, 13):
+        if DESCRIBES_UNRAISABLE:
             self.err_msg: str | None = f"Exception ignored in thread started by {function!r}"
             self.object = None
         else:
@@ -304,9 +312,11 @@ _make_invoke_excepthook = threading._make_invoke_excepthook  # type: ignore[attr
 
 def _handle_of(thread: Any) -> ThreadHandle:
     """The handle of a thread that is being started, which may have been made without control."""
-    if not isinstance(thread._handle, ThreadHandle):
-        thread._handle = ThreadHandle()
-    handle: ThreadHandle = thread._handle
+    assert HANDLE_NAME is not None
+    handle = getattr(thread, HANDLE_NAME)
+    if not isinstance(handle, ThreadHandle):
+        handle = ThreadHandle()
+        setattr(thread, HANDLE_NAME, handle)
     return handle
 
 
@@ -334,8 +344,10 @@ _start_in_c, _join_in_c = (
         start_joinable_thread if HAS_HANDLES else start_new_thread,
         START_NAME,
         FIRST_IDENT,
-        hasattr(threading.main_thread(), "_native_id"),
+        HAS_NATIVE_IDS,
         HAS_HANDLES,
+        HAS_CONTEXTS,
+        INHERITS_CONTEXT,
     )
 )
 
@@ -468,8 +480,7 @@ _thread_init = _Thread.__init__
 
 def _making_in_c() -> Callable[..., bool]:
     """What makes an ordinary thread under control in C, and says whether it has."""
-    if event_in_c is None or sys.version_info >= (3, 14):
-        # From then on a thread has a context.
+    if event_in_c is None:
         return never
     usual = {
         name: _THREADING[name] for name in ("_newname", "current_thread", "Event", "_dangling")
@@ -501,8 +512,12 @@ def _init(
     kwargs: Any = None,
     **others: Any,
 ) -> None:
-    is_ordinary = group is None and len(others) == ("daemon" in others)
-    if not is_ordinary or not _thread_in_c(self, target, name, args, kwargs, others.get("daemon")):
+    is_ordinary = group is None and len(others) == ("daemon" in others) + (
+        HAS_CONTEXTS and "context" in others
+    )
+    if not is_ordinary or not _thread_in_c(
+        self, target, name, args, kwargs, others.get("daemon"), others.get("context")
+    ):
         _thread_init(self, group, target, name, args, kwargs, **others)
 
 
@@ -561,7 +576,7 @@ patches.add(_thread, "get_ident", get_ident)
 patches.add(_thread, "get_native_id", get_native_id)
 patches.add(threading, "get_ident", get_ident)
 patches.add(threading, "get_native_id", get_native_id)
-if sys.version_info >= (3, 13):
+if HAS_HANDLES:
     start_joinable_thread.__module__ = "_thread"
     patches.add(_thread, "start_joinable_thread", start_joinable_thread)
     patches.add(_thread, "_ThreadHandle", ThreadHandle)

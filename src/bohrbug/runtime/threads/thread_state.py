@@ -11,10 +11,12 @@ import _thread
 import gc
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from bohrbug.accelerator import native
 from bohrbug.runtime.threads.control import current, real_get_ident
+from bohrbug.runtime.threads.interpreter import KEEPS_LOOP_TASKS
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.task import Task
 
@@ -266,13 +268,29 @@ def swap_running_loop(leaving: Task, entering: Task) -> None:
     events = sys.modules.get("asyncio.events")
     if events is None:
         return
-    leaving.running_loop = events._get_running_loop()
-    if entering.running_loop is not leaving.running_loop:
-        events._set_running_loop(entering.running_loop)
+    before = leaving.running_loop = events._get_running_loop()
+    after = entering.running_loop
+    exchange = _exchanging_tasks()
+    if exchange is not None and before is not None:
+        leaving.loop_task = exchange(before, None)
+    if after is not before:
+        events._set_running_loop(after)
+    if exchange is not None and after is not None:
+        exchange(after, entering.loop_task)
+        entering.loop_task = None
+
+
+def _exchanging_tasks() -> Callable[[Any, Any], Any] | None:
+    """What exchanges the asyncio task that a loop runs, if the interpreter keeps it per OS thread.
+
+    From Python 3.14 on it does, until then it kept it by the loop.
+    """
+    module = sys.modules.get("_asyncio") if KEEPS_LOOP_TASKS else None
+    return None if module is None else module._swap_current_task
 
 
 if native is not None:
-    native.use_swap(Task, swap_running_loop)
+    native.use_swap(Task, swap_running_loop, KEEPS_LOOP_TASKS)
 
 patches.add(threading, "local", local)
 patches.add(_thread, "_local", local)

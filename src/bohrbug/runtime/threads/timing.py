@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +10,11 @@ from sys import _getframe
 from typing import Any
 
 from bohrbug.model.operation import SLEEP, YIELD
+from bohrbug.runtime.threads import dates
 from bohrbug.runtime.threads.control import controlled
-from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import place_of
 
-patches = Patches()
+patches = dates.DatePatches()
 
 real_sleep = time.sleep
 _real_time = time.time
@@ -61,20 +60,12 @@ def sleep(seconds: Any, /) -> None:
     task.looks.clear()
 
 
-def _is_travelling() -> bool:
-    """Whether the package ``time_machine`` has put another time into the real functions."""
-    machine = sys.modules.get("time_machine")
-    # The second name is that of its versions before 3.
-    names = ("traveller_stack", "coordinates_stack")
-    return machine is not None and any(getattr(machine, name, ()) for name in names)
-
-
 def _reader(name: str, epoch: bool, nanoseconds: bool) -> Callable[[], Any]:
     real = getattr(time, name)
 
     def read() -> Any:
         execution = controlled()
-        if execution is None or (epoch and _is_travelling()):
+        if execution is None or (epoch and dates.is_travelling()):
             return real()
         value = execution.clock.read(execution)
         if epoch:
@@ -104,6 +95,7 @@ patches.add(time, "sleep", sleep)
 for _name, _epoch in (("time", True), ("monotonic", False), ("perf_counter", False)):
     patches.add(time, _name, _reader(_name, _epoch, False))
     patches.add(time, _name + "_ns", _reader(_name + "_ns", _epoch, True))
+dates.add_to(patches)
 
 
 if hasattr(os, "sched_yield"):

@@ -21,19 +21,35 @@ def _import_the_other_one() -> None:
         sys.modules.setdefault(__name__, this)
 
 
+def _is_main_interpreter() -> bool:
+    """Interpreters within a process, as of ``InterpreterPoolExecutor``, take no part themselves."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            interpreters = __import__(name)
+        except ModuleNotFoundError:
+            continue
+        return bool(interpreters.get_current() == interpreters.get_main())
+    return True
+
+
 def _join() -> None:
-    # src in .../src/bohrbug/runtime/channels/startup/sitecustomize.py
+    # The folder that bohrbug is in: src, or site-packages.
     above = os.path.abspath(__file__)
     for _ in range(5):
         above = os.path.dirname(above)
     sys.path.insert(0, above)
     try:
+        from bohrbug_entry.pythons import refusal
+
+        if refusal():
+            return
         from bohrbug.runtime.channels.joining import join
     finally:
         sys.path.remove(above)
     join()
 
 
-if os.environ.get("BOHRBUG_MESSAGES") and sys.version_info >= (3, 11):
+# The command may start any Python, one that can't even read our table, too.
+if os.environ.get("BOHRBUG_MESSAGES") and sys.version_info >= (3, 7) and _is_main_interpreter():
     _join()
 _import_the_other_one()

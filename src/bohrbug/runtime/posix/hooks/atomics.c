@@ -1,9 +1,11 @@
 /* Atomic operations of programs that were compiled for the thread sanitizer.
  *
  * Each is done as it is, and is a scheduling point before.  Loads see the newest value: one thread
- * runs at a time, so what weaker memory orders allow beyond that does not come about.
+ * runs at a time, so what weaker memory orders allow beyond that does not come about.  Where it could
+ * matter is noted, and is a condition of the verdict.
  */
 #include "shadow.h"
+#include "watching.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define PLACE ((uint64_t)(uintptr_t)__builtin_return_address(0))
@@ -29,10 +31,16 @@ static bool releases(int order) {
 }
 
 /* What the shim is to know of the operation; NONE where it is not controlled. */
-static uint32_t before(enum kind kind, const volatile void *address, size_t size, uint64_t place) {
+static uint32_t before(enum kind kind, const volatile void *address, size_t size, int order,
+                       uint64_t place) {
     if (!control || control->task() == NONE) return NONE;
     uint32_t resource = control->atomic(kind, (const void *)(uintptr_t)address, place);
-    if (now.epoch) record((uint64_t)(uintptr_t)address, size, kind, place);
+    if (now.epoch) {
+        uint64_t at = (uint64_t)(uintptr_t)address;
+        note_atomic(at, size, kind, plain(order) == __ATOMIC_RELAXED,
+                    plain(order) == __ATOMIC_SEQ_CST, meets_other(at, kind != LOAD));
+        record(at, size, kind, place);
+    }
     return resource;
 }
 
@@ -105,7 +113,7 @@ static void store_128(volatile a128 *address, a128 value) {
 #define UPDATES(bits, name, expression) \
     EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *address, a##bits value, \
                                                 int order) { \
-        uint32_t resource = before(UPDATE, address, sizeof value, PLACE); \
+        uint32_t resource = before(UPDATE, address, sizeof value, order, PLACE); \
         a##bits seen = *address, wanted; \
         do wanted = (a##bits)(expression); \
         while (!exchange_if_##bits(address, &seen, wanted)); \
@@ -116,7 +124,7 @@ static void store_128(volatile a128 *address, a128 value) {
 #define EXCHANGES_IF(bits, name) \
     EXPORT int __tsan_atomic##bits##_compare_exchange_##name( \
         volatile a##bits *address, a##bits *expected, a##bits value, int order, int otherwise) { \
-        uint32_t resource = before(UPDATE, address, sizeof value, PLACE); \
+        uint32_t resource = before(UPDATE, address, sizeof value, order, PLACE); \
         a##bits before_it = *expected; \
         bool done = exchange_if_##bits(address, expected, value); \
         if (done) after_update(resource, order, before_it != value, PLACE); \
@@ -126,13 +134,13 @@ static void store_128(volatile a128 *address, a128 value) {
 
 #define ATOMIC(bits) \
     EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *address, int order) { \
-        uint32_t resource = before(LOAD, address, sizeof *address, PLACE); \
+        uint32_t resource = before(LOAD, address, sizeof *address, order, PLACE); \
         a##bits value = load_##bits(address); \
         after_load(resource, order, PLACE); \
         return value; \
     } \
     EXPORT void __tsan_atomic##bits##_store(volatile a##bits *address, a##bits value, int order) { \
-        uint32_t resource = before(STORE, address, sizeof value, PLACE); \
+        uint32_t resource = before(STORE, address, sizeof value, order, PLACE); \
         store_##bits(address, value); \
         after_store(resource, order); \
     } \
@@ -147,7 +155,7 @@ static void store_128(volatile a128 *address, a128 value) {
     EXCHANGES_IF(bits, weak) \
     EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val( \
         volatile a##bits *address, a##bits expected, a##bits value, int order, int otherwise) { \
-        uint32_t resource = before(UPDATE, address, sizeof value, PLACE); \
+        uint32_t resource = before(UPDATE, address, sizeof value, order, PLACE); \
         a##bits seen = expected; \
         if (exchange_if_##bits(address, &seen, value)) \
             after_update(resource, order, expected != value, PLACE); \

@@ -23,27 +23,38 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 
+void heap_allocated(uint64_t address, size_t size, uint64_t site) {
+    if (now.epoch) shadow_clear(address, size);
+    block_allocated(address, size, site);
+}
+
+void heap_freed(uint64_t address, size_t size, uint64_t place, bool is_kept) {
+    if (!now.epoch) return;
+    record(address, size < MOST_FREED ? size : MOST_FREED, WRITE, place);
+    if (is_kept) shadow_freed(address, size);
+}
+
 static void *allocated(void *block, uint64_t site) {
-    if (!block || !(now.epoch || witnesses_wanted)) return block;
-    size_t size = malloc_usable_size(block);
-    if (now.epoch) shadow_clear((uint64_t)(uintptr_t)block, size);
-    block_allocated((uint64_t)(uintptr_t)block, size, site);
+    if (block && (now.epoch || witnesses_wanted))
+        heap_allocated((uint64_t)(uintptr_t)block, malloc_usable_size(block), site);
     return block;
 }
 
 static void freed(void *block, uint64_t place) {
     if (!block || !now.epoch || control->task() == NONE) return;
-    size_t size = malloc_usable_size(block);
-    record((uint64_t)(uintptr_t)block, size < MOST_FREED ? size : MOST_FREED, WRITE, place);
+    heap_freed((uint64_t)(uintptr_t)block, malloc_usable_size(block), place, false);
 }
 
-EXPORT void *malloc(size_t size) { return allocated(__libc_malloc(size), PLACE); }
+/* The library of allocations stands before this one: it is not the program. */
+#define CALLER (control ? control->allocation_site() : PLACE)
+
+EXPORT void *malloc(size_t size) { return allocated(__libc_malloc(size), CALLER); }
 EXPORT void *calloc(size_t count, size_t size) {
-    return allocated(__libc_calloc(count, size), PLACE);
+    return allocated(__libc_calloc(count, size), CALLER);
 }
 EXPORT void *realloc(void *block, size_t size) {
-    freed(block, PLACE);
-    return allocated(__libc_realloc(block, size), PLACE);
+    freed(block, CALLER);
+    return allocated(__libc_realloc(block, size), CALLER);
 }
 EXPORT void *reallocarray(void *block, size_t count, size_t size) {
     size_t bytes;
@@ -51,23 +62,23 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    freed(block, PLACE);
-    return allocated(__libc_realloc(block, bytes), PLACE);
+    freed(block, CALLER);
+    return allocated(__libc_realloc(block, bytes), CALLER);
 }
 EXPORT void free(void *block) {
-    freed(block, PLACE);
+    freed(block, CALLER);
     __libc_free(block);
 }
 EXPORT void *memalign(size_t alignment, size_t size) {
-    return allocated(__libc_memalign(alignment, size), PLACE);
+    return allocated(__libc_memalign(alignment, size), CALLER);
 }
 EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-    return allocated(__libc_memalign(alignment, size), PLACE);
+    return allocated(__libc_memalign(alignment, size), CALLER);
 }
-EXPORT void *valloc(size_t size) { return allocated(__libc_memalign(4096, size), PLACE); }
+EXPORT void *valloc(size_t size) { return allocated(__libc_memalign(4096, size), CALLER); }
 EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
     if (alignment % sizeof(void *) || !alignment || alignment & (alignment - 1)) return EINVAL;
-    void *memory = allocated(__libc_memalign(alignment, size), PLACE);
+    void *memory = allocated(__libc_memalign(alignment, size), CALLER);
     if (!memory) return ENOMEM;
     *block = memory;
     return 0;
@@ -88,6 +99,7 @@ NEW(_Znam)
 
 #define DELETE(name, ...) \
     EXPORT void name(__VA_ARGS__) { \
+        if (!block || (control && control->keep(block, malloc_usable_size(block), PLACE))) return; \
         freed(block, PLACE); \
         __libc_free(block); \
     }

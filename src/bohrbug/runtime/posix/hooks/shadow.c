@@ -142,10 +142,18 @@ static void collapse(struct cell *cell, uint32_t number) {
     free_list = number;
 }
 
+/* A loop that waits looks again and again. */
+static bool is_last(const struct list *list, const struct incoming *access) {
+    const struct access *last = &list->access[list->length - 1];
+    return list->length && last->epoch == now.epoch && last->place == (uint32_t)access->place &&
+           last->kind == access->kind;
+}
+
 static void record_in_list(struct cell *cell, const struct incoming *access) {
     uint32_t number = cell->write_place, kept = 0;
     struct list *list = &lists[number];
     bool writes = is_write(access->kind);
+    if (is_last(list, access)) return;
     for (uint32_t i = 0; i < list->length; i++) {
         struct access *earlier = &list->access[i];
         if (is_own(earlier->epoch)) {
@@ -159,12 +167,7 @@ static void record_in_list(struct cell *cell, const struct incoming *access) {
     }
     list->length = kept;
     append(list, (struct access){now.epoch, (uint32_t)access->place, access->kind});
-    if (writes) {
-        cell->read = 0;
-        collapse(cell, number);
-    } else {
-        cell->read = now.epoch;
-    }
+    if (writes) collapse(cell, number);
 }
 
 static void make_list(struct cell *cell, const struct incoming *access) {
@@ -183,6 +186,12 @@ static void record_in_cell(struct cell *cell, const struct incoming *access) {
         record_in_list(cell, access);
         return;
     }
+    if (cell->write == FREED) {
+        if (control->task() != NONE)
+            control->freed_accessed((const void *)(uintptr_t)access->address,
+                                    is_write(access->kind), access->place);
+        return;
+    }
     struct access write = write_of(cell), read = read_of(cell);
     bool others_wrote = write.epoch && !is_own(write.epoch);
     bool others_read = read.epoch && !is_own(read.epoch);
@@ -197,6 +206,8 @@ static void record_in_cell(struct cell *cell, const struct incoming *access) {
     }
     if (watch_shared && others_wrote) meets(&write, access);
     if (watch_shared && others_read) meets(&read, access);
+    /* What is plain says more than what is atomic. */
+    if (is_atomic(access->kind) && is_known(cell, writes, now.epoch)) return;
     if (writes) {
         cell->write = now.epoch;
         cell->write_place = packed(access->place, access->kind);
@@ -239,7 +250,7 @@ static bool is_recorded(const struct cell *cell, uint32_t from, uint32_t to, boo
     if (cell->write != SPLIT) return false;
     const struct four *four = &fours[cell->read_place];
     for (uint32_t i = from; i < to; i++)
-        if ((writes ? four->byte[i].write : four->byte[i].read) != now.epoch) return false;
+        if (!is_known(&four->byte[i], writes, now.epoch)) return false;
     return true;
 }
 
@@ -260,18 +271,47 @@ void record(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     working = 0;
     if (!witnesses_wanted) return;
     witness_look(address, size, kind, place);
-    if (writes) note_store(address);
+    if (writes) note_store(address, size);
+}
+
+/* -- what meets an atomic operation ------------------------------------------------------------- */
+
+static bool is_met(const struct access *earlier, bool writes) {
+    return earlier->epoch && !is_own(earlier->epoch) && !is_before(earlier->epoch) &&
+           (writes || is_write(earlier->kind));
+}
+
+bool meets_other(uint64_t address, bool writes) {
+    const struct cell *cell = cell_of(address);
+    if (cell->write == SPLIT) cell = &fours[cell->read_place].byte[address & 3];
+    if (cell->write == FREED) return false;
+    if (cell->write != SEVERAL) {
+        struct access write = write_of(cell), read = read_of(cell);
+        return is_met(&write, writes) || is_met(&read, writes);
+    }
+    const struct list *list = &lists[cell->write_place];
+    for (uint32_t i = 0; i < list->length; i++)
+        if (is_met(&list->access[i], writes)) return true;
+    return false;
 }
 
 /* -- accesses ----------------------------------------------------------------------------------- */
 
 void access_slowly(uint64_t address, size_t size, enum kind kind, uint64_t place) {
+    bool was_point = false;
     if (wants_closer_look(place) && control->task() != NONE) {
         if (settling) settle();
-        if (is_point(place)) control->point(kind, (const void *)(uintptr_t)address, place);
+        was_point = is_point(place);
+        if (was_point) control->point(kind, (const void *)(uintptr_t)address, place);
         if (!now.epoch) return;
     }
     record(address, size, kind, place);
+    if (was_point) control->point_passed();
+}
+
+void shadow_freed(uint64_t address, size_t size) {
+    for (uint64_t at = address; at + 4 <= address + size; at += 4)
+        *cell_of(at) = (struct cell){FREED, 0, 0, 0};
 }
 
 void shadow_clear(uint64_t address, size_t size) {

@@ -21,6 +21,9 @@ struct cell {
 /* More than one access matters: `write_place` is the number of the list of them. */
 #define SEVERAL (UINT32_MAX - 1)
 
+/* The memory was freed: nobody may access it. */
+#define FREED (UINT32_MAX - 2)
+
 /* Of a place: the access was atomic. */
 #define ATOMIC_BIT 0x80000000u
 
@@ -59,6 +62,14 @@ static inline bool is_only_of(const struct cell *cell, uint32_t task) {
            (!cell->read || TASK_OF(cell->read) == task);
 }
 
+/* Whether the running task has done the same in this epoch, at whatever place: one that comes after a
+ * scheduling point is in another epoch, so each place has its turn once those before it are points.
+ * A plain access after an atomic one is more than that: it races with what the atomic one does not. */
+static inline bool is_known(const struct cell *cell, bool is_write, uint32_t epoch) {
+    return is_write ? cell->write == epoch && !(cell->write_place & ATOMIC_BIT)
+                    : cell->read == epoch && !(cell->read_place & ATOMIC_BIT);
+}
+
 /* Marks of cells look like epochs of a task that comes last of all. */
 #define LAST_TASK TASK_OF(SPLIT)
 
@@ -85,7 +96,7 @@ static inline void access_at(const volatile void *pointer, size_t size, bool is_
     uint32_t task = TASK_OF(epoch);
 #pragma GCC unroll 2
     for (size_t i = 0; i < count; i++, cell++) {
-        if ((is_write ? cell->write : cell->read) == epoch) continue;
+        if (is_known(cell, is_write, epoch)) continue;
         if (__builtin_expect(task == LAST_TASK || !is_only_of(cell, task), 0)) {
             access_slowly(address, size, kind, place);
             return;
@@ -102,7 +113,13 @@ static inline void access_at(const volatile void *pointer, size_t size, bool is_
 
 /* Memory is new, and what was done to it before is over. */
 void shadow_clear(uint64_t address, size_t size);
+/* Memory is nobody's. */
+void shadow_freed(uint64_t address, size_t size);
 /* Records without being a scheduling point: what atomics do, and the release of memory. */
 void record(uint64_t address, size_t size, enum kind kind, uint64_t place);
+
+/* Whether an access of another task, which conflicts with this one and is not ordered before it, was the last
+ * there. */
+bool meets_other(uint64_t address, bool writes);
 
 #endif

@@ -108,26 +108,65 @@ void instrumented_module(const void *address) {
 /* -- stores in buffers ------------------------------------------------------------------------ */
 
 /* x86-TSO lets a load overtake earlier stores to other memory, until a fence or a locked
- * instruction (Owens, Sarkar and Sewell, TPHOLs 2009); all synchronisation has one, and begins an
- * epoch.  Two addresses are enough to tell whether there was a store to another one. */
-static uint32_t store_epoch;
-static uint64_t stores[2];
+ * instruction (Owens, Sarkar and Sewell, TPHOLs 2009).  Stores that have been made since: of more ranges
+ * than these, some are other ones than any load's. */
+#define MOST_STORES 4u
 
-void note_store(uint64_t address) {
-    address &= ~UINT64_C(7);
-    if (store_epoch != now.epoch) {
-        store_epoch = now.epoch;
-        stores[0] = address;
-        stores[1] = 0;
-    } else if (stores[0] != address) {
-        stores[1] = address;
-    }
+static struct stores {
+    uint32_t task, fence, count;
+    struct {
+        uint64_t from, to;
+    } range[MOST_STORES];
+} stores, atomic_stores;
+
+static bool is_of_now(const struct stores *all) {
+    return all->task == TASK_OF(now.epoch) && all->fence == now.fence;
 }
 
-static bool may_be_buffered(uint64_t address) {
-    address &= ~UINT64_C(7);
-    if (store_epoch != now.epoch) return false;
-    return stores[0] != address || (stores[1] && stores[1] != address);
+static void add_store(struct stores *all, uint64_t address, size_t size) {
+    if (!is_of_now(all))
+        *all = (struct stores){.task = TASK_OF(now.epoch), .fence = now.fence, .count = 0};
+    for (uint32_t i = 0; i < all->count && i < MOST_STORES; i++)
+        if (all->range[i].from == address && all->range[i].to == address + size) return;
+    if (all->count < MOST_STORES) {
+        all->range[all->count].from = address;
+        all->range[all->count].to = address + size;
+    }
+    all->count++;
+}
+
+/* Whether there was a store to other bytes. */
+static bool has_other(const struct stores *all, uint64_t address, size_t size) {
+    if (!is_of_now(all)) return false;
+    for (uint32_t i = 0; i < all->count && i < MOST_STORES; i++)
+        if (all->range[i].from > address || all->range[i].to < address + size) return true;
+    return all->count > MOST_STORES;
+}
+
+void note_store(uint64_t address, size_t size) { add_store(&stores, address, size); }
+
+static bool may_be_buffered(uint64_t address, size_t size) { return has_other(&stores, address, size); }
+
+/* -- atomics that are weaker than sequentially consistent ----------------------------------------- */
+
+/* Memory on which atomics of different tasks met that nothing orders, and whether one of them, a load or a
+ * store, was relaxed.  With one such variable only, all see its values in the same order. */
+static uint64_t met[2];
+static bool met_relaxed;
+
+void note_atomic(uint64_t address, size_t size, enum kind kind, bool is_relaxed, bool is_strongest,
+                 bool meets_other) {
+    if (meets_other) {
+        if (!met[0]) met[0] = address;
+        else if (met[0] != address) met[1] = address;
+        met_relaxed |= is_relaxed && kind != UPDATE;
+        if (met[1] && met_relaxed) accesses->weak |= RELAXED_ORDERS;
+        if (kind == LOAD && has_other(&atomic_stores, address, size))
+            accesses->weak |= LOADS_OVERTAKE;
+    }
+    /* The strongest stores, and all updates, are done by locked instructions. */
+    if (kind == STORE && !is_strongest) add_store(&atomic_stores, address, size);
+    else if (kind != LOAD) atomic_stores.count = stores.count = 0;
 }
 
 /* -- the heap ------------------------------------------------------------------------------------ */
@@ -219,9 +258,11 @@ static bool is_it(struct witness *witness, uint64_t address, size_t size, enum k
 void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place) {
     for (uint32_t i = 0; i < witnesses_wanted; i++) {
         struct witness *witness = &accesses->witness[i];
+        /* Of all loads at that place one is enough. */
+        if (witness->place == place && witness->kind == kind && may_be_buffered(address, size))
+            witness->may_be_buffered = 1;
         if (!is_it(witness, address, size, kind, place)) continue;
         witness->before = value_at(address, size);
-        witness->may_be_buffered = may_be_buffered(address);
         if (kind == WRITE && size <= sizeof witness->after) {
             unsettled = witness;
             settling = 1;
@@ -267,7 +308,8 @@ static void thread_begins(uint64_t low, uint64_t size) {
 }
 
 static const struct hooks ours = {&now,   begin,     forked,  thread_begins,
-                                  settle, &settling, &working, race_seen, witness_done};
+                                  settle, &settling, &working, race_seen, witness_done,
+                                  heap_allocated, heap_freed};
 const struct control *control;
 
 extern __typeof__(bohrbug_take_hooks) bohrbug_take_hooks __attribute__((weak));

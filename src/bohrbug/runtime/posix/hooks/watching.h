@@ -20,7 +20,10 @@ extern volatile uint32_t working;
 /* Whether the place is a scheduling point, and not yet too often. */
 bool is_point(uint64_t place);
 /* The running task stores: until a fence the store may wait in a buffer of the processor. */
-void note_store(uint64_t address);
+void note_store(uint64_t address, size_t size);
+/* ... or does an atomic operation, which may meet one of another task that nothing orders. */
+void note_atomic(uint64_t address, size_t size, enum kind kind, bool is_relaxed, bool is_strongest,
+                 bool meets_other);
 /* The access may be one that is waited for. */
 void witness_look(uint64_t address, size_t size, enum kind kind, uint64_t place);
 /* ... and may be one that was done already. */
@@ -40,5 +43,9 @@ struct block {
 };
 /* Blocks of the heap are remembered only where witnesses may ask for them. */
 void block_allocated(uint64_t address, uint64_t size, uint64_t site);
+
+/* What the allocator gives out, and gets back: kept is what is not given out again at once. */
+void heap_allocated(uint64_t address, size_t size, uint64_t site);
+void heap_freed(uint64_t address, size_t size, uint64_t place, bool is_kept);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "freed.h"
 #include "order.h"
 #include "real.h"
 #include "sampled.h"
@@ -108,9 +109,17 @@ static void give_up(void) {
     hooks->now->epoch = 0;
 }
 
+static void accessed_freed(const void *address, bool writes, uint64_t site) {
+    GUARD;
+    freed_accessed(address, writes, site);
+}
+
+static uint64_t allocated_at(void) { return allocation_site; }
+
 static const struct control control = {
-    the_segment, the_task, point, atomic, looked_in_vain, changed,
+    the_segment, the_task, point, order_begin_epoch, atomic, looked_in_vain, changed,
     order_atomic_store, order_atomic_load, order_fence, publish, learn, stack_record, give_up,
+    bohrbug_keep, accessed_freed, allocated_at,
 };
 
 EXPORT const struct control *bohrbug_take_hooks(const struct hooks *taken) {

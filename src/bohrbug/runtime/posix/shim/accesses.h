@@ -7,6 +7,7 @@
 #define BOHRBUG_ACCESSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "segment.h"
 
@@ -59,6 +60,12 @@ struct seen_race {
 struct place_in_process {
     uint64_t place;
     uint32_t process, spare;
+};
+
+/* Where memory that is weaker than sequentially consistent can give other values. */
+enum weak {
+    LOADS_OVERTAKE = 1,           /* an atomic load an earlier atomic store to other memory */
+    RELAXED_ORDERS = 2,           /* relaxed accesses beside those to other memory */
 };
 
 enum seen { NOT_SEEN, AT_ALL, EXACTLY };
@@ -114,6 +121,7 @@ struct accesses {
     uint32_t tired_places;        /* that were no points any more, having been too often */
     uint32_t races, dropped_races, shared_places;
     uint32_t clock_words;
+    uint32_t weak;                /* enum weak, as bits */
     uint32_t watch_error;         /* why the kernel did not let us watch, as errno */
     uint32_t hits, tired_watchpoints; /* of watchpoints, and those that were hit too often */
     struct watchpoint watchpoint[MOST_WATCHPOINTS];
@@ -137,6 +145,7 @@ struct accesses {
 struct moment {
     uint32_t epoch;               /* 0 where accesses are not watched */
     uint32_t known;               /* length of its clock */
+    uint32_t fence;               /* another one since something was done that is a fence on x86, too */
     const uint32_t *clock;
 };
 
@@ -165,6 +174,9 @@ struct hooks {
     void (*race)(uint32_t first_epoch, uint64_t first_place, enum kind first_kind, uint64_t place,
                  enum kind kind, uint64_t address, uint32_t size);
     void (*witness)(const struct done_access *done);
+    /* Blocks of the heap that are kept when they are freed, and given out again. */
+    void (*allocated)(uint64_t address, size_t size, uint64_t site);
+    void (*freed)(uint64_t address, size_t size, uint64_t site, bool is_kept);
 };
 
 struct control {
@@ -173,6 +185,8 @@ struct control {
     uint32_t (*task)(void);
     /* Scheduling points of accesses and atomics.  What it was done on is given back. */
     uint32_t (*point)(enum kind kind, const void *address, uint64_t site);
+    /* Others may come between an access that was a point and the next one. */
+    void (*point_passed)(void);
     uint32_t (*atomic)(enum kind kind, const void *address, uint64_t site);
     void (*looked_in_vain)(uint64_t site);
     void (*changed)(void);
@@ -184,6 +198,11 @@ struct control {
     void (*learn)(const void *address, uint64_t site);
     uint32_t (*stack)(void);
     void (*give_up)(void);
+    /* Of the heap: see freed.h.  Where the program called the allocator, if that went by the library of
+     * allocations. */
+    bool (*keep)(void *block, size_t size, uint64_t site);
+    void (*freed_accessed)(const void *address, bool writes, uint64_t site);
+    uint64_t (*allocation_site)(void);
 };
 
 /* The library of hooks says that it is there; exported by the shim. */

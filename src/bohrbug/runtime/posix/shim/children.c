@@ -18,6 +18,7 @@
 #include "process.h"
 #include "real.h"
 #include "schedule.h"
+#include "timers.h"
 
 extern char **environ;
 
@@ -44,6 +45,14 @@ EXPORT pid_t vfork(void) {
     return process_fork(SITE);
 }
 
+/* The program takes its alarm along. */
+static int exec(const char *path, char *const *arguments, char *const *environment) {
+    timers_before_exec();
+    int result = REAL(execve)(path, arguments, environment);
+    timers_exec_failed();
+    return result;
+}
+
 static int execute(const char *path, char *const *arguments, char *const *environment,
                    uint64_t site) {
     if (!controlled()) {
@@ -57,7 +66,7 @@ static int execute(const char *path, char *const *arguments, char *const *enviro
     struct process *process = &PROCESSES[this_process];
     if (can_take_part(path)) {
         process->main_task = index_of(current);
-        return REAL(execve)(path, arguments, with_control(environment));
+        return exec(path, arguments, with_control(environment));
     }
     /* It goes its own way; those that are left go on without it. */
     process->joined = 0;
@@ -72,7 +81,7 @@ static int execute(const char *path, char *const *arguments, char *const *enviro
         schedule_elsewhere();
         break;
     }
-    return REAL(execve)(path, arguments, without_control(environment));
+    return exec(path, arguments, without_control(environment));
 }
 
 EXPORT int execve(const char *path, char *const arguments[], char *const environment[]) {

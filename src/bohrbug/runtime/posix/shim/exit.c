@@ -3,6 +3,7 @@
 #include "real.h"
 #include <stdio.h>
 
+#include "freed.h"
 #include "process.h"
 #include "schedule.h"
 #include "server.h"
@@ -17,6 +18,7 @@ static void exit_point(uint64_t site) {
     GUARD;
     modules_record_new();
     perform(END, current_resource(), site);
+    freed_check_all();
     /* While there is still somebody to wait for room in a pipe. */
     if (this_process) fflush(stdout);
 }

@@ -51,7 +51,9 @@
     F(sigtimedwait) F(sigsuspend) F(pause) F(kill) F(raise) \
     /* what depends on the thread of the kernel that calls */ \
     F(gettid) F(prctl) F(pthread_getname_np) F(sigaltstack) F(tgkill) F(sigqueue) \
-    F(pthread_sigqueue) F(timer_create) F(timer_settime) F(timer_delete) F(pthread_setschedparam) F(pthread_getschedparam) \
+    F(pthread_sigqueue) F(timer_create) F(timer_settime) F(timer_gettime) F(timer_getoverrun) F(timer_delete) \
+    F(alarm) F(ualarm) F(setitimer) F(getitimer) F(timerfd_create) F(timerfd_settime) F(timerfd_gettime) \
+    F(pthread_setschedparam) F(pthread_getschedparam) \
     F(pthread_setschedprio) F(pthread_mutexattr_setprotocol) F(sched_setscheduler) \
     F(sched_setparam) F(setpriority) F(nice) F(getrusage) F(pthread_getcpuclockid) F(setuid) \
     F(setgid) F(seteuid) F(setegid) F(setreuid) F(setregid) F(setresuid) F(setresgid) \

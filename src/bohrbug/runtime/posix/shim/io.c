@@ -17,6 +17,7 @@
 #include "faults.h"
 #include "real.h"
 #include "signals.h"
+#include "timers.h"
 
 /* As much as a pipe that is ready takes without blocking. */
 #define PIECE PIPE_BUF
@@ -70,6 +71,7 @@ EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
 EXPORT int close(int fd) {
     CONTROLLED(close, fd);
     descriptor_change(fd, SITE);
+    timer_closed(fd);
     int result = REAL(close)(fd);
     segment->releases++;
     return result;

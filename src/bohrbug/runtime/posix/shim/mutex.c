@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "ending.h"
+#include "freed.h"
 #include "real.h"
 #include "schedule.h"
 
@@ -34,6 +35,7 @@ static uint32_t holder_of(const pthread_mutex_t *mutex) {
 static struct resource *resource_looked_up(pthread_mutex_t *mutex, uint64_t site,
                                            const char *what) {
     bool is_new;
+    freed_check(mutex, "use of a mutex", site);
     bool shared = mutex->__data.__kind != DESTROYED && mutex->__data.__kind & SHARED;
     struct resource *resource = resource_at(mutex, MUTEX, shared, site, &is_new);
     if (mutex->__data.__kind == DESTROYED)
@@ -71,15 +73,22 @@ static __attribute__((noinline)) int take_from_outside(pthread_mutex_t *mutex, u
     return result;
 }
 
-/* One that only this task can have locked; the others are as ever, so that mistakes are found. */
-static inline bool lock_early(pthread_mutex_t *mutex, int *result) {
+/* One that only this task can have locked; the others are as ever, so that mistakes are found.  What is on
+ * record of it, because it was initialised or waited with, has to say the same as the mutex itself. */
+static inline bool lock_early(pthread_mutex_t *mutex, uint64_t site, int *result) {
     if (!early || mutex->__data.__kind < 0 || mutex->__data.__kind & (ROBUST | SHARED)) return false;
     *result = REAL(pthread_mutex_trylock)(mutex);
-    return *result != EBUSY;
+    if (*result == EBUSY) return false;
+    struct resource *resource = resource_known(mutex, MUTEX);
+    if (*result == 0 && resource) {
+        resource->count = resource->owner.task == index_of(current) ? resource->count + 1 : 1;
+        resource_take(resource, site);
+    }
+    return true;
 }
 
 static inline bool unlock_early(pthread_mutex_t *mutex, int *result) {
-    if (!early || !is_locked(mutex) || resource_seen(mutex, MUTEX)) return false;
+    if (!early || !is_locked(mutex) || resource_known(mutex, MUTEX)) return false;
     *result = REAL(pthread_mutex_unlock)(mutex);
     return true;
 }
@@ -98,7 +107,7 @@ static inline int take(pthread_mutex_t *mutex, struct resource *resource, uint64
 static inline __attribute__((always_inline)) int lock(pthread_mutex_t *mutex, uint64_t site,
                                                        uint64_t deadline) {
     int result;
-    if (lock_early(mutex, &result)) return result;
+    if (lock_early(mutex, site, &result)) return result;
     struct resource *resource = resource_of(mutex, site, "lock");
     uint32_t number = resource_index(resource);
     if (resource->owner.task == index_of(current)) {
@@ -124,7 +133,7 @@ int mutex_lock(pthread_mutex_t *mutex, uint64_t site, uint64_t deadline) {
 
 int mutex_trylock(pthread_mutex_t *mutex, uint64_t site) {
     int result;
-    if (lock_early(mutex, &result)) return result;
+    if (lock_early(mutex, site, &result)) return result;
     struct resource *resource = resource_of(mutex, site, "trylock");
     perform(TRY_ACQUIRE, resource_index(resource), site);
     if (resource->owner.task == NONE) return take(mutex, resource, site);

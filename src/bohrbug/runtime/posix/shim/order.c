@@ -72,6 +72,9 @@ static void advance(void) {
     words_of(order->clock)[index] = ++order->count;
 }
 
+/* Of the epochs of each task, those that began without a fence. */
+static uint32_t without_fence[MOST_TASKS];
+
 static void tell_hooks(void) {
     if (!hooks) return;
     struct moment *now = hooks->now;
@@ -83,6 +86,7 @@ static void tell_hooks(void) {
     now->clock = words_of(order->clock);
     now->known = length_of(order->clock);
     now->epoch = EPOCH(index_of(current), order->count);
+    now->fence = order->count - without_fence[index_of(current)];
 }
 
 static uint32_t *clock_of(uint32_t resource) {
@@ -165,6 +169,13 @@ void order_turn(void) {
     tell_hooks();
 }
 
+void order_begin_epoch(void) {
+    if (!begin_task()) return;
+    advance();
+    without_fence[index_of(current)]++;
+    tell_hooks();
+}
+
 void order_publish(uint32_t resource) {
     if (!begin_task()) return;
     publish(resource);
@@ -191,7 +202,11 @@ void order_atomic_store(uint32_t resource, bool releases, bool goes_on) {
     }
     if (goes_on) join(clock, from);
     else replace(clock, from);
-    if (releases) advance();
+    if (releases) {
+        advance();
+        /* A plain store of the processor does for it. */
+        if (!goes_on) without_fence[index_of(current)]++;
+    }
     tell_hooks();
 }
 

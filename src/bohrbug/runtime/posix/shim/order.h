@@ -15,6 +15,9 @@ static inline bool order_is_kept(void) { return ACCESSES->takes_part; }
 
 /* The running task has done its wait and is about to do an operation. */
 void order_performed(enum kind kind, uint32_t resource, bool timed_out);
+/* What the running task accesses from here on is later than all that it did before, though it has neither
+ * let go of anything nor learnt of anybody. */
+void order_begin_epoch(void);
 /* The task of this thread has got its turn. */
 void order_turn(void);
 /* The running task lets go of something, or gets to know what the last who did so knew. */

@@ -35,14 +35,12 @@ EXPORT int prctl(int option, ...) {
     return REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 }
 
-/* Signals and timers */
+/* Signals */
 OF_OWN_THREAD(int, sigaltstack, (const stack_t *stack, stack_t *before), stack, before)
 OF_OWN_THREAD(int, tgkill, (pid_t pid, pid_t thread, int number), pid, thread, number)
 OF_OWN_THREAD(int, sigqueue, (pid_t pid, int number, union sigval value), pid, number, value)
 OF_OWN_THREAD(int, pthread_sigqueue, (pthread_t thread, int number, union sigval value), thread, number,
               value)
-OF_OWN_THREAD(int, timer_create, (clockid_t clock, struct sigevent *event, timer_t *timer), clock, event,
-              timer)
 
 /* Priorities */
 OF_OWN_THREAD(int, pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *wanted),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ending.h"
+#include "freed.h"
 #include "task.h"
 
 #define FIRST_SLOTS ((size_t)1 << 8)
@@ -143,9 +144,18 @@ static struct resource *enter(struct slot *slot, uint64_t address, struct resour
     return resource;
 }
 
+/* What is used there, of what programs make and destroy. */
+static const char *const names_of_types[] = {
+    [MUTEX] = "use of a mutex", [CONDITION] = "use of a condition variable",
+    [RWLOCK] = "use of a reader-writer lock", [SEMAPHORE] = "use of a semaphore",
+    [BARRIER] = "use of a barrier", [SPINLOCK] = "use of a spin lock", [FILE_LOCK] = "use of a lock",
+};
+
 struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
                              bool *is_new) {
     uint64_t place = (uint64_t)(uintptr_t)address, key = place;
+    if (type < DESCRIPTOR && type != FUTEX && type != ONCE)
+        freed_check(address, names_of_types[type], site);
     /* A word can be an atomic and a futex at once. */
     if (type == ATOMIC) key |= (uint64_t)1 << 62;
     if (type == VARIABLE) key |= (uint64_t)1 << 61;
@@ -157,6 +167,12 @@ struct resource *resource_at(const void *address, enum type type, bool shared, u
         if (resource->type == type) return resource;
     }
     return enter(slot, key, make(place, type, shared, site, false, is_new));
+}
+
+struct resource *resource_known(const void *address, enum type type) {
+    const struct slot *slot = slot_of((uint64_t)(uintptr_t)address);
+    if (!slot->used || slot->index == NONE || RESOURCES[slot->index].type != type) return NULL;
+    return &RESOURCES[slot->index];
 }
 
 struct resource *resource_named(uint64_t space, uint64_t place, enum type type, uint64_t site) {
@@ -181,6 +197,12 @@ void resource_forget(const void *address) {
     if (!slot->used || slot->index == NONE) return;
     RESOURCES[slot->index].destroyed = 1;
     slot->index = NONE;
+}
+
+void resources_moved(const void *memory, size_t size) {
+    for (size_t i = 0; i < MOST_SEEN; i++)
+        if ((uintptr_t)lately_seen[i].address - (uintptr_t)memory < size)
+            lately_seen[i].address = NOWHERE;
 }
 
 static bool is_private(const struct slot *slot) {

@@ -30,6 +30,8 @@ static inline struct resource *resource_seen(const void *address, enum type type
 /* The resource at an address, made on first sight.  `is_new` (or NULL) tells whether it was. */
 struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
                              bool *is_new);
+/* The resource at an address if there is one of that type; or NULL. */
+struct resource *resource_known(const void *address, enum type type);
 /* The space of faults, among those of resources that are named. */
 #define FAULT_SPACE 4
 /* The resource that `space` and `place` name in every process, such as a pipe by its inode. */
@@ -38,6 +40,8 @@ struct resource *resource_named(uint64_t space, uint64_t place, enum type type, 
 struct resource *resource_make(const void *address, enum type type, bool shared, uint64_t site);
 /* The memory at an address no longer holds it; tasks that wait for it go on doing so. */
 void resource_forget(const void *address);
+/* What lies in that memory is to be looked up by its address, however lately it was. */
+void resources_moved(const void *memory, size_t size);
 /* Just before a fork: copies of what the child will have of its own; the index of the first. */
 uint32_t resources_copy(uint32_t parent_task, uint32_t child_task, uint32_t child_process);
 /* In the child, whose table of addresses is still that of its parent. */

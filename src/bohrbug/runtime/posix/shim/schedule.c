@@ -28,7 +28,25 @@ uint32_t current_resource(void) { return TASK_BIT | index_of(current); }
 static uint16_t enabled[MOST_TASKS], timed[MOST_TASKS];
 static uint32_t enabled_count, timed_count;
 
+/* Timeouts of a kind that does not come early: one that comes before those of all others, where nobody is
+ * enabled.  Where nobody else can go on at all it would only end what hangs, unless it is waited for. */
+static uint32_t first_of_late(const uint16_t *late, uint32_t count) {
+    uint32_t first = NONE;
+    for (uint32_t i = 0; i < count; i++)
+        if (first == NONE || TASKS[late[i]].deadline < TASKS[first].deadline) first = late[i];
+    bool comes_first = timed_count > 0, is_awaited = false;
+    for (uint32_t i = 0; i < timed_count; i++)
+        comes_first &= TASKS[first].deadline <= TASKS[timed[i]].deadline;
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        const struct task *task = &TASKS[segment->alive[i]];
+        is_awaited |= task->condition == SIGNAL_SENT && task->target & TASKS[first].target;
+    }
+    return comes_first || is_awaited ? first : NONE;
+}
+
 static void find_options(void) {
+    static uint16_t late[MOST_TASKS];
+    uint32_t late_count = 0;
     enabled_count = timed_count = 0;
     if (current && current->condition == DONE) {
         enabled[enabled_count++] = (uint16_t)index_of(current);
@@ -38,7 +56,13 @@ static void find_options(void) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];
         if (task->condition == ALWAYS || is_ready(task)) enabled[enabled_count++] = index;
-        else if (task->deadline != NO_DEADLINE) timed[timed_count++] = index;
+        else if (task->deadline == NO_DEADLINE) continue;
+        else if (task->fires_late) late[late_count++] = index;
+        else timed[timed_count++] = index;
+    }
+    if (late_count && !enabled_count) {
+        uint32_t first = first_of_late(late, late_count);
+        if (first != NONE) timed[timed_count++] = (uint16_t)first;
     }
     if (segment->late_timeouts && timed_count) {
         if (enabled_count) {
@@ -242,6 +266,7 @@ enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site
     if (hooks && *hooks->settling) hooks->settle();
     bool yielded = is_taken_to_yield(task, kind);
     declare(kind, resource, site, waiting);
+    if (task->condition != ALWAYS && waits_in_a_circle(task)) finish(DEADLOCK, NONE, "%s", "");
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
         bohrbug_hands_over(segment->steps - 1, site);
@@ -267,6 +292,20 @@ void fruitless(uint64_t site) {
 void schedule_after(uint32_t gone) {
     struct task *next = choose_next(gone, false);
     if (next) tell(next, TO_RUN);
+}
+
+void schedule_rest(void) {
+    struct task *task = current;
+    task_remove(task);
+    task->condition = NEVER;
+    task->deadline = NO_DEADLINE;
+    struct task *next = choose_next(index_of(task), false);
+    if (next) hand_over(task, next);
+    else wait_for_turn(task);
+    task->condition = ALWAYS;
+    task->deadline = NO_DEADLINE;
+    task->timed_out = 0;
+    if (order_is_kept()) order_turn();
 }
 
 void schedule_end(void) {

@@ -74,6 +74,8 @@ uint32_t choose_value(uint32_t arity, uint32_t resource, uint64_t site);
 /* A look that changed nothing; after many in a row the task is taken to wait, and yields. */
 void fruitless(uint64_t site);
 
+/* The current task takes part no more; returns when somebody has enlivened it, and its timeout has fired. */
+void schedule_rest(void);
 /* The current task has ended: control goes to another, and this thread is on its own. */
 void schedule_end(void);
 /* The task with that index is no more, and whoever acts for it passes control on. */

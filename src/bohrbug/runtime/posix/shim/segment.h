@@ -53,7 +53,7 @@ enum kind {
 /* Types of resources; the order is that of TYPES in layout.py. */
 enum type {
     MUTEX, CONDITION, RWLOCK, SEMAPHORE, BARRIER, SPINLOCK, ONCE, FUTEX, FILE_LOCK, DESCRIPTOR,
-    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT,
+    CHILDREN, VARIABLE, ATOMIC, FUNCTION, FAULT, MEMORY,
 };
 
 /* When a waiting task is enabled. */
@@ -138,6 +138,7 @@ struct task {
     uint8_t detached, joined, main;
     uint8_t restarts;          /* a call that a handler has interrupted is to go on waiting */
     uint32_t looks;            /* fruitless ones in a row */
+    uint32_t fires_late;       /* its timeout is an option only where nobody is enabled, and in the order of time */
     uint64_t seen_changes;
     uint32_t last_yield, last_run;
     int64_t priority;

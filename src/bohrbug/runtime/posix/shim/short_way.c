@@ -55,7 +55,7 @@ static ALWAYS_INLINE struct found find_enabled(const struct step *last) {
         uint16_t index = segment->alive[i];
         struct task *task = &TASKS[index];
         if (task->condition != ALWAYS && !is_ready(task)) {
-            could_fire |= task->deadline != NO_DEADLINE;
+            could_fire |= task->deadline != NO_DEADLINE && !task->fires_late;
             continue;
         }
         different |= (uint32_t)index ^ known[count];
@@ -133,6 +133,8 @@ take_short_way(enum kind kind, uint32_t resource, uint64_t site, enum condition 
     task->target = target;
     task->cancellable = cancellable;
     task->blocked_since = step - 1;
+    /* Whoever begins to wait may close a circle of tasks that wait for each other. */
+    if (condition != ALWAYS && !is_ready(task)) return false;
 
     struct step *record = &STEPS[step];
     struct found found = find_enabled(record - 1);

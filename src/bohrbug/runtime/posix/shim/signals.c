@@ -77,6 +77,7 @@ static void note_handler(int number, sighandler_t handler, bool restarts) {
     if (is_handled) handled |= bit(number);
     if (restarts) restarting |= bit(number);
     signals_record();
+    timers_look_at_handlers();
     if (is_handled) fibers_keep_masks();
 }
 

@@ -37,20 +37,23 @@ static bool anybody_ready(void) {
 
 /* Who alone can let a task go on, or NONE. */
 static uint32_t awaited_by(const struct task *task) {
-    bool locks = task->condition == UNHELD || task->condition == READABLE ||
-                 task->condition == WRITABLE;
-    if (!locks || task->deadline != NO_DEADLINE || task->resource & TASK_BIT) return NONE;
-    uint32_t owner = RESOURCES[task->resource].owner.task;
-    return owner < segment->tasks && TASKS[owner].state == ALIVE ? owner : NONE;
+    if (task->deadline != NO_DEADLINE) return NONE;
+    uint32_t awaited = NONE;
+    if (task->condition == ENDED) {
+        awaited = (uint32_t)task->target;
+    } else if (!(task->resource & TASK_BIT) &&
+               (task->condition == UNHELD || task->condition == READABLE ||
+                task->condition == WRITABLE)) {
+        awaited = RESOURCES[task->resource].owner.task;
+    }
+    return awaited < segment->tasks && TASKS[awaited].state == ALIVE ? awaited : NONE;
 }
 
-/* That others still come back from their timeouts changes nothing for these. */
-static bool locks_in_a_circle(void) {
-    for (uint32_t i = 0; i < segment->alive_count; i++) {
-        uint32_t task = segment->alive[i];
-        for (uint32_t steps = 0; task != NONE && steps <= segment->alive_count; steps++)
-            task = awaited_by(&TASKS[task]);
-        if (task != NONE) return true;
+bool waits_in_a_circle(const struct task *task) {
+    uint32_t next = awaited_by(task);
+    for (uint32_t steps = 0; next != NONE && steps <= segment->alive_count; steps++) {
+        if (&TASKS[next] == task) return true;
+        next = awaited_by(&TASKS[next]);
     }
     return false;
 }
@@ -167,7 +170,6 @@ static void finish_outside(void) {
 }
 
 void nothing_enabled(bool timed) {
-    if (locks_in_a_circle()) finish(DEADLOCK, NONE, "%s", "");
     if (timed && !idles_for_ever()) return;
     /* A handler must not run while it is decided who runs. */
     uint64_t before = 0;

@@ -10,4 +10,8 @@
  * fire, returns only when something from outside has let a task go on. */
 void nothing_enabled(bool timed);
 
+/* Whether a task waits for one that waits for ... it, for locks or for each other's end.  That others go on, or
+ * come back from timeouts, changes nothing for these. */
+bool waits_in_a_circle(const struct task *task);
+
 #endif

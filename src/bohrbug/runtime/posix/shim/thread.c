@@ -15,6 +15,7 @@
 #include "snapshot.h"
 #include "spare.h"
 #include "stack.h"
+#include "timers.h"
 
 /* Its destructor is the last code of a thread that we see: the program's own destructors, which may
  * take locks, have run before. */
@@ -38,6 +39,8 @@ static void at_end(void *round) {
         needs_kernel_threads("a mutex left locked");
     perform(END, current_resource(), 0);
     mutexes_of_ended();
+    /* As the C library has it where the last thread ends. */
+    if (only_timers_stay()) REAL(exit)(0);
     schedule_end();
 }
 
@@ -70,6 +73,17 @@ void *thread_begin_kept(struct task *task) {
     return run();
 }
 
+int thread_make(struct task *task, pthread_t *thread, const pthread_attr_t *attributes) {
+    inside++;
+    task->stack_size = stack_size_of(attributes);
+    int result = 0;
+    if (!spare_give(task, thread))
+        result = REAL(pthread_create)(thread, attributes, begin_thread, task);
+    inside--;
+    if (result == 0) task->handle = (uint64_t)*thread;
+    return result;
+}
+
 int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
                   void *argument, uint64_t site) {
     struct task *task = task_prepare(current, this_process);
@@ -87,17 +101,11 @@ int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*r
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
     task->detached = detached == PTHREAD_CREATE_DETACHED;
-    inside++;
-    task->stack_size = stack_size_of(attributes);
-    int result = 0;
-    if (!spare_give(task, thread))
-        result = REAL(pthread_create)(thread, attributes, begin_thread, task);
-    inside--;
+    int result = thread_make(task, thread, attributes);
     if (result) {
         task_discard(task);
         return result;
     }
-    task->handle = (uint64_t)*thread;
     task_enliven(task);
     after_release(number, site);
     return 0;

@@ -6,6 +6,8 @@
 
 #include "segment.h"
 
+/* The thread of a task that is not alive yet: it begins when that is chosen. */
+int thread_make(struct task *task, pthread_t *thread, const pthread_attr_t *attributes);
 int thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
                   void *argument, uint64_t site);
 int thread_join(pthread_t thread, void **result, uint64_t site, uint64_t deadline);

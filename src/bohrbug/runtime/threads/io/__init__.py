@@ -11,7 +11,26 @@ opening a FIFO, ``os.sendfile`` on blocking sockets, ``os.readv``, terminals.
 
 from __future__ import annotations
 
-from bohrbug.runtime.threads.io import file_locks, optional, pipes, selecting, sockets, sqlite
+from bohrbug.runtime.threads.io import (
+    buffers,
+    file_locks,
+    in_flight,
+    optional,
+    pipes,
+    selecting,
+    sockets,
+    sqlite,
+)
 from bohrbug.runtime.threads.io.patches import patches
 
-__all__ = ["file_locks", "optional", "patches", "pipes", "selecting", "sockets", "sqlite"]
+__all__ = [
+    "buffers",
+    "file_locks",
+    "in_flight",
+    "optional",
+    "patches",
+    "pipes",
+    "selecting",
+    "sockets",
+    "sqlite",
+]

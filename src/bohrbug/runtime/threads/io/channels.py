@@ -112,7 +112,8 @@ def channel_of(execution: Execution, descriptor: int, place: Any) -> ResourceSta
     return state
 
 
-def _own_descriptors() -> Iterable[int]:
+def own_descriptors() -> Iterable[int]:
+    """The open file descriptors of this process, where the system tells them."""
     if _DESCRIPTORS is None:
         return ()
     return [int(name) for name in os.listdir(_DESCRIPTORS)]
@@ -123,7 +124,7 @@ def _has_other_pipe_end(descriptor: int, inode: int) -> bool:
     own_mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
     if own_mode == os.O_RDWR:
         return True
-    for other in _own_descriptors():
+    for other in own_descriptors():
         try:
             if os.fstat(other).st_ino != inode:
                 continue
@@ -153,7 +154,7 @@ def reach_of(execution: Execution, descriptor: int) -> Reach:
         if outside.shares_files:
             return Reach.FAR
         other = pair[0] if pair[1] == status.st_ino else pair[1]
-        for own in _own_descriptors():
+        for own in own_descriptors():
             try:
                 if os.fstat(own).st_ino == other:
                     return Reach.LOCAL

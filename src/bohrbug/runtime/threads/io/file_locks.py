@@ -164,14 +164,14 @@ def lockf(fd: Any, cmd: int, len: int = 0, start: int = 0, whence: int = 0, /) -
         _real_lockf(fd, cmd, len, start, whence)
         return
 
-    def attempt() -> None:
-        _real_lockf(fd, cmd | fcntl.LOCK_NB, len, start, whence)
-
+    # Unlike ``flock``, it takes LOCK_UN for unlocking only if nothing comes with it.
+    unlocks = cmd == fcntl.LOCK_UN
+    without_waiting = cmd if unlocks else cmd | fcntl.LOCK_NB
     _lock_for_process(
         execution,
         place_of(_getframe(2)),
-        attempt,
-        bool(cmd & fcntl.LOCK_UN),
+        lambda: _real_lockf(fd, without_waiting, len, start, whence),
+        unlocks,
         bool(cmd & fcntl.LOCK_NB),
     )
 

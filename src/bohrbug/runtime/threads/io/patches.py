@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.patches import Patches
-
-
-class Function:
-    """A replacement of a C function: like one, and unlike a Python one, it does not bind.
-
-    Classes keep C functions as attributes and call them through ``self``
-    (``selectors.SelectSelector._select``).
-    """
-
-    def __init__(self, function: Callable[..., Any], original: Any) -> None:
-        functools.update_wrapper(self, original)
-        self._function = function
-        # What the function keeps of the originals is its own, see ``Installation``.
-        self.__closure__ = getattr(function, "__closure__", None)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the replacement."""
-        return self._function(*args, **kwargs)
+from bohrbug.runtime.threads.replacement import Function
 
 
 class IOPatches(Patches):

@@ -25,6 +25,8 @@ from types import (
 )
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
+
 SKIP = "skip"
 """Not an access to data."""
 INSTANCE = "instance"
@@ -37,6 +39,8 @@ TYPE = "type"
 """The owner is a class."""
 INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
+PRIMITIVE = "primitive"
+"""An attribute of a modelled primitive, see :mod:`.inspected`."""
 
 MISSING = object()
 _METHODS = (
@@ -52,7 +56,20 @@ _METHODS = (
     functools.partialmethod,
     functools.singledispatchmethod,
 )
+# Methods written in C, whose classes can't be changed.
+_OF_FIXED_CLASSES = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 _NOT_CLASS_DATA = (*_METHODS, GetSetDescriptorType, MemberDescriptorType, type)
+
+
+_stored_names: set[str] = set()
+"""Names of attributes that code stores: a method of such a name may be exchanged."""
+
+
+def note_stored(name: str) -> None:
+    """Some code stores attributes of that name: methods found under it are data from now on."""
+    if name not in _stored_names:
+        _stored_names.add(name)
+        forget_name(name)
 
 
 class _Structure(ctypes.Structure):
@@ -123,7 +140,8 @@ def class_data_owner(class_: type, name: str, behind: type | None = None) -> typ
     for base in order:
         value = namespace_of(base).get(name, MISSING)
         if value is not MISSING:
-            return None if issubclass(type(value), _NOT_CLASS_DATA) else base
+            is_data = name in _stored_names or not issubclass(type(value), _NOT_CLASS_DATA)
+            return base if is_data else None
     return None
 
 
@@ -146,6 +164,13 @@ def _descriptor_kind(found: Any) -> str | None:
     return SKIP if _is_data_descriptor(found) else None
 
 
+def _may_be_exchanged(class_: type, name: str, method: Any) -> bool:
+    """Whether code may store something else where a method is found, and that would be seen."""
+    if name not in _stored_names or _is_data_descriptor(method):
+        return False
+    return not issubclass(type(method), _OF_FIXED_CLASSES) or bool(_dictoffset_of(class_))
+
+
 def raw_read_kind(class_: type, name: str) -> str:
     """What reading the attribute is, not minding a ``__getattribute__`` written in Python."""
     if issubclass(class_, ModuleType):
@@ -156,13 +181,15 @@ def raw_read_kind(class_: type, name: str) -> str:
         return SKIP
     if name == "__class__":
         return SKIP
+    if name in INSPECTED and issubclass(class_, INSPECTED[name]):
+        return PRIMITIVE
     found = look_up(class_, name)
     if found is MISSING:
         return INSTANCE if _dictoffset_of(class_) else SKIP
     if name == "__dict__":
         return INSTANCE_DICT
     if issubclass(type(found), _METHODS):
-        return SKIP
+        return CLASS_DATA if _may_be_exchanged(class_, name, found) else SKIP
     kind = _descriptor_kind(found)
     if kind is not None:
         return kind

@@ -15,8 +15,10 @@ import _weakref
 import array
 import builtins
 import collections
+import contextvars
 import functools
 import itertools
+import mmap
 import operator
 import os
 from collections.abc import Callable, Iterable
@@ -32,6 +34,7 @@ from types import (
 )
 from typing import Any, NamedTuple
 
+from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite.attributes import (
     look_up,
     namespace_of,
@@ -57,6 +60,7 @@ CALLABLE_TYPES = frozenset(
         operator.attrgetter,
         operator.itemgetter,
         operator.methodcaller,
+        Function,
     }
 )
 """Types of what may be implemented in C when it is called."""
@@ -97,6 +101,9 @@ READ_CURRENT_FOLDER = "ask for the current folder"
 WRITE_CURRENT_FOLDER = "change the current folder"
 READ_STREAM = "read from an open file"
 WRITE_STREAM = "write to an open file"
+USE_STREAM = "move in an open file, or close it"
+READ_DESCRIPTOR = "read through a descriptor"
+WRITE_DESCRIPTOR = "write through a descriptor, move in its file, or close it"
 
 
 class Effect(NamedTuple):
@@ -106,11 +113,14 @@ class Effect(NamedTuple):
         action: one of the constants above, done to the owner.
         consumes: positions of arguments all of whose items are read; the owner does not count.
         takes_owner_from_arguments: the first argument is the owner; else the ``self`` of a method.
+        calls_back: it may call functions written in Python while it works on the owner: those it
+            is given, iterators that it reads, comparisons of items.
     """
 
     action: str
     consumes: tuple[int, ...] = ()
     takes_owner_from_arguments: bool = False
+    calls_back: bool = False
 
 
 PLAIN_WRITE = Effect(WRITE)
@@ -143,6 +153,7 @@ _FAMILIES: dict[type, str] = {
     _ctypes._Pointer: OTHER,
     set: SET,
     memoryview: OTHER,
+    mmap.mmap: OTHER,
     **dict.fromkeys(_DICT_VIEWS, OTHER),
 }
 
@@ -308,7 +319,18 @@ def _methods(
     effects.update({name: effect for name, effect in special.items() if hasattr(class_, name)})
     effects["__init__"] = Effect(WRITE, (0, 1))
     effects.update(others or {})
-    return effects
+    return {
+        name: effect._replace(calls_back=True) if name in _CALLING_BACK else effect
+        for name, effect in effects.items()
+    }
+
+
+_CALLING_BACK = frozenset(
+    {"sort", "remove", "index", "count", "extend", "extendleft", "update", "__init__", "__iadd__"}
+    | {"union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset"}
+    | {"intersection_update", "difference_update", "symmetric_difference_update", "isdisjoint"}
+)
+"""Methods that compare items, take a function, or read what they are given item by item."""
 
 
 _SPECIAL_READS = (
@@ -337,9 +359,11 @@ _STREAM_METHODS = (
 
 _FILE_METHODS = {
     **dict.fromkeys(
-        _names("read readline readlines read1 readinto readinto1 peek readall"), Effect(READ_STREAM)
+        _names("read readline readlines read1 readinto readinto1 peek readall __next__"),
+        Effect(READ_STREAM),
     ),
     **dict.fromkeys(_names("write writelines truncate flush"), Effect(WRITE_STREAM)),
+    **dict.fromkeys(_names("seek tell close detach reconfigure __exit__"), Effect(USE_STREAM)),
 }
 
 _DEQUE_WRITES = "append appendleft pop popleft rotate clear insert remove reverse __delitem__"
@@ -395,6 +419,12 @@ _METHODS: dict[type, dict[str, Effect]] = {
         others=_SEQUENCE_EXTENDERS,
     ),
     memoryview: _methods(memoryview, reads="tobytes tolist hex index count"),
+    contextvars.Context: {"run": Effect(WRITE, calls_back=True)},
+    mmap.mmap: _methods(
+        mmap.mmap,
+        writes="write write_byte seek read read_byte readline move resize close flush madvise",
+        reads="find rfind size tell",
+    ),
     str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
     bytes: {"join": Effect(NOTHING, (0,))},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
@@ -447,26 +477,28 @@ CONSTRUCTORS: dict[type, int] = {
 def _functions() -> dict[Callable[..., Any], Effect]:
     effects: dict[Callable[..., Any], Effect] = {}
 
-    def enter(module: ModuleType, names: str, action: str, *consumes: int) -> None:
+    def enter(
+        module: ModuleType, names: str, action: str, *consumes: int, calls_back: bool = False
+    ) -> None:
         for name in _names(names):
             function = getattr(module, name, None)
             if isinstance(function, BuiltinFunctionType):
-                effects[function] = Effect(action, consumes, takes_owner_from_arguments=True)
+                effects[function] = Effect(action, consumes, True, calls_back)
 
     enter(builtins, "len repr ascii format", READ)
-    enter(builtins, "sorted sum min max any all", CONSUME)
+    enter(builtins, "sorted sum min max any all", CONSUME, calls_back=True)
     enter(builtins, "next anext", STEP)
     enter(builtins, "iter", ITERATE)
     enter(builtins, "getattr hasattr", GET_ATTRIBUTE)
     enter(builtins, "setattr delattr", SET_ATTRIBUTE)
     enter(builtins, "vars", VARS)
-    enter(_heapq, "heappush heappop heappushpop heapreplace heapify", WRITE)
+    enter(_heapq, "heappush heappop heappushpop heapreplace heapify", WRITE, calls_back=True)
     # Up to 3.13 those for the largest item first are private.
-    enter(_heapq, "_heapreplace_max _heapify_max _heappop_max", WRITE)
-    enter(_heapq, "heappush_max heappop_max heappushpop_max", WRITE)
-    enter(_heapq, "heapreplace_max heapify_max", WRITE)
-    enter(_bisect, "bisect bisect_left bisect_right", READ)
-    enter(_bisect, "insort insort_left insort_right", WRITE)
+    enter(_heapq, "_heapreplace_max _heapify_max _heappop_max", WRITE, calls_back=True)
+    enter(_heapq, "heappush_max heappop_max heappushpop_max", WRITE, calls_back=True)
+    enter(_heapq, "heapreplace_max heapify_max", WRITE, calls_back=True)
+    enter(_bisect, "bisect bisect_left bisect_right", READ, calls_back=True)
+    enter(_bisect, "insort insort_left insort_right", WRITE, calls_back=True)
     enter(_operator, "length_hint truth not_", READ)
     enter(_operator, "countOf indexOf", CONSUME)
     enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
@@ -476,7 +508,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "contains", CONTAINS_ITEM)
     enter(_operator, "add mul or_ and_ sub xor concat eq ne lt le gt ge", BINARY)
     enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
-    enter(functools, "reduce", NOTHING, 0)
+    enter(functools, "reduce", NOTHING, 0, calls_back=True)
     # It does the work of Counter's constructor and of its update.
     enter(collections, "_count_elements", WRITE, 0)
     effects[print] = Effect(PRINT)
@@ -488,6 +520,9 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(os, "link symlink", LINK_FILE)
     enter(os, "chdir", WRITE_CURRENT_FOLDER)
     effects[os.getcwd] = Effect(READ_CURRENT_FOLDER)
+    enter(os, "pread preadv fstat get_blocking", READ_DESCRIPTOR)
+    enter(os, "read readv write writev pwrite pwritev lseek ftruncate close", WRITE_DESCRIPTOR)
+    enter(os, "readinto", WRITE_DESCRIPTOR)
     return effects
 
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import operator
 import sys
-import weakref
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
+from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import files, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import (
     SKIP,
     look_up,
+    note_stored,
     order_of,
     raw_read_kind,
     raw_write_kind,
@@ -116,7 +118,7 @@ def step(iterator: Any, place: Place) -> None:
     if type(iterator) in table.ITERATORS and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED:
-            hooks.whole(iterator, True, place)
+            _advance(iterator, place)
     elif _CONTAINER[type(iterator)] and hooks.active:
         hooks.tell_whole(iterator, False, place)
 
@@ -126,12 +128,27 @@ def step_of_comprehension(iterator: Any, place: Place) -> None:
     if type(iterator) in table.ITERATORS and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED + 1:
-            hooks.whole(iterator, True, place)
+            _advance(iterator, place)
 
 
 def _step(iterator: Any, place: Place, depth: int) -> None:
     _step_into(iterator, place, depth)
+    _advance(iterator, place)
+
+
+def _advance(iterator: Any, place: Place) -> None:
+    """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
     hooks.whole(iterator, True, place)
+    if type(iterator) in _RUNNING:
+        halfway.begin(hooks.telling_again(iterator, True))
+
+
+_RUNNING = frozenset(
+    {GeneratorType, map, filter}
+    | {itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.starmap}
+    | {itertools.filterfalse, itertools.groupby}
+)
+"""Iterators that call functions written in Python."""
 
 
 def _step_into(iterator: Any, place: Place, depth: int) -> None:
@@ -195,6 +212,8 @@ _PLAIN_WRITE = table.PLAIN_WRITE
 
 def call0(callable_: Any, place: Place) -> None:
     """``callable_()`` is about to be called."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -204,6 +223,8 @@ def call0(callable_: Any, place: Place) -> None:
 
 def call1(callable_: Any, first: Any, place: Place) -> None:
     """``callable_`` is about to be called with one positional argument."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -213,6 +234,8 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
 
 def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     """``callable_`` is about to be called with two positional arguments."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -222,6 +245,8 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
 
 def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
     """``callable_`` is about to be called with three positional arguments or more."""
+    if halfway.intervals:
+        halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
@@ -274,6 +299,15 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
             _consume(argument, place)
 
 
+def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    effect = _EFFECTS_BY_IDENTITY.get(callable_.identity_of_original)
+    if effect is not None:
+        _apply(effect, None, arguments, place)
+
+
+_EFFECTS_BY_IDENTITY = {id(function): effect for function, effect in _FUNCTIONS.items()}
+
+
 def _method_of_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     _method(callable_.__self__, callable_.__name__, arguments, place)
 
@@ -303,17 +337,8 @@ def _arguments_of_partial(kept: tuple[Any, ...], given: tuple[Any, ...]) -> tupl
 def _cached(cache: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """The function of an ``lru_cache`` will be entered, unless its result is known."""
     hooks.whole(cache, True, place)
-    function = cache.__dict__.get("__wrapped__")
-    if type(function) is FunctionType:
-        # Weak: when the result is known, this stays for a while.
-        reference = weakref.ref(cache)
-
-        def tell(place: Place) -> None:
-            owner = reference()
-            if owner is not None:
-                hooks.whole(owner, True, place)
-
-        halfway.expected = (function.__code__, tell)
+    # When the result is known, this stays until the next call: hence weakly.
+    halfway.begin(hooks.telling_again(cache, True))
 
 
 def _getter(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -346,6 +371,7 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     operator.attrgetter: _getter,
     operator.itemgetter: _getter,
     operator.methodcaller: _getter,
+    Function: _replacement,
 }
 """For each of the types :data:`~.builtins_table.CALLABLE_TYPES` but functions in C."""
 
@@ -372,10 +398,15 @@ def _apply(effect: table.Effect, owner: Any, arguments: tuple[Any, ...], place: 
             return
         owner = arguments[0]
         arguments = arguments[1:]
-    for index in effect.consumes:
-        if index < _length(arguments):
-            _consume(arguments[index], place)
+    consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
+    for argument in consumed:
+        _consume(argument, place)
     _ACTIONS[effect.action](owner, arguments, place)
+    if effect.calls_back:
+        if effect.action is not table.NOTHING:
+            halfway.begin(hooks.telling_again(owner, effect.action is table.WRITE))
+        elif consumed and _CONTAINER[type(consumed[0])]:
+            halfway.begin(hooks.telling_again(consumed[0], False))
 
 
 def _nothing(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -438,6 +469,7 @@ def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
 
 def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments and type(arguments[0]) is str:
+        note_stored(arguments[0])
         hooks.write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
 
 

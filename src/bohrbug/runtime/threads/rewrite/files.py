@@ -8,6 +8,7 @@ two tasks that use files of their own in one folder have nothing to do with each
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable
 from io import BufferedRandom, BufferedReader, BufferedWriter, FileIO, TextIOWrapper
@@ -22,6 +23,8 @@ from bohrbug.runtime.threads.rewrite.place import Place
 _separator = os.sep
 _current_folder = os.getcwd
 _fspath = os.fspath
+_fstat = os.fstat
+_is_plain = stat.S_ISREG
 _normalise: Callable[[str], str] = getattr(os.path, "_path_normpath", os.path.normpath)
 _encoding = sys.getfilesystemencoding()
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -48,6 +51,7 @@ _files: dict[str, File] = {}
 def forget_files() -> None:
     """At the end of an execution."""
     _files.clear()
+    _descriptors.clear()
 
 
 def _path_of(thing: Any, place: Place) -> str | None:
@@ -118,11 +122,45 @@ def _go_elsewhere(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _read_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _use_stream(owner, arguments, place)
     _access(_name_of(owner), False, place)
 
 
 def _write_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _use_stream(owner, arguments, place)
     _access(_name_of(owner), True, place)
+
+
+def _use_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Where the stream is in its file, and whether it is open, is one variable."""
+    if _name_of(owner) is not None:
+        hooks.whole(owner, True, place)
+
+
+_descriptors: dict[int, File] = {}
+
+
+def _read_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access_descriptor(owner, False, place)
+
+
+def _write_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access_descriptor(owner, True, place)
+
+
+def _access_descriptor(descriptor: Any, is_write: bool, place: Place) -> None:
+    """A plain file, which has a position; pipes, sockets and devices are controlled elsewhere."""
+    if type(descriptor) is not int:
+        return
+    try:
+        is_plain = _is_plain(_fstat(descriptor).st_mode)
+    except OSError:
+        return
+    if is_plain:
+        found = _descriptors.get(descriptor)
+        if found is None:
+            found = _descriptors[descriptor] = File(f"descriptor {descriptor}")
+        hooks.whole(found, is_write, place)
 
 
 def _name_of(stream: Any) -> Any:
@@ -148,4 +186,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     table.WRITE_CURRENT_FOLDER: _go_elsewhere,
     table.READ_STREAM: _read_stream,
     table.WRITE_STREAM: _write_stream,
+    table.USE_STREAM: _use_stream,
+    table.READ_DESCRIPTOR: _read_descriptor,
+    table.WRITE_DESCRIPTOR: _write_descriptor,
 }

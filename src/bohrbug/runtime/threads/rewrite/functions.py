@@ -17,7 +17,7 @@ from bohrbug.runtime.threads.heap import (
     functions_in,
     functions_running,
 )
-from bohrbug.runtime.threads.rewrite import attributes, builtins_table
+from bohrbug.runtime.threads.rewrite import attributes, builtins_table, halfway
 from bohrbug.runtime.threads.rewrite.hooks import Globals
 from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -195,7 +195,10 @@ class Rewriter:
                 continue
             code = function.__code__
             original = self.original(code)
-            if code is not original and not wanted(original):
+            if code is original or wanted(original):
+                continue
+            # What is called in the middle of its accesses tells of them, and may be wanted.
+            if not halfway.has_intervals(code):
                 self._silenced.append((reference, original, code))
                 function.__code__ = original
 

@@ -1,33 +1,114 @@
 """Functions that code in C calls in the middle of an access.
 
-``lru_cache`` and the factory of a ``defaultdict`` look at a variable, call a function, and store
-what it returns. Between the two another task may come in: where that function begins is a place to
-tell of the store.
+``sort`` with a key, ``insort`` of objects with an ``__lt__`` of their own, the factory of a
+``defaultdict``, ``Context.run``, a generator while it runs: the access is no point in time but an
+interval, in which code written in Python runs. Where such code begins another task may come in, so
+that the access is told there once more.
+
+Code in C has no frame. A function that it calls has the frame as its caller that the access is in,
+and that frame still stands at the instruction of the access: by that it is recognised.
 """
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
+from bohrbug.runtime.threads.rewrite.codec import CACHES, EXTENDED_ARG
 from bohrbug.runtime.threads.rewrite.place import Place
 
-expected: tuple[CodeType, Callable[[Place], None]] | None = None
-"""The code object of a function that is expected to be entered so, and how to tell of it."""
+_PACKAGE = __name__.rpartition(".")[0]
+_NOT_YET = frozenset(
+    {dis.opmap[name] for name in ("PRECALL", "KW_NAMES") if name in dis.opmap} | {EXTENDED_ARG}
+)
+"""What may stand between a hook and the instruction that makes the access."""
+
+
+class Interval(NamedTuple):
+    """An access in the middle of which functions may be called.
+
+    Attributes:
+        code: of the frame that makes it.
+        first: offset in bytes from where on the instruction may be said to be.
+        last: offset in bytes of the instruction.
+        tell: tells of the access once more, for the place that it is given.
+    """
+
+    code: CodeType
+    first: int
+    last: int
+    tell: Callable[[Place], None]
+
+
+intervals: dict[int, Interval] = {}
+"""By ``id`` of the frame; what is left of one is replaced or dropped by the next call there."""
+
+# By id of the code and offset of the hook; the code is kept, so that no other gets its id.
+_offsets: dict[tuple[int, int], tuple[CodeType, int, int]] = {}
+_codes_with_intervals: set[int] = set()
+
+
+def begin(tell: Callable[[Place], None]) -> None:
+    """An access that was just told may call functions; called by hooks.
+
+    Parameters:
+        tell: of the access, once more. It should not keep alive what need not live.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__package__") == _PACKAGE:
+        frame = frame.f_back
+    if frame is not None:
+        code = frame.f_code
+        first, last = _access_behind(code, frame.f_lasti)
+        intervals[id(frame)] = Interval(code, first, last, tell)
+
+
+def has_intervals(code: CodeType) -> bool:
+    """Whether rewritten code has made an access in the middle of which functions may be called."""
+    return id(code) in _codes_with_intervals
+
+
+def end(frame: FrameType) -> None:
+    """What a frame has accessed before is over, as it is about to do something else."""
+    intervals.pop(id(frame), None)
 
 
 def enter(place: Place) -> None:
-    """A function begins; told only if it is called in the middle of an access."""
-    if expected is not None:
+    """A function begins, or a generator goes on; told if that is in the middle of an access."""
+    if intervals:
         _enter(place)
 
 
 def _enter(place: Place) -> None:
-    global expected
-    assert expected is not None
-    code, tell = expected
-    expected = None
     # The frames of this function and of the hook lie above the one that begins.
-    if sys._getframe(2).f_code is code:
-        tell(place)
+    caller = sys._getframe(2).f_back
+    interval = None if caller is None else intervals.get(id(caller))
+    if interval is None or caller is None:
+        return
+    if caller.f_code is interval.code and interval.first <= caller.f_lasti <= interval.last:
+        interval.tell(place)
+    else:
+        del intervals[id(caller)]
+
+
+def _access_behind(code: CodeType, hook: int) -> tuple[int, int]:
+    """Between which offsets the instruction is that makes the access told by a hook.
+
+    Parameters:
+        code: rewritten.
+        hook: offset in bytes of the instruction that calls the hook.
+    """
+    known = _offsets.get((id(code), hook))
+    if known is None:
+        raw: Any = code.co_code
+        # What the hook returns is dropped.
+        first = hook + 2 + 2 * CACHES[raw[hook]] + 2
+        last = first
+        while raw[last] in _NOT_YET:
+            last += 2 + 2 * CACHES[raw[last]]
+        known = _offsets[id(code), hook] = code, first, last
+        _codes_with_intervals.add(id(code))
+    return known[1:]

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Protocol
@@ -37,6 +38,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     INSTANCE,
     INSTANCE_DICT,
     MODULE,
+    PRIMITIVE,
     SKIP,
     TYPE,
     Kinds,
@@ -46,6 +48,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     instance_dict,
     instance_has,
 )
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -89,7 +92,7 @@ _breaker: Callable[[], None] = _ignore
 def set_sink(sink: AccessSink | None) -> None:
     """Tell accesses to ``sink`` from now on; ``None`` for nobody."""
     global active, attribute, item, whole, _breaker
-    halfway.expected = None
+    halfway.intervals.clear()
     if native is not None:
         native.set_sink(sink)
     if sink is None:
@@ -129,7 +132,31 @@ def tell_item(owner: Any, key: Any, is_write: bool, place: Place) -> None:
     if type(key) is str or table.is_plain_key(key):
         item(owner, key, is_write, place)
     else:
+        # Hashing and comparing it may run Python code.
         whole(owner, is_write, place)
+        halfway.begin(telling_again(owner, is_write))
+
+
+def telling_again(owner: Any, is_write: bool) -> Callable[[Place], None]:
+    """What tells of a whole object again, if it is still there.
+
+    Parameters:
+        owner: referred to weakly, if it can be.
+        is_write: whether it is changed.
+    """
+    try:
+        reference: Callable[[], Any] = weakref.ref(owner)
+    except TypeError:
+
+        def reference() -> Any:
+            return owner
+
+    def tell(place: Place) -> None:
+        found = reference()
+        if found is not None:
+            tell_whole(found, is_write, place)
+
+    return tell
 
 
 def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
@@ -183,6 +210,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
                 attribute(found, name, False, place)
     elif kind is INSTANCE_DICT:
         remember_dict(owner)
+    elif kind is PRIMITIVE:
+        Inspecting.tell(owner, place)
 
 
 # --- Hooks of attributes, globals and cells ------------------------------------------------------
@@ -315,9 +344,8 @@ def _subscript(owner: Any, key: Any, family: object, is_write: bool, place: Plac
 
 def _expect_factory(owner: Any, key: Any) -> None:
     """The factory of a ``defaultdict`` will be entered, as the key is missing."""
-    factory = _factory_of(owner)
-    if type(factory) is FunctionType:
-        halfway.expected = (factory.__code__, lambda place: tell_item(owner, key, True, place))
+    if type(_factory_of(owner)) is FunctionType:
+        halfway.begin(lambda place: tell_item(owner, key, True, place))
 
 
 def read_slice(owner: Any, place: Place) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Mapping
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
+from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
-from bohrbug.runtime.threads.rewrite.attributes import read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.codec import (
     Instruction,
@@ -27,8 +27,6 @@ from bohrbug.runtime.threads.rewrite.producers import CannotRewrite, Producer, s
 
 EXTRA_STACK = 8
 """The deepest hook call: hook, NULL, callable, three arguments, place, and one to spare."""
-
-_CO_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def rewrite(
@@ -82,11 +80,9 @@ class _Rewriting:
         self.constant_cells = constant_cells
         self.own_constant_cells = cells_bound_once(code)
         self.is_function = bool(code.co_flags & CO_OPTIMIZED)
-        # Calling it runs its body at once, and other code than its own frame's can call it.
-        self.is_entered = (
-            self.is_function
-            and not code.co_flags & _CO_SUSPENDS
-            and (code.co_name[0] != "<" or code.co_name == "<lambda>")
+        # Other code than rewritten one can call it, or let it go on.
+        self.is_entered = self.is_function and (
+            code.co_name[0] != "<" or code.co_name in ("<lambda>", "<genexpr>")
         )
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
@@ -175,9 +171,9 @@ class _Rewriting:
         )
 
     def _enter(self, index: int, instruction: Instruction) -> None:
-        self.is_entered = False
         # Not behind it, where it would make the line of the "def" one that is executed.
-        self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
+        if opcodes.is_checking_resume(instruction.arg):
+            self.put(index + 1, before=self.call(halfway.enter, (), self.place(instruction)))
 
     def _break(self, index: int, instruction: Instruction) -> None:
         opcode = instruction.opcode
@@ -219,6 +215,7 @@ class _Rewriting:
 
     def store_attribute(self, index: int, instruction: Instruction, stack: Any) -> None:
         name = self.code.co_names[instruction.arg]
+        note_stored(name)
         before = self.call(
             hooks.write_attribute, (1,), name, write_kinds(name), self.place(instruction)
         )

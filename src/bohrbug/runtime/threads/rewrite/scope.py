@@ -15,7 +15,17 @@ TRUSTED_MODULES: tuple[str, ...] = (
     # threading keeps its threads in a WeakSet.
     "_weakrefset",
     # They have locks of their own, run everywhere, and would drown the accesses of the test.
-    *("logging", "warnings", "contextlib", "abc", "_py_abc", "enum", "types", "typing"),
+    *(
+        "logging",
+        "warnings",
+        "_py_warnings",
+        "contextlib",
+        "abc",
+        "_py_abc",
+        "enum",
+        "types",
+        "typing",
+    ),
     *("typing_extensions", "codecs", "encodings", "locale", "re", "sre_compile", "sre_parse"),
     *("reprlib", "copyreg"),
     # Importing.
@@ -23,6 +33,7 @@ TRUSTED_MODULES: tuple[str, ...] = (
     *("runpy", "site"),
     # Looking at code.
     *("inspect", "traceback", "linecache", "tokenize", "token", "ast", "dis", "opcode"),
+    "annotationlib",
     *("pdb", "bdb", "cmd", "code", "codeop", "trace", "tracemalloc", "faulthandler"),
     # What runs and watches tests.
     *("unittest", "doctest", "pytest", "_pytest", "pluggy", "iniconfig", "xdist", "execnet"),
@@ -38,8 +49,14 @@ SHARED_STATE = frozenset(
         ("logging", "Logger.removeHandler"),
         ("warnings", "catch_warnings.__enter__"),
         ("warnings", "catch_warnings.__exit__"),
+        # From Python 3.14 on.
+        ("_py_warnings", "catch_warnings.__enter__"),
+        ("_py_warnings", "catch_warnings.__exit__"),
         ("contextlib", "_RedirectStream.__enter__"),
         ("contextlib", "_RedirectStream.__exit__"),
+        *(("contextlib", f"_BaseExitStack.{name}") for name in ("pop_all", "_push_exit_callback")),
+        ("contextlib", "ExitStack.__exit__"),
+        ("contextlib", "AsyncExitStack.__aexit__"),
         ("contextlib", "chdir.__enter__"),
         ("contextlib", "chdir.__exit__"),
         # What threads that forget about the loop share with it.

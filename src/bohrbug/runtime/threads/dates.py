@@ -1,0 +1,153 @@
+"""Dates under control: what reads the clock in C is told virtual time, too.
+
+``datetime.datetime.now`` is a method of a type of the interpreter, of which nobody may set an
+attribute; subclasses and other modules have that very type.  So its namespace is changed from
+below, and the interpreter told so.  ``datetime.today`` and ``date.today`` call ``time.time``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import gc
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.patches import Patches
+
+_datetime = datetime.datetime
+_utc = datetime.UTC
+_NAMESPACE: dict[str, Any] = gc.get_referents(vars(_datetime))[0]
+_now = _NAMESPACE["now"]
+_utcnow = _NAMESPACE["utcnow"]
+_from_timestamp = _NAMESPACE["fromtimestamp"]
+_UTCNOW_IS_DEPRECATED = (
+    "datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version. Use "
+    "timezone-aware objects to represent datetimes in UTC: datetime.datetime.now(datetime.UTC)."
+)
+
+
+def is_travelling() -> bool:
+    """Whether the package ``time_machine`` has put another time into the real functions."""
+    machine = sys.modules.get("time_machine")
+    # The second name is that of its versions before 3.
+    names = ("traveller_stack", "coordinates_stack")
+    return machine is not None and any(getattr(machine, name, ()) for name in names)
+
+
+def _in_virtual_time() -> Execution | None:
+    """The execution whose clock tells the date, if one does."""
+    execution = controlled()
+    return None if execution is None or is_travelling() else execution
+
+
+def _moment(execution: Execution) -> float:
+    """Seconds since 1970, in virtual time."""
+    return execution.clock.epoch + execution.clock.read(execution)
+
+
+def now(cls: Any, tz: Any = None) -> Any:
+    """Stands for ``datetime.datetime.now``."""
+    execution = _in_virtual_time()
+    if execution is None:
+        return _now.__get__(None, cls)(tz)
+    return _from_timestamp.__get__(None, cls)(_moment(execution), tz)
+
+
+def utcnow(cls: Any) -> Any:
+    """Stands for ``datetime.datetime.utcnow``."""
+    if sys.version_info >= (3, 12):
+        warnings.warn(_UTCNOW_IS_DEPRECATED, DeprecationWarning, stacklevel=2)
+    execution = _in_virtual_time()
+    if execution is None:
+        return _now.__get__(None, cls)(_utc).replace(tzinfo=None)
+    return _from_timestamp.__get__(None, cls)(_moment(execution), _utc).replace(tzinfo=None)
+
+
+class DatePatches(Patches):
+    """Patches, and with them those of ``datetime.datetime``."""
+
+    def install(self) -> None:
+        """See :class:`Patches`."""
+        super().install()
+        _put(classmethod(now), classmethod(utcnow))
+
+    def restore(self) -> None:
+        """See :class:`Patches`."""
+        _put(_now, _utcnow)
+        super().restore()
+
+
+def _put(of_now: Any, of_utcnow: Any) -> None:
+    _NAMESPACE["now"] = of_now
+    _NAMESPACE["utcnow"] = of_utcnow
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(_datetime))
+
+
+def add_to(patches: Patches) -> None:
+    """Add what ``time`` has that reads the clock if it is given no moment, and its other clocks."""
+    for name in ("localtime", "gmtime", "ctime"):
+        patches.add(time, name, _of_a_moment(name))
+    for name, given in (("asctime", 0), ("strftime", 1)):
+        patches.add(time, name, _of_a_local_time(name, given))
+    for name in ("process_time", "thread_time", "clock_gettime"):
+        for nanoseconds in (False, True):
+            full = name + ("_ns" if nanoseconds else "")
+            if hasattr(time, full):
+                patches.add(time, full, _clock(full, nanoseconds))
+
+
+def _like(function: Callable[..., Any], real: Any) -> Callable[..., Any]:
+    for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(function, attribute, getattr(real, attribute))
+    return function
+
+
+def _of_a_moment(name: str) -> Callable[..., Any]:
+    real = getattr(time, name)
+
+    def function(seconds: Any = None, /) -> Any:
+        execution = _in_virtual_time() if seconds is None else None
+        return real(seconds) if execution is None else real(_moment(execution))
+
+    return _like(function, real)
+
+
+def _of_a_local_time(name: str, given: int) -> Callable[..., Any]:
+    real, local_time = getattr(time, name), time.localtime
+
+    def function(*arguments: Any) -> Any:
+        execution = _in_virtual_time() if len(arguments) == given else None
+        if execution is None:
+            return real(*arguments)
+        return real(*arguments, local_time(_moment(execution)))
+
+    return _like(function, real)
+
+
+_OF_THE_DAY = frozenset(
+    getattr(time, name)
+    for name in ("CLOCK_REALTIME", "CLOCK_REALTIME_COARSE", "CLOCK_TAI")
+    if hasattr(time, name)
+)
+
+
+def _clock(name: str, nanoseconds: bool) -> Callable[..., Any]:
+    real = getattr(time, name)
+
+    def function(*clocks: Any) -> Any:
+        execution = controlled()
+        is_of_day = bool(clocks) and clocks[0] in _OF_THE_DAY
+        if execution is None or (is_of_day and is_travelling()):
+            return real(*clocks)
+        if not all(isinstance(clock, int) for clock in clocks):
+            return real(*clocks)
+        value = _moment(execution) if is_of_day else execution.clock.read(execution)
+        return int(value * 1_000_000_000) if nanoseconds else value
+
+    return _like(function, real)

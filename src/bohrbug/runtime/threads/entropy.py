@@ -1,0 +1,120 @@
+"""What the system gives at random is the same in each execution, as virtual time is.
+
+``os.urandom`` and ``os.getrandom``; with them ``secrets``, ``random.SystemRandom`` and
+``uuid.uuid4``; generators of ``random`` that are given no seed; and ``uuid.uuid1``, which is made
+of the time.  A replay needs the same input (CHESS, OSDI 2008, section 3.2).
+
+The bytes come from a generator of our own, begun anew with each execution.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from typing import Any
+
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.settings import Settings
+
+patches = Patches()
+
+_seed = random.Random.seed
+_urandom = os.urandom
+
+
+class Source:
+    """Gives the bytes of the execution that runs."""
+
+    def __init__(self) -> None:
+        self._execution = 0
+        self._generator = random.Random(0)
+
+    def bytes_for(self, execution: Execution, count: int) -> bytes:
+        """The next bytes of an execution."""
+        if self._execution != execution.resources.serial:
+            self._execution = execution.resources.serial
+            _seed(self._generator, 0)
+        return self._generator.randbytes(count)
+
+
+source = Source()
+
+
+def _seeded() -> Execution | None:
+    """The execution in control, unless its random input is to be the real one."""
+    execution = controlled()
+    return None if execution is None or execution.settings.real_entropy else execution
+
+
+def urandom(size: Any, /) -> bytes:
+    """Stands for ``os.urandom``."""
+    execution = _seeded()
+    if execution is None or not isinstance(size, int) or size < 0:
+        return _urandom(size)
+    return source.bytes_for(execution, size)
+
+
+patches.add(os, "urandom", urandom)
+
+if hasattr(os, "getrandom"):
+    _getrandom = os.getrandom
+
+    def getrandom(size: int, flags: int = 0) -> bytes:
+        """Stands for ``os.getrandom``."""
+        execution = _seeded()
+        if execution is None or not isinstance(size, int) or size < 0:
+            return _getrandom(size, flags)
+        return source.bytes_for(execution, size)
+
+    patches.add(os, "getrandom", getrandom)
+
+
+@patches.method(random.Random, "seed")
+def seed(self: Any, a: Any = None, version: int = 2) -> None:
+    """Stands for ``random.Random.seed``."""
+    execution = _seeded() if a is None else None
+    if execution is not None:
+        a = int.from_bytes(source.bytes_for(execution, 32), "little")
+    _seed(self, a, version)
+
+
+def _seed_the_shared_one(a: Any = None, version: int = 2) -> None:
+    seed(_shared, a, version)
+
+
+_shared: Any = getattr(random.seed, "__self__", None)
+if _shared is not None:
+    # Bound to the method when the module was imported.
+    _seed_the_shared_one.__name__ = _seed_the_shared_one.__qualname__ = "seed"
+    _seed_the_shared_one.__doc__ = _seed.__doc__
+    patches.add(random, "seed", _seed_the_shared_one)
+
+
+_LAST = ("_last_timestamp", "_last_timestamp_v6", "_last_timestamp_v7", "_last_counter_v7")
+_times_of_uuids: list[Any] = []
+
+
+def begin(settings: Settings) -> None:
+    """Before an execution: UUIDs are made of virtual time, and not of what came before.
+
+    Parameters:
+        settings: of the execution.
+    """
+    module = sys.modules.get("uuid")
+    if module is None or settings.real_entropy:
+        return
+    for name in _LAST:
+        if hasattr(module, name):
+            setattr(module, name, 0 if name == "_last_counter_v7" else None)
+    # It asks a library for the time; without that, ``time.time_ns``.
+    _times_of_uuids.append(getattr(module, "_generate_time_safe", None))
+    vars(module)["_generate_time_safe"] = None
+
+
+def end() -> None:
+    """After an execution."""
+    while _times_of_uuids:
+        vars(sys.modules["uuid"])["_generate_time_safe"] = _times_of_uuids.pop()

@@ -1,0 +1,126 @@
+"""What tasks can see of primitives and of each other without calling an operation of theirs.
+
+Attributes such as ``Queue.unfinished_tasks``, the list of the threads that are alive, and names of
+threads, once a test has changed that of one that runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from sys import _getframe
+from typing import Any
+
+from bohrbug.model.operation import INSPECT, SET, Kind
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.recording import saw
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
+from bohrbug.runtime.threads.synchronizers import place_of
+
+patches = Patches()
+
+
+def _inspect(owner: Any, place: Any) -> None:
+    """An attribute is about to be read that operations on the object change."""
+    execution = controlled()
+    if execution is None or execution.current.inside or len(execution.alive) == 1:
+        return
+    state = execution.resources.of(owner, type(owner).__name__)
+    execution.perform(INSPECT, state, place)
+    execution.observe(state, place)
+
+
+Inspecting.tell = staticmethod(_inspect)
+
+
+def _look_around(execution: Execution, frame: Any) -> None:
+    """A task is about to ask which threads are alive."""
+    if execution.current.inside or len(execution.all_tasks) == 1:
+        return
+    place = place_of(frame)
+    state = execution.resources.state_named("threads", "the threads that are alive", "threads")
+    execution.perform(INSPECT, state, place)
+    execution.observe(state, place)
+    # The answer depends on who has ended, and on whom anybody is still to start.
+    for task in execution.all_tasks:
+        saw(execution, task.state or execution.resources.thread(task.id))
+    for task in execution.alive:
+        saw(execution, execution.resources.thread(f"{task.id}.{task.children + 1}"))
+
+
+def _still_ending(execution: Execution, listed: list[Any]) -> list[Any]:
+    """Threads that have left the list of ``threading``, but not ended: until then they count."""
+    return [
+        task.thread
+        for task in execution.alive
+        if task.begun
+        and isinstance(task.thread, threading.Thread)
+        and all(task.thread is not thread for thread in listed)
+    ]
+
+
+_enumerate = threading.enumerate
+
+
+def _enumerate_threads() -> list[Any]:
+    execution = controlled()
+    if execution is None:
+        return _enumerate()
+    _look_around(execution, _getframe(1))
+    execution.current.inside += 1
+    try:
+        listed = _enumerate()
+    finally:
+        execution.current.inside -= 1
+    return [*listed, *_still_ending(execution, listed)]
+
+
+def _active_count() -> int:
+    execution = controlled()
+    if execution is None:
+        return len(_enumerate())
+    _look_around(execution, _getframe(1))
+    execution.current.inside += 1
+    try:
+        listed = _enumerate()
+    finally:
+        execution.current.inside -= 1
+    return len(listed) + len(_still_ending(execution, listed))
+
+
+for _name, _function in (("enumerate", _enumerate_threads), ("active_count", _active_count)):
+    _original = getattr(threading, _name)
+    for _attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(_function, _attribute, getattr(_original, _attribute))
+    patches.add(threading, _name, _function)
+
+
+_name_of_thread: Any = vars(threading.Thread)["name"]
+_RENAMED = "Thread.name"
+
+
+def _point_at_name(kind: Kind, frame: Any) -> None:
+    execution = controlled()
+    if execution is None or execution.current.inside or len(execution.alive) == 1:
+        return
+    if kind is SET:
+        # From the next execution on, reading one is an operation, too.
+        execution.namespaces.add(_RENAMED)
+    elif _RENAMED not in execution.namespaces:
+        return
+    state = execution.resources.state_named("names of threads", "names of threads", "names")
+    execution.perform(kind, state, place_of(frame))
+
+
+def _get_name(self: Any) -> Any:
+    _point_at_name(INSPECT, _getframe(1))
+    return _name_of_thread.__get__(self)
+
+
+def _set_name(self: Any, name: Any) -> None:
+    _point_at_name(SET, _getframe(1))
+    _name_of_thread.__set__(self, name)
+
+
+patches.add(threading.Thread, "name", property(_get_name, _set_name, doc=_name_of_thread.__doc__))

@@ -1,0 +1,47 @@
+"""Attributes of modelled primitives that change by operations on them, not by stores of a program.
+
+Primitives are modelled as a whole, and nobody is told what they store. But some of their attributes
+are there to be read, by a property or plainly: to read one is to inspect the primitive.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from types import CodeType
+
+from bohrbug.runtime.threads.rewrite.place import Place
+
+INSPECTED: dict[str, tuple[type, ...]] = {
+    "unfinished_tasks": (queue.Queue,),
+    "queue": (queue.Queue,),
+    "maxsize": (queue.Queue,),
+    "is_shutdown": (queue.Queue,),
+    "_value": (threading.Semaphore,),
+    "_flag": (threading.Event,),
+    "n_waiting": (threading.Barrier,),
+    "broken": (threading.Barrier,),
+}
+"""Names of attributes, with the classes of whose objects, and those of subclasses, it is true."""
+
+
+def _ignore(owner: object, place: Place) -> None:
+    """While nobody is in control."""
+
+
+class Inspecting:
+    """Who is told of such reads.
+
+    Attributes:
+        tell: called just before one, with the object and the place.
+    """
+
+    tell: Callable[[object, Place], None] = staticmethod(_ignore)
+
+
+def may_inspect(code: CodeType) -> bool:
+    """Whether a function, or one that is nested in it, has such a name."""
+    return not INSPECTED.keys().isdisjoint(code.co_names) or any(
+        may_inspect(nested) for nested in code.co_consts if isinstance(nested, CodeType)
+    )

@@ -1,0 +1,45 @@
+"""A verdict names memory as a condition where that can matter, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.native.exploring import explored
+
+Build = Callable[..., Path]
+
+HOOKED = ("-fsanitize=thread", "-O0")
+RELAXED = ("-DSTORE=memory_order_relaxed", "-DLOAD=memory_order_relaxed")
+RELEASED = ("-DSTORE=memory_order_release", "-DLOAD=memory_order_acquire")
+CONDITION = "memory taken as sequentially consistent"
+
+
+@pytest.mark.parametrize(
+    ("matters", "flags"),
+    [
+        (True, ("-DBUFFERS", *RELAXED)),
+        (True, ("-DBUFFERS", *RELEASED)),
+        (True, ("-DMESSAGE", *RELAXED)),
+        (True, ("-DPLAIN",)),
+        (False, ("-DBUFFERS",)),
+        (False, ("-DMESSAGE",)),
+        (False, ("-DMESSAGE", *RELEASED)),
+        (False, ("-DONE", *RELAXED)),
+        (False, ("-DCOUNTS",)),
+        (False, ()),
+    ],
+)
+def test_the_memory_is_a_condition_where_it_matters(
+    native_build: Build, matters: bool, flags: tuple[str, ...]
+) -> None:
+    result = explored(native_build("weak.c", *HOOKED, *flags), strategy="dpor")
+    assert not result.failures
+    assert (CONDITION in str(result.verdict.conditions)) is matters
+
+
+def test_stores_are_told_apart_by_bytes_and_of_all_loads_at_a_place(native_build: Build) -> None:
+    result = explored(native_build("weak.c", *HOOKED, "-DPLAIN"), strategy="dpor")
+    assert {race.is_triangular for race in result.races} == {True}

@@ -1,0 +1,197 @@
+"""Broken programs: accesses that take a while, because code in C calls Python code meanwhile."""
+
+from __future__ import annotations
+
+import bisect
+import contextvars
+import functools
+import heapq
+import threading
+import types
+from collections.abc import Iterator
+
+from tests.programs.together import together
+
+
+class _Ordered:
+    """Compares in Python code."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return self.value < other.value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Ordered) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+def _numbers() -> Iterator[int]:
+    for number in range(3):
+        len(str(number))
+        yield number
+
+
+def shared_generator() -> None:
+    """ValueError: generator already executing."""
+    numbers = _numbers()
+    together(lambda: next(numbers), lambda: next(numbers))
+
+
+def shared_generator_expression() -> None:
+    """ValueError: generator already executing, in loops."""
+    numbers = (abs(number) for number in _numbers())
+
+    def use() -> None:
+        for _ in numbers:
+            pass
+
+    together(use, use)
+
+
+def shared_map_over_a_generator() -> None:
+    """ValueError: generator already executing, below a ``map``."""
+    numbers = map(abs, _numbers())
+    together(lambda: next(numbers, None), lambda: next(numbers, None))
+
+
+def entered_context() -> None:
+    """RuntimeError: the context is entered already."""
+    context = contextvars.copy_context()
+    first, second = threading.Lock(), threading.Lock()
+
+    def body(lock: threading.Lock) -> None:
+        with lock:
+            pass
+
+    together(lambda: context.run(body, first), lambda: context.run(body, second))
+
+
+def sorting_with_a_key() -> None:
+    """The list is empty while it is sorted."""
+    numbers = [3, 1, 2]
+    seen: list[int] = []
+    together(lambda: numbers.sort(key=_negative), lambda: seen.append(len(numbers)))
+    assert seen == [3]
+
+
+def _negative(number: int) -> int:
+    return -number
+
+
+def insertion_of_what_compares_itself() -> None:
+    """The place is found before the other inserts: the list is not sorted."""
+    ordered = [_Ordered(5)]
+    together(
+        lambda: bisect.insort(ordered, _Ordered(1)), lambda: bisect.insort(ordered, _Ordered(2))
+    )
+    assert [each.value for each in ordered] == [1, 2, 5]
+
+
+def heap_of_what_compares_itself() -> None:
+    """IndexError: list changed size during iteration, or a heap that is none."""
+    heap = [_Ordered(value) for value in (1, 2, 3)]
+    heapq.heapify(heap)
+    together(lambda: heapq.heappop(heap), lambda: heapq.heappop(heap))
+    assert [each.value for each in heap] == [3]
+
+
+def removal_of_what_compares_itself() -> None:
+    """The item that is found has another index by then: the wrong one is removed."""
+    items = [_Ordered(1), _Ordered(2), _Ordered(3)]
+    together(lambda: items.remove(_Ordered(2)), lambda: items.pop(0))
+    assert [each.value for each in items] == [3]
+
+
+def growing_while_it_is_filled() -> None:
+    """The items of a generator do not come one behind the other."""
+    items: list[int] = []
+    together(lambda: items.extend(_numbers()), lambda: items.append(7))
+    assert items in ([0, 1, 2, 7], [7, 0, 1, 2])
+
+
+def keys_that_compare_themselves() -> None:
+    """Both look before either stores: ``setdefault`` in two steps."""
+    table: dict[_Ordered, int] = {_Ordered(1): 1}
+
+    def raise_it() -> None:
+        table[_Ordered(1)] = table[_Ordered(1)] + 1
+
+    together(raise_it, raise_it)
+    assert table[_Ordered(1)] == 3
+
+
+def reduced_while_it_changes() -> None:
+    """An item is put in front while they are added up: one is counted twice."""
+    numbers = [1, 2]
+    sums: list[int] = []
+
+    def add(one: int, other: int) -> int:
+        return one + other
+
+    together(
+        lambda: sums.append(functools.reduce(add, numbers)),
+        lambda: numbers.insert(0, 10),
+    )
+    assert sums[0] in (3, 13)
+
+
+def largest_by_a_key() -> None:
+    """An item is put in front while the largest is looked for: it is not seen, or one is twice."""
+    numbers = [1, 2]
+    seen: list[int] = []
+
+    def key(number: int) -> int:
+        seen.append(number)
+        return number
+
+    together(lambda: max(numbers, key=key), lambda: numbers.insert(0, 10))
+    assert seen in ([1, 2], [10, 1, 2])
+
+
+def exchanged_method() -> None:
+    """A method of the class is exchanged between two calls."""
+
+    class Service:
+        def answer(self) -> int:
+            return 1
+
+    service = Service()
+    answers: list[int] = []
+
+    def ask() -> None:
+        answers.append(service.answer())
+        answers.append(service.answer())
+
+    def exchange() -> None:
+        Service.answer = lambda self: 2  # type: ignore[method-assign, assignment]
+
+    together(ask, exchange)
+    assert answers[0] == answers[1]
+
+
+def method_stored_on_the_object() -> None:
+    """Both put a stand-in on the object, and one takes it away while the other uses it."""
+
+    class Client:
+        def get(self) -> str:
+            return "real"
+
+        def send(self) -> str:
+            return self.get()
+
+    client = Client()
+    got: list[str] = []
+
+    def fetch() -> None:
+        setattr(client, "get", lambda: "fake")
+        try:
+            got.append(client.send())
+        finally:
+            setattr(client, "get", types.MethodType(Client.get, client))
+
+    together(fetch, fetch)
+    assert got == ["fake", "fake"]

@@ -1,0 +1,98 @@
+"""Random numbers and dates are the same in each execution, unless the real ones are asked for."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import random
+import secrets
+import time
+import uuid
+from collections.abc import Callable
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.result import VerdictKind
+from tests.programs.together import together
+
+INPUTS: dict[str, Callable[[], object]] = {
+    "urandom": lambda: os.urandom(8),
+    "getrandom": lambda: getattr(os, "getrandom", os.urandom)(8),
+    "token": secrets.token_hex,
+    "system random": lambda: random.SystemRandom().random(),
+    "generator": lambda: random.Random().random(),
+    "seeded anew": lambda: (random.seed(), random.random()),
+    "uuid1": lambda: (uuid.uuid1(), uuid.uuid1()),
+    "uuid4": uuid.uuid4,
+    "now": lambda: datetime.datetime.now(),
+    "now in UTC": lambda: datetime.datetime.now(datetime.UTC),
+    "today": datetime.date.today,
+    "local time": lambda: time.strftime("%c", time.localtime()),
+    "formatted": lambda: (time.strftime("%X"), time.ctime(), time.asctime(), time.gmtime()),
+    "clocks": lambda: (time.process_time(), time.thread_time_ns(), time.clock_gettime(0)),
+}
+
+
+def _seen(ask: Callable[[], object], **options: object) -> list[object]:
+    """What two tasks were told, in each of some executions under the same schedule."""
+    seen: list[object] = []
+
+    def test() -> None:
+        together(lambda: seen.append((ask(), ask())), lambda: None)
+
+    result = bohrbug.explore(test, executions=5, level="sync", strategy="random", **options)  # type: ignore[arg-type]
+    assert result.verdict.kind is not VerdictKind.FAILED, result.failures
+    return seen
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_each_execution_is_told_the_same(name: str) -> None:
+    seen = _seen(INPUTS[name])
+    assert len(seen) > 1
+    assert len({repr(each) for each in seen}) == 1
+
+
+@pytest.mark.parametrize("name", ["urandom", "token", "system random", "generator", "uuid4"])
+def test_one_execution_is_not_told_the_same_twice(name: str) -> None:
+    first, second = _seen(INPUTS[name])[0]  # type: ignore[misc]
+    assert first != second
+
+
+@pytest.mark.parametrize("name", ["urandom", "token", "system random", "generator", "uuid4"])
+def test_what_is_real_differs(name: str) -> None:
+    seen = _seen(INPUTS[name], entropy="real")
+    assert len({repr(each) for each in seen}) == len(seen)
+
+
+def test_the_verdict_names_the_condition() -> None:
+    result = bohrbug.explore(lambda: None, entropy="real")
+    assert "entropy real" in str(result.verdict.conditions)
+
+
+def test_dates_are_of_virtual_time() -> None:
+    def test() -> None:
+        assert abs(datetime.datetime.now().timestamp() - time.time()) < 1
+        before = datetime.datetime.now(datetime.UTC)
+        time.sleep(3600)
+        after = datetime.datetime.now(datetime.UTC)
+        assert datetime.timedelta(hours=1) <= after - before < datetime.timedelta(hours=1.1)
+
+        class Own(datetime.datetime):
+            pass
+
+        assert type(Own.now()) is Own
+
+    result = bohrbug.explore(test)
+    assert result.verdict.kind is VerdictKind.HOLDS, result.failures
+
+
+def test_afterwards_everything_is_real_again() -> None:
+    functions = (os.urandom, random.seed, time.localtime, time.clock_gettime)
+    names = [function.__module__ for function in functions]
+    bohrbug.explore(lambda: (os.urandom(1), uuid.uuid1()))
+    assert [function.__module__ for function in functions] == names
+    assert type(datetime.datetime.__dict__["now"]) is not classmethod
+    assert uuid._generate_time_safe is None or callable(uuid._generate_time_safe)  # type: ignore[attr-defined]
+    assert random.Random().random() != random.Random().random()
+    assert abs(datetime.datetime.now().timestamp() - time.time()) < 60
