@@ -43,14 +43,15 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scripts = Path(sysconfig.get_path("scripts", "venv", {"base": str(folder)}))
     packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
     ours = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(SOURCE, packages / "bohrbug", ignore=ours)
+    for package in (SOURCE, SOURCE.with_name("bohrbug_entry")):
+        shutil.copytree(package, packages / package.name, ignore=ours)
     # What Bohrbug itself needs; these are no packages of a checkout.
     needed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (packages / "needed.pth").write_text("\n".join(sorted(needed)))
     found = next(path for path in scripts.iterdir() if path.stem == "python")
     script = scripts / "bohrbug"
     script.write_text(
-        f"#!{found}\nimport sys\nfrom bohrbug.cli import run\nif __name__ == '__main__':\n"
+        f"#!{found}\nimport sys\nfrom bohrbug_entry.command import run\nif __name__ == '__main__':\n"
         "    sys.exit(run())\n"
     )
     script.chmod(0o755)
