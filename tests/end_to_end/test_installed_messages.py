@@ -51,8 +51,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = next(path for path in scripts.iterdir() if path.stem == "python")
     script = scripts / "bohrbug"
     script.write_text(
-        f"#!{found}\nimport sys\nfrom bohrbug_entry.command import run\nif __name__ == '__main__':\n"
-        "    sys.exit(run())\n"
+        f"#!{found}\nimport sys\nfrom bohrbug_entry.command import run\n"
+        "if __name__ == '__main__':\n    sys.exit(run())\n"
     )
     script.chmod(0o755)
     return found

@@ -38,8 +38,11 @@ class Blocked:
     def wait(self, seconds: float = 60.0) -> None:
         """Wait for help, but not longer than that."""
         LIBC.pthread_mutex_lock(self._mutex)
-        end = time.clock_gettime(time.CLOCK_REALTIME) + seconds
-        moment = (ctypes.c_long * 2)(int(end), int(end % 1 * 1e9))
+        # Real time, which tests are not told.
+        moment = (ctypes.c_long * 2)()
+        LIBC.clock_gettime(time.CLOCK_REALTIME, moment)
+        end = moment[0] + moment[1] / 1e9 + seconds
+        moment[:] = int(end), int(end % 1 * 1e9)
         LIBC.pthread_mutex_timedlock(self._mutex, moment)
 
     def help(self, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import inspect
 import os
@@ -191,7 +192,8 @@ def test_time_travel_is_what_a_test_sees(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "time_machine", machine)
 
     def is_real() -> bool:
-        return abs(time.time() - time.clock_gettime(time.CLOCK_REALTIME)) < 1000
+        # The C library's own clock, which tests are not told.
+        return abs(time.time() - ctypes.CDLL(None).time(None)) < 1000
 
     def attempt() -> tuple[bool, bool]:
         machine.__dict__["traveller_stack"].append("somewhere")

@@ -549,6 +549,7 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
             _call(callable_, arguments, place)
         return callable_(*arguments, **keywords)
 
+    halfway.note_caller(run.__code__)
     name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
     known = CALLABLE_PLACES.get(name)
     if known is None:

@@ -49,6 +49,8 @@ intervals: dict[int, Interval] = {}
 # By id of the code and offset of the hook; the code is kept, so that no other gets its id.
 _offsets: dict[tuple[int, int], tuple[CodeType, int, int]] = {}
 _codes_with_intervals: set[int] = set()
+_callers: dict[int, CodeType] = {}
+"""Functions of ours that do nothing but call what the program handed over, by id of their code."""
 
 
 def begin(tell: Callable[[Place], None]) -> None:
@@ -59,11 +61,19 @@ def begin(tell: Callable[[Place], None]) -> None:
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__package__") == _PACKAGE:
+        if id(frame.f_code) in _callers:
+            intervals[id(frame)] = Interval(frame.f_code, frame.f_lasti, sys.maxsize, tell)
+            return
         frame = frame.f_back
     if frame is not None:
         code = frame.f_code
         first, last = _access_behind(code, frame.f_lasti)
         intervals[id(frame)] = Interval(code, first, last, tell)
+
+
+def note_caller(code: CodeType) -> None:
+    """A function of ours tells of a call, and makes it itself: the rest of it is the access."""
+    _callers[id(code)] = code
 
 
 def has_intervals(code: CodeType) -> bool:
