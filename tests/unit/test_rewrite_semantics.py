@@ -294,7 +294,10 @@ blocks = st.recursive(
             *(expressions, inner, inner),
         ),
         st.builds(
-            lambda where, body: f"for c in {where}:\n{indented(body)}\n    if g: break",
+            # A loop over the list that its body appends to would never end.
+            lambda where, body: (
+                f"for c in {where}:\n{indented(body)}\n    if g or len(items) > 9: break"
+            ),
             *(expressions, inner),
         ),
         st.builds(

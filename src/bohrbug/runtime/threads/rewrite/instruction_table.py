@@ -26,7 +26,7 @@ _EXCEPTION = "raises, catches or drops an exception of its own frame"
 _OWN_CONTAINER = "adds to a container that the compiler keeps to the frame"
 _IMPORTS = "the import system does it, under locks of its own"
 _NAMESPACE = "works on the namespace of a class body or module that is being made"
-_CONSTRUCTOR = "looks at constants of the interpreter"
+_CONSTANTS = "looks at constants of the interpreter"
 _NEVER_IN_CODE = "the interpreter's own, in no code object"
 
 _REASONS: Mapping[str, str] = {
@@ -62,9 +62,9 @@ _REASONS: Mapping[str, str] = {
     _OWN_CONTAINER: "LIST_APPEND SET_ADD MAP_ADD",
     _IMPORTS: "IMPORT_NAME IMPORT_STAR",
     _NAMESPACE: "SETUP_ANNOTATIONS LOAD_LOCALS",
-    _CONSTRUCTOR: "LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR LOAD_COMMON_CONSTANT PRINT_EXPR",
+    _CONSTANTS: "LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR LOAD_COMMON_CONSTANT PRINT_EXPR",
     _NEVER_IN_CODE: "RESERVED INTERPRETER_EXIT EXIT_INIT_CHECK ENTER_EXECUTOR TRACE_RECORD",
-    "does one of the INTRINSICS": "CALL_INTRINSIC_1 CALL_INTRINSIC_2",
+    "does what its argument says, see ARGUMENTS": "CALL_INTRINSIC_1 CALL_INTRINSIC_2",
     TOLD: """
         LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR STORE_ATTR DELETE_ATTR IMPORT_FROM MATCH_CLASS
         LOAD_GLOBAL LOAD_NAME LOAD_FROM_DICT_OR_GLOBALS STORE_GLOBAL DELETE_GLOBAL STORE_NAME
