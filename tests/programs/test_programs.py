@@ -41,7 +41,7 @@ _CORRECT_BEFORE_3_12 = {"cached_property_computed_twice", "cached_property_two_o
 """Until Python 3.11 ``functools.cached_property`` held a lock while it computed."""
 
 
-_CORRECT_SINCE_3_14 = {"defaultdict_factory"}
+_CORRECT_SINCE_3_14 = {"defaultdict_factory", "defaultdict_factory_called_often"}
 """Since then ``defaultdict`` keeps what another task has stored while its factory ran."""
 
 

@@ -462,6 +462,23 @@ def defaultdict_factory() -> None:
     assert sorted(table["x"]) == [1, 2]
 
 
+def defaultdict_factory_called_often() -> None:
+    """The same, where the interpreter has specialised the instructions around the access."""
+
+    def factory() -> list[int]:
+        return []
+
+    table: collections.defaultdict[str, list[int]] = collections.defaultdict(factory)
+
+    def add(key: str, item: int) -> None:
+        table[key].append(item)
+
+    for number in range(20):
+        add(str(number), number)
+    together(lambda: add("x", 1), lambda: add("x", 2))
+    assert sorted(table["x"]) == [1, 2]
+
+
 def defaultdict_count() -> None:
     """``defaultdict(int)[x] += 1``: one update is lost."""
     table: collections.defaultdict[str, int] = collections.defaultdict(int)

@@ -26,6 +26,9 @@ _NOT_YET = frozenset(
 )
 """What may stand between a hook and the instruction that makes the access."""
 
+_PRECALL = dis.opmap.get("PRECALL")
+"""On Python 3.11 it comes before ``CALL``, and makes calls of C code itself once they are frequent."""
+
 
 class Interval(NamedTuple):
     """An access in the middle of which functions may be called.
@@ -114,11 +117,17 @@ def _access_behind(code: CodeType, hook: int) -> tuple[int, int]:
     known = _offsets.get((id(code), hook))
     if known is None:
         raw: Any = code.co_code
+        call = hook + _size(raw[hook]) if raw[hook] == _PRECALL else hook
         # What the hook returns is dropped.
-        first = hook + 2 + 2 * CACHES[raw[hook]] + 2
+        first = call + _size(raw[call]) + 2
         last = first
         while raw[last] in _NOT_YET:
-            last += 2 + 2 * CACHES[raw[last]]
+            last += _size(raw[last])
         known = _offsets[id(code), hook] = code, first, last
         _codes_with_intervals.add(id(code))
     return known[1:]
+
+
+def _size(opcode: int) -> int:
+    """How many bytes an instruction takes, with its caches."""
+    return 2 + 2 * CACHES[opcode]
