@@ -190,9 +190,9 @@ def test_what_began_while_nobody_listened_is_told_later(
 ) -> None:
     state = State(nullcontext())
     with ids(), Discovery() as discovery:
-        discovery.is_listening = False
+        discovery.listen(False)
         late_function(state)
-        discovery.is_listening = True
+        discovery.listen(True)
         assert late_function.__code__ not in discovery.take()
         late_function(state)
         assert late_function.__code__ in discovery.take()

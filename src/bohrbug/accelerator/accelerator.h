@@ -244,6 +244,7 @@ PyObject *survey(PyObject *module, PyObject *arguments);
 PyObject *watch_functions(PyObject *module, PyObject *nothing);
 PyObject *functions_are_watched(PyObject *module, PyObject *nothing);
 PyObject *tell_first_calls(PyObject *module, PyObject *function);
+PyObject *listen_to_first_calls(PyObject *module, PyObject *wanted);
 PyObject *functions_running(PyObject *module, PyObject *arguments);
 PyObject *functions_in(PyObject *module, PyObject *arguments);
 

@@ -35,6 +35,7 @@ static PyMethodDef functions[] = {
     {"functions_running", functions_running, METH_VARARGS, "See the function in Python."},
     {"functions_in", functions_in, METH_VARARGS, "See the function in Python."},
     {"tell_first_calls", tell_first_calls, METH_O, "Call this with code objects that begin to run."},
+    {"listen_to_first_calls", listen_to_first_calls, METH_O, "Do so from now on, or no more."},
     {"numbered", numbered, METH_VARARGS, "See the function in Python."},
     {"neighbours", neighbours, METH_VARARGS, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},

@@ -134,7 +134,7 @@ class ThreadsRuntime:
         gc.disable()
         thread_functions.instrument_callable = c_code.instrumented_callable
         if self.level is not Level.SYNC:
-            self._discovery.is_listening = False
+            self._discovery.listen(False)
             self._discovery.__enter__()
         return self
 
@@ -196,20 +196,21 @@ class ThreadsRuntime:
         Returns:
             It, with new points if a search that counts on it has to begin again.
         """
-        if executed.tasks == 1:
+        discovery, instrumentation = self._discovery, self._instrumentation
+        if executed.tasks == 1 or not (discovery.has_news or instrumentation.has_new_made_code):
             return executed
-        was_rare = self._discovery.take_noticed()
+        was_rare = discovery.take_noticed()
         if was_rare:
             self._rare_watched += 1
             if self._rare_watched == WATCHED_AT_FIRST:
-                self._discovery.notice(())
-        fresh = self._instrumentation.rewrite(self._discovery.take())
-        if self._instrumentation.has_new_made_code:
-            self._instrumentation.has_new_made_code = False
-            self._instrumentation.has_grown = True
+                discovery.notice(())
+        fresh = instrumentation.rewrite(discovery.take())
+        if instrumentation.has_new_made_code:
+            instrumentation.has_new_made_code = False
+            instrumentation.has_grown = True
         if fresh:
             self._points.add_wanted()
-        if self._instrumentation.has_grown:
+        if instrumentation.has_grown:
             if not self._has_seen_tasks:
                 # All that was executed up to now was the beginning of this.
                 self._has_seen_tasks = True
@@ -217,7 +218,7 @@ class ThreadsRuntime:
             self._sampling.quiet = 0
             self._rare += fresh
             self._rare_watched = 0
-            self._discovery.notice(self._rare)
+            discovery.notice(self._rare)
             return replace(executed, new_points=executed.new_points + 1)
         if was_rare and not was_watched and not executed.new_points:
             # What few executions call has little chance to be seen in a sample of all.
@@ -315,13 +316,13 @@ class ThreadsRuntime:
         watchdog = self.watchdog
         if watchdog is not None:
             watchdog.watch(execution)
-        self._discovery.is_listening = True
+        self._discovery.listen(True)
         if self.level is not Level.SYNC:
             made_code.follow = self._instrumentation.of_executed
         try:
             return execution.run(self.function)
         finally:
-            self._discovery.is_listening = False
+            self._discovery.listen(False)
             made_code.follow = None
             if watchdog is not None:
                 watchdog.release()

@@ -37,9 +37,6 @@ class Discovery:
     Parameters:
         codes: collected so far; it may be given to go on with an earlier collection.
         original: what a code object was before it was rewritten; only originals are collected.
-
-    Attributes:
-        is_listening: what begins now is collected; else it is told of when it begins again.
     """
 
     def __init__(
@@ -50,12 +47,17 @@ class Discovery:
         self._found: dict[int, CodeType] = {id(code): code for code in codes}
         self._fresh: list[CodeType] = []
         self._original = original
-        self.is_listening = True
+        self._is_listening = True
         self._noticed: set[int] = set()
         self._has_noticed = False
         self._tool: int | None = None
-        self._is_profiling = False
+        self._is_evaluating = False
         self._earlier_profiler: Any = None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether :meth:`take` or :meth:`take_noticed` would tell of something."""
+        return bool(self._fresh) or self._has_noticed
 
     @property
     def codes(self) -> list[CodeType]:
@@ -67,6 +69,16 @@ class Discovery:
         fresh, self._fresh = self._fresh, []
         return fresh
 
+    def listen(self, is_wanted: bool) -> None:
+        """Collect what begins from now on, as at the start; else it is told of when it begins again.
+
+        Parameters:
+            is_wanted: whether to collect.
+        """
+        self._is_listening = is_wanted
+        if self._is_evaluating:
+            native.listen_to_first_calls(is_wanted)
+
     def notice(self, codes: Iterable[CodeType]) -> None:
         """From now on every call of functions with these original code objects is told of.
 
@@ -76,7 +88,7 @@ class Discovery:
         self._noticed = {id(code) for code in codes}
         if self._tool is not None:
             _monitoring.restart_events()
-        elif native is not None and not self._is_profiling:
+        elif self._is_evaluating:
             native.tell_first_calls(self._started)
 
     def take_noticed(self) -> bool:
@@ -85,24 +97,29 @@ class Discovery:
         return noticed
 
     def __enter__(self) -> Self:
-        if not self._monitor() and (native is None or not native.tell_first_calls(self._started)):
-            self._is_profiling = True
+        if self._monitor():
+            return self
+        if native is not None and native.tell_first_calls(self._started):
+            self._is_evaluating = True
+            native.listen_to_first_calls(self._is_listening)
+        else:
             self._earlier_profiler = sys.getprofile()
             sys.setprofile(self._profile)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        if self._is_profiling:
-            sys.setprofile(self._earlier_profiler)
-            self._earlier_profiler = None
-            self._is_profiling = False
-        elif self._tool is None:
-            native.tell_first_calls(None)
-        else:
+        if self._tool is not None:
             _monitoring.set_events(self._tool, 0)
             _monitoring.register_callback(self._tool, _monitoring.events.PY_START, None)
             _monitoring.free_tool_id(self._tool)
             self._tool = None
+        elif self._is_evaluating:
+            native.listen_to_first_calls(False)
+            native.tell_first_calls(None)
+            self._is_evaluating = False
+        else:
+            sys.setprofile(self._earlier_profiler)
+            self._earlier_profiler = None
 
     def _is_enough(self, code: CodeType, namespace: dict[str, Any]) -> bool:
         """A function begins; whether no further calls of it have to be told of.
@@ -112,7 +129,7 @@ class Discovery:
         module = namespace.get("__name__")
         if code.co_filename.startswith(OWN_FOLDER) or str(module).startswith("namedtuple_"):
             return True
-        if not self.is_listening:
+        if not self._is_listening:
             # Methods that dataclasses have got are of no file.
             return str(module).startswith("bohrbug.")
         original = self._original(code)
