@@ -151,6 +151,45 @@ def test_it_is_seen_without_tool_ids() -> None:
     assert result.verdict.kind is VerdictKind.FAILED
 
 
+def nested_in_what_is_known(guard: AbstractContextManager[object]) -> None:
+    """A function that is called under few schedules, in one that each execution calls."""
+    state = State(guard)
+
+    calls: list[int] = []
+
+    def late() -> None:
+        with guard:
+            state.calls += 1
+        calls.append(1)
+
+    def use() -> None:
+        was_open = state.open
+        if was_open and not state.open:
+            late()
+
+    def close() -> None:
+        state.open = False
+        if state.other:
+            late()
+
+    def mark() -> None:
+        state.other = 1
+
+    together(use, close, mark)
+    assert state.calls == len(calls)
+
+
+def test_a_late_function_in_a_known_one_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bohrbug.runtime.threads.sampling.WATCHED_AT_FIRST", 4)
+    monkeypatch.setattr("bohrbug.runtime.threads.sampling.WATCHED_LATER", 1 << 40)
+    for guard, kind in ((nullcontext(), VerdictKind.FAILED), (None, VerdictKind.HOLDS)):
+
+        def test() -> None:
+            nested_in_what_is_known(threading.Lock() if guard is None else guard)
+
+        assert bohrbug.explore(test, minimise=False, causes=0).verdict.kind is kind
+
+
 def test_ids_of_debuggers_coverage_and_profilers_are_left_alone() -> None:
     if sys.version_info < (3, 12):
         pytest.skip("there is no sys.monitoring")
@@ -166,9 +205,9 @@ def test_a_discovery_tells_of_what_is_fresh(
     state = State(nullcontext())
     with ids(), Discovery() as discovery:
         late_function(state)
-        assert late_function.__code__ in discovery.take()
+        assert late_function.__code__ in [code for code, _ in discovery.take()]
         late_function(state)
-        assert late_function.__code__ not in discovery.take()
+        assert late_function.__code__ not in [code for code, _ in discovery.take()]
 
 
 @pytest.mark.parametrize("ids", [nullcontext, no_tool_ids])
@@ -193,9 +232,9 @@ def test_what_began_while_nobody_listened_is_told_later(
         discovery.listen(False)
         late_function(state)
         discovery.listen(True)
-        assert late_function.__code__ not in discovery.take()
+        assert late_function.__code__ not in [code for code, _ in discovery.take()]
         late_function(state)
-        assert late_function.__code__ in discovery.take()
+        assert late_function.__code__ in [code for code, _ in discovery.take()]
 
 
 def test_a_search_that_may_begin_again_no_more_promises_nothing(

@@ -108,6 +108,10 @@ int bind_for_with(PyObject *cls, const char *name, FromWith function);
 PyObject *controlling_execution(void);
 /* Whether an execution runs, but not in the calling thread. */
 bool in_another_thread(void);
+
+/* Whether the calling code is a trace or profile function, or what sys.monitoring calls. */
+bool is_in_tracer(void);
+PyObject *in_tracer(PyObject *module, PyObject *nothing);
 /* Its running task, borrowed. */
 PyObject *running_task(PyObject *execution);
 /* Whether the running task is within a modelled primitive; -1: exception. */

@@ -34,6 +34,7 @@ static PyMethodDef functions[] = {
     {"functions_are_watched", functions_are_watched, METH_NOARGS, "Whether all are known."},
     {"functions_running", functions_running, METH_VARARGS, "See the function in Python."},
     {"functions_in", functions_in, METH_VARARGS, "See the function in Python."},
+    {"in_tracer", in_tracer, METH_NOARGS, "Whether a trace function of this thread runs."},
     {"tell_first_calls", tell_first_calls, METH_O, "Call this with code objects that begin to run."},
     {"listen_to_first_calls", listen_to_first_calls, METH_O, "Do so from now on, or no more."},
     {"numbered", numbered, METH_VARARGS, "See the function in Python."},

@@ -50,6 +50,8 @@ class Instrumentation:
         self.has_grown = False
         self.all_tell = True
         self.has_new_made_code = False
+        # Code that ran as it is, as no function that could be rewritten has it, and where.
+        self._unfollowed: dict[tuple[CodeType, str], bool] = {}
 
     def original(self, code: CodeType) -> CodeType:
         """What a code object was before it was rewritten; itself if it never was."""
@@ -73,6 +75,31 @@ class Instrumentation:
             self._rewriter.keep(None)
             self.all_tell = True
             self.has_grown = self._rewriter.install(fresh) > 0
+        return fresh
+
+    def is_followed(self, code: CodeType) -> bool:
+        """See :meth:`.Rewriter.is_followed`."""
+        return self._rewriter.is_followed(code)
+
+    def unfollowed(self, calls: Iterable[tuple[CodeType, str]]) -> list[CodeType]:
+        """Which code ran, and goes on to run as it is; the second time it is a caveat.
+
+        Parameters:
+            calls: original code objects, :meth:`rewritten <rewrite>` before, and their modules.
+
+        Returns:
+            What may be followed the next time it is called.
+        """
+        fresh = []
+        for code, module in calls:
+            if not self._rewriter.scope.includes_module(module) or self._rewriter.is_followed(code):
+                continue
+            key = code, code.co_filename
+            if key in self._unfollowed:
+                self._unfollowed[key] = True
+            else:
+                self._unfollowed[key] = False
+                fresh.append(code)
         return fresh
 
     def let_tell(self, wanted: Callable[[CodeType], bool] | None) -> None:
@@ -126,7 +153,11 @@ class Instrumentation:
 
     def skipped(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
+        reasons = dict(self._rewriter.skipped)
+        for (code, _), is_lasting in self._unfollowed.items():
+            if is_lasting:
+                reasons.setdefault(code, "each execution makes its code anew")
         return tuple(
             (str(site_of((code, 0)) or code.co_qualname), reason)
-            for code, reason in self._rewriter.skipped.items()
+            for code, reason in reasons.items()
         )

@@ -204,21 +204,29 @@ class ThreadsRuntime:
             self._rare_watched += 1
             if self._rare_watched == WATCHED_AT_FIRST:
                 discovery.notice(())
-        fresh = instrumentation.rewrite(discovery.take())
-        if instrumentation.has_new_made_code:
+        calls = discovery.take()
+        fresh = instrumentation.rewrite(code for code, _ in calls)
+        unfollowed = instrumentation.unfollowed(calls)
+        if unfollowed:
+            discovery.forget(unfollowed)
+        if unfollowed or instrumentation.has_new_made_code:
             instrumentation.has_new_made_code = False
             instrumentation.has_grown = True
         if fresh:
             self._points.add_wanted()
-        if instrumentation.has_grown:
-            if not self._has_seen_tasks:
-                # All that was executed up to now was the beginning of this.
-                self._has_seen_tasks = True
-                return executed
-            self._sampling.quiet = 0
-            self._rare += fresh
+        if instrumentation.has_grown and not self._has_seen_tasks:
+            # All that was executed up to now was the beginning of this.
+            self._has_seen_tasks = True
+            return executed
+        late = [code for code in fresh if instrumentation.is_followed(code)]
+        if late and self._has_seen_tasks:
+            # If all were rewritten before, as functions in others, they were seen at once.
+            was_rare = True
+            self._rare += late
             self._rare_watched = 0
             discovery.notice(self._rare)
+        if instrumentation.has_grown:
+            self._sampling.quiet = 0
             return replace(executed, new_points=executed.new_points + 1)
         if was_rare and not was_watched and not executed.new_points:
             # What few executions call has little chance to be seen in a sample of all.

@@ -45,7 +45,7 @@ class Discovery:
         original: Callable[[CodeType], CodeType] = _itself,
     ) -> None:
         self._found: dict[int, CodeType] = {id(code): code for code in codes}
-        self._fresh: list[CodeType] = []
+        self._fresh: list[tuple[CodeType, str]] = []
         self._original = original
         self._is_listening = True
         self._noticed: set[int] = set()
@@ -64,13 +64,19 @@ class Discovery:
         """What was collected, in the order of first calls."""
         return list(self._found.values())
 
-    def take(self) -> list[CodeType]:
-        """What was collected since this was asked last."""
+    def take(self) -> list[tuple[CodeType, str]]:
+        """What was collected since this was asked last, and the names of the modules it is of."""
         fresh, self._fresh = self._fresh, []
         return fresh
 
+    def forget(self, codes: Iterable[CodeType]) -> None:
+        """Collect these once more when they begin again."""
+        for code in codes:
+            self._found.pop(id(code), None)
+        self._tell_all_again()
+
     def listen(self, is_wanted: bool) -> None:
-        """Collect what begins from now on, as at the start; else it is told of when it begins again.
+        """Collect what begins from now on, as at the start, or tell of it when it begins again.
 
         Parameters:
             is_wanted: whether to collect.
@@ -86,6 +92,9 @@ class Discovery:
             codes: those, and no others.
         """
         self._noticed = {id(code) for code in codes}
+        self._tell_all_again()
+
+    def _tell_all_again(self) -> None:
         if self._tool is not None:
             _monitoring.restart_events()
         elif self._is_evaluating:
@@ -139,7 +148,7 @@ class Discovery:
             return False
         if key not in self._found:
             self._found[key] = original
-            self._fresh.append(original)
+            self._fresh.append((original, str(module)))
         return True
 
     if sys.version_info >= (3, 12):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -45,6 +46,7 @@ class Rewriter:
         # What was executed as data: one code object for all that are equal, and it rewritten.
         self._executed: dict[tuple[CodeType, str], CodeType] = {}
         self._templates: dict[int, tuple[CodeType, GlobalsView]] = {}
+        # What was made of it for one execution, or executed and has nothing to tell.
         self._bound: dict[int, weakref.ref[CodeType]] = {}
 
     @property
@@ -125,8 +127,10 @@ class Rewriter:
             not isinstance(module, str)
             or module.startswith("namedtuple_")
             or not self.scope.includes_module(module)
-            or not (has_nested or (code.co_names and not is_imported))
         ):
+            return code, False
+        if not (has_nested or (code.co_names and not is_imported)):
+            self._bound[id(code)] = weakref.ref(code, partial(self._forget, id(code)))
             return code, False
         key = (code, code.co_filename)
         known = self._executed.get(key)
@@ -137,6 +141,7 @@ class Rewriter:
         made = self._bind(template, view.holder, Globals(namespace))
         if is_imported:
             made = known.replace(co_consts=made.co_consts[: len(known.co_consts)])
+            self._remember(made, known)
         self._installed = True
         return made, False
 
@@ -162,14 +167,30 @@ class Rewriter:
         if all(new is old for new, old in zip(constants, template.co_consts, strict=True)):
             return template
         made = template.replace(co_consts=constants)
-        key = id(made)
-        self._originals[key] = self.original(template)
-        self._bound[key] = weakref.ref(made, lambda _: self._forget(key))
+        self._remember(made, self.original(template))
         return made
 
-    def _forget(self, key: int) -> None:
+    def _remember(self, made: CodeType, original: CodeType) -> None:
+        key = id(made)
+        self._originals[key] = original
+        self._bound[key] = weakref.ref(made, partial(self._forget, key))
+
+    def _forget(self, key: int, _: object) -> None:
         self._originals.pop(key, None)
         self._bound.pop(key, None)
+
+    def is_followed(self, code: CodeType) -> bool:
+        """Whether functions with this original code tell their accesses, or need not, or can't.
+
+        Those that can't are in :attr:`skipped`.
+        """
+        key = id(code)
+        return (
+            key in self._bound
+            or any(key in view.made or code in view.skipped for view in self._views.values())
+            # A copy of code that was rewritten.
+            or any(isinstance(constant, Place) for constant in code.co_consts)
+        )
 
     def original(self, code: CodeType) -> CodeType:
         """What a code object was before it was rewritten; itself if it never was."""
