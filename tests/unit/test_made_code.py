@@ -6,6 +6,7 @@ import builtins
 import collections
 import dataclasses
 import importlib
+import marshal
 import sys
 import threading
 import types
@@ -222,3 +223,45 @@ class TestSameAsBuiltins:
             eval("1", 1)  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             exec(1)  # type: ignore[arg-type]
+
+
+def _marshalled(shared: list[int]) -> None:
+    shared[0] += 1
+
+
+DATA = marshal.dumps(_marshalled.__code__)
+
+
+def test_code_that_can_not_be_followed_is_a_caveat() -> None:
+    def test() -> None:
+        shared = [0]
+        made = types.FunctionType(marshal.loads(DATA), globals())
+        together(lambda: made(shared), lambda: made(shared))
+
+    verdict = bohrbug.explore(test).verdict
+    assert verdict.kind is VerdictKind.NO_FAILURE_FOUND
+    assert any("each execution makes its code anew" in str(each) for each in verdict.caveats)
+
+
+def test_what_has_nothing_to_tell_is_no_caveat(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "only_values.py").write_text("from math import pi\nVALUES = [pi]\n")
+
+    def test() -> None:
+        sys.modules.pop("only_values", None)
+        lock = threading.Lock()
+        counts = [0]
+
+        def add() -> None:
+            assert eval("1 + 1") == 2
+            importlib.import_module("only_values")
+            with lock:
+                counts[0] += 1
+
+        together(add, add)
+        sys.modules.pop("only_values", None)
+        assert counts[0] == 2
+
+    verdict = bohrbug.explore(test).verdict
+    assert verdict.kind in PROMISES, verdict
+    assert not verdict.caveats
