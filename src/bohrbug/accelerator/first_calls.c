@@ -25,7 +25,7 @@ static Py_ssize_t extra_index = -1;
 /* What a known code object has as its extra value; another one, and no code is known. */
 static uintptr_t generation;
 
-static __attribute__((noinline)) void
+static void
 tell(PyObject *code, PyObject *globals)
 {
     is_telling = true;
@@ -37,23 +37,36 @@ tell(PyObject *code, PyObject *globals)
     is_telling = false;
 }
 
-/* By itself, so that evaluating ends with a jump: it takes no room on the stacks of tasks, which
+/* What CPython keeps the extra values of a code object in, which it shows nobody; looking there
+   takes no call, and evaluating ends with a jump: it takes no room on the stacks of tasks, which
    are copied when control passes. */
-static __attribute__((noinline)) bool
-is_new(PyObject *code)
+typedef struct {
+    Py_ssize_t size;
+    void *values[];
+} Extras;
+
+static inline bool
+is_new(PyCodeObject *code)
 {
-    void *extra = NULL;
-    return _PyCode_GetExtra(code, extra_index, &extra) == 0 && (uintptr_t)extra != generation;
+    Extras *extras = code->co_extra;
+    return extras == NULL || extras->size <= extra_index ||
+           (uintptr_t)extras->values[extra_index] != generation;
+}
+
+static __attribute__((noinline)) PyObject *
+evaluate_new(PyThreadState *state, struct _PyInterpreterFrame *frame, int is_throwing)
+{
+    /* Where an exception is thrown into a generator, it has begun before. */
+    if (!is_throwing && !is_telling && teller != NULL)
+        tell((PyObject *)frame->f_code, frame->f_globals);
+    return usual(state, frame, is_throwing);
 }
 
 static PyObject *
 evaluate(PyThreadState *state, struct _PyInterpreterFrame *frame, int is_throwing)
 {
-    PyObject *code = (PyObject *)frame->f_code;
-    /* Where an exception is thrown into a generator, it has begun before. */
-    if (is_new(code) && !is_throwing && !is_telling && teller != NULL)
-        tell(code, frame->f_globals);
-    return usual(state, frame, is_throwing);
+    return is_new(frame->f_code) ? evaluate_new(state, frame, is_throwing)
+                                 : usual(state, frame, is_throwing);
 }
 
 PyObject *
