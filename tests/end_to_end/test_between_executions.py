@@ -77,3 +77,83 @@ def test_failing_schedules_are_remembered_and_reported_as_fixed(folder: Folder) 
     done = folder.pytest("--bohrbug")
     assert done.code == 0, done.out
     assert "its remembered schedule passes now" in done.out, done.out
+
+
+LEFT_BEHIND = """
+import threading
+import weakref
+
+SESSIONS = weakref.WeakSet()
+
+class Session:
+    def __init__(self):
+        SESSIONS.add(self)
+        self.count = 0
+
+def increment_twice(session):
+    def increment():
+        count = session.count
+        session.count = count + 1
+    threads = [threading.Thread(target=increment) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+def test_left():
+    if not SESSIONS:
+        session = Session()
+        increment_twice(session)
+        assert session.count == 2
+"""
+
+LEFT_IN_A_CYCLE = """
+        session.own = session
+        try:
+            assert session.count == 2
+        except AssertionError as error:
+            kept = error
+            raise
+"""
+
+
+def test_what_a_traceback_keeps_alive_is_gone_when_a_failure_is_confirmed(folder: Folder) -> None:
+    folder.write("test_left.py", LEFT_BEHIND)
+    in_a_cycle = LEFT_BEHIND.replace("        assert session.count == 2\n", LEFT_IN_A_CYCLE[1:])
+    assert in_a_cycle != LEFT_BEHIND
+    folder.write("test_cycle.py", in_a_cycle)
+    for module in ("test_left", "test_cycle"):
+        done = folder.pytest("--bohrbug", f"{module}.py")
+        assert "verdicts: failed: 1" in done.out, done.out
+        assert folder.bohrbug("run", "-q", f"{module}:test_left").code == 1
+
+
+SEEN_ONCE = """
+import threading
+
+SEEN = []
+
+def test_seen_once():
+    counts = {"n": 0}
+    def increment():
+        count = counts["n"]
+        counts["n"] = count + 1
+    threads = [threading.Thread(target=increment) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if counts["n"] != 2:
+        SEEN.append(1)
+        assert len(SEEN) > 1
+"""
+
+
+def test_a_failure_that_was_seen_never_ends_in_a_pass(folder: Folder) -> None:
+    folder.write("test_once.py", SEEN_ONCE)
+    done = folder.pytest("--bohrbug")
+    assert done.code == 1, done.out
+    assert "reason: a failure was seen, and the same schedule did not fail again" in done.out
+    done = folder.bohrbug("run", "test_once:test_seen_once")
+    assert done.code == 3, done.out
+    assert "Inconclusive" in done.out

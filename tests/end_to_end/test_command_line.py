@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import textwrap
 import time
 
 import pytest
@@ -211,6 +213,15 @@ NO_REPRODUCTIONS = {
         '{"format": "bohrbug-reproduction", "version": 1}',
         "is damaged: there is no 'trace'",
     ),
+    "deep.json": ("[" * 200_000, "its brackets are nested too deeply"),
+    "surrogate.json": (
+        '{"format": "bohrbug-reproduction", "test": "\\ud800"}',
+        "is no text and names no file",
+    ),
+    "nothing.json": (
+        '{"format": "bohrbug-reproduction", "test": "a\\u0000b"}',
+        "is no text and names no file",
+    ),
 }
 
 
@@ -260,6 +271,38 @@ def test_a_file_that_is_no_reproduction(refusals: dict[tuple[str, ...], Ended], 
     done = refusals["replay", name]
     assert done.code == 2
     assert NO_REPRODUCTIONS[name][1] in done.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text elsewhere")
+def test_a_name_that_is_no_text(folder: Folder) -> None:
+    path = folder.write("counter.py", SCRIPT)
+    name = os.fsdecode(b"counter\xff.py")
+    path.rename(folder.path / name)
+    explored = folder.bohrbug("run", name)
+    assert explored.code == 1
+    assert "Traceback" not in explored.err
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 1
+    assert "reproduced in 1 of 1 replay" in replayed.out
+
+
+def test_a_file_from_somewhere_else(folder: Folder) -> None:
+    elsewhere = folder.path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "counter.py").write_text(textwrap.dedent(SCRIPT), encoding="utf-8")
+    here = Folder(folder.path / "here", folder.environment)
+    here.path.mkdir()
+    assert here.bohrbug("run", str(elsewhere / "counter.py")).code == 1
+    own = here.reproduction()
+    given = here.path / "given.json"
+    given.write_bytes(own.read_bytes())
+    for command in (["replay", "given.json"], ["step", "given.json"]):
+        done = here.bohrbug(*command)
+        assert done.code == 2
+        assert "counter.py, which is no part of this folder: give --trust" in done.err
+    assert here.bohrbug("replay", "--trust", "given.json").code == 1
+    # Bohrbug wrote it here.
+    assert here.bohrbug("replay", str(own)).code == 1
 
 
 def test_settings_in_pyproject(folder: Folder) -> None:

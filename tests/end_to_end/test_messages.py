@@ -197,6 +197,66 @@ def test_processes(folder: Folder, method: str | None) -> None:
         assert replayed.out == recorded.out
 
 
+IN_TURN = """
+import multiprocessing, random, sys, time
+
+def work(name, turn):
+    for _ in range(8):
+        turn.put(name)
+        for word in ("enters", "leaves"):
+            with open("order", "a") as file:
+                print(name, word, file=file)
+            time.sleep(random.random() * 0.002)
+        turn.get()
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    turn = getattr(context, sys.argv[2])(1)
+    processes = [context.Process(target=work, args=(name, turn)) for name in "abc"]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+"""
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+@pytest.mark.parametrize(
+    ("method", "kind"), [("fork", "Queue"), ("fork", "JoinableQueue"), ("spawn", "Queue")]
+)
+def test_a_bounded_queue_of_processes_holds_as_many_as_when_it_was_recorded(
+    folder: Folder, method: str, kind: str, pure: str
+) -> None:
+    """A queue with space for one is a lock."""
+    folder.write("turn.py", IN_TURN)
+    order = folder.path / "order"
+    folder.environment["BOHRBUG_PURE_PYTHON"] = pure
+    assert record(folder, "turn.py", method, kind).code == 0
+    recorded = order.read_text().splitlines()
+    assert [line.replace("enters", "leaves") for line in recorded[::2]] == recorded[1::2]
+    order.unlink()
+    assert replay(folder, "turn.py", method, kind).code == 0
+    assert order.read_text().splitlines() == recorded
+
+
+def test_what_can_not_be_pickled_leaves_its_space_in_a_bounded_queue(folder: Folder) -> None:
+    folder.write(
+        "unpicklable.py",
+        """
+        import multiprocessing
+        work = multiprocessing.Queue(1)
+        work.put(lambda: None)
+        for number in range(3):
+            work.put(number)
+            print(work.get())
+        """,
+    )
+    recorded = record(folder, "unpicklable.py")
+    assert recorded.code == 0, recorded.err
+    replayed = replay(folder, "unpicklable.py", options=("--patience", "2"))
+    assert (replayed.code, replayed.out) == (0, recorded.out), replayed.err
+
+
 def test_subprocesses_take_part_with_the_id_of_a_child(folder: Folder) -> None:
     folder.write("child.py", "import queue\nq = queue.Queue()\nq.put(1)\nq.get()\n")
     folder.write(

@@ -59,7 +59,7 @@ def test_an_old_gdb_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 def test_gdb_stops_where_a_task_is_preempted(native_build: Build, tmp_path: Path) -> None:
     file = saved(native_build("lock_order.c"), tmp_path, "next 2\n0.1\n0.1\n0.2\n0.2\n")
     commands = "backtrace\ncontinue\ncontinue\nthread apply all backtrace\ncontinue\nquit\n"
-    result = bohrbug(tmp_path, "replay", "--gdb", file, stdin=commands)
+    result = bohrbug(tmp_path, "replay", "--gdb", "--trust", file, stdin=commands)
     assert result.returncode == 0, result.stderr
     out = result.stdout
     assert "Step 3: task 0 (main) is preempted here" in out
@@ -88,7 +88,9 @@ def test_gdb_follows_child_processes(native_build: Build, tmp_path: Path) -> Non
 def test_gdb_stops_at_the_end_of_a_thread(native_build: Build, tmp_path: Path) -> None:
     script = "next 2\n" + "0.1\n" * 7 + "0.2\n"
     file = saved(native_build("lock_order.c"), tmp_path, script)
-    result = bohrbug(tmp_path, "replay", "--gdb", file, stdin="continue\n" * 5 + "quit\n")
+    result = bohrbug(
+        tmp_path, "replay", "--gdb", "--trust", file, stdin="continue\n" * 5 + "quit\n"
+    )
     assert "is preempted here, before its end" in result.stdout
     # It has no frame of the program.
     assert "cannot go up" not in result.stdout + result.stderr

@@ -113,13 +113,15 @@ def test_commands_come_from_standard_input(native_build: Build, tmp_path: Path) 
     assert "2 tasks wait for each other" in result.stdout
     assert "task 0.1 holds mutex left, taken at lock_order.c:8; wanted by task 0.2" in result.stdout
     assert "wrote" in result.stdout
-    replayed = bohrbug(tmp_path, "replay", "--times=3", "made.json")
+    replayed = bohrbug(tmp_path, "replay", "--trust", "--times=3", "made.json")
     assert replayed.returncode == 1
     assert "reproduced in 3 of 3 replays" in replayed.stdout
-    stepped = bohrbug(tmp_path, "step", "made.json", stdin="preemption\n")
+    stepped = bohrbug(tmp_path, "step", "--trust", "made.json", stdin="preemption\n")
     assert stepped.returncode == 1
     assert "following the plan" in stepped.stdout
-    departed = bohrbug(tmp_path, "step", "made.json", stdin="preemption\npreemption\nundo 2\n0\n")
+    departed = bohrbug(
+        tmp_path, "step", "--trust", "made.json", stdin="preemption\npreemption\nundo 2\n0\n"
+    )
     assert departed.returncode == 0, departed.stdout
 
 

@@ -160,12 +160,17 @@ def test_policies_survive_json(program: Program, seed: int) -> None:
 def filtered_outcomes(
     program: Program, points: frozenset[object], conflicts: Conflicts
 ) -> set[Final]:
-    """All outcomes if only operations at the points are decisions; learns from all executions."""
+    """All outcomes if only operations at the points are decisions; learns from all executions.
+
+    Without yields: in the model a task that yields lets another one step first, at once, while it
+    is enough for the runtime that the others have stepped since its last yield, be it by steps
+    that are no decisions.
+    """
     machine = Machine(program)
     outcomes: set[Final] = set()
 
     def is_decision(operation: Operation) -> bool:
-        return operation.kind.is_yield or point_of(operation) in points
+        return point_of(operation) in points
 
     def visit(state: State, previous: int | None, choices: tuple[str | int, ...]) -> None:
         arity = machine.choosing(state, previous)
@@ -195,6 +200,7 @@ def filtered_outcomes(
 @given(programs)
 @few
 def test_what_never_conflicts_need_not_be_a_decision(program: Program) -> None:
+    assume(not any(step.name == "yield" for _, steps in program.tasks for step in steps))
     assume(is_small(program, MOST_SCHEDULES))
     conflicts = Conflicts()
     known = None

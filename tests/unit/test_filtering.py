@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from itertools import product
 
+import pytest
+
+import bohrbug
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
@@ -12,6 +16,7 @@ from bohrbug.model.site import point_of
 from bohrbug.runtime.policies import filtering
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
+from tests.programs.together import together
 
 
 def test_the_same_tasks_run_at_once_with_and_without_the_accelerator() -> None:
@@ -48,3 +53,30 @@ def test_the_same_tasks_run_at_once_with_and_without_the_accelerator() -> None:
         outcome = runtime.execute(Plan()).trace.outcome
     assert outcome.kind is OutcomeKind.PASSED, outcome
     assert len(found) >= 3
+
+
+@pytest.mark.parametrize("strategy", ["pos", "surw", "rff"])
+def test_steps_that_are_no_decisions_let_a_task_go_on_that_yields(strategy: str) -> None:
+    """What is read after the yield may be as old as what was read before it."""
+    seen = set()
+
+    def test() -> None:
+        lock = threading.Lock()
+        box = [0]
+        reads = []
+
+        def read_twice() -> None:
+            reads.append(box[0])
+            time.sleep(0)
+            reads.append(box[0])
+
+        def write() -> None:
+            # That the lock is acquired conflicts with nothing, and decides nothing.
+            with lock:
+                box[0] = 1
+
+        together(read_twice, write)
+        seen.add(tuple(reads))
+
+    bohrbug.explore(test, strategy=strategy, executions=200)
+    assert seen == {(0, 0), (0, 1), (1, 1)}

@@ -250,4 +250,4 @@ def test_a_search_that_may_begin_again_no_more_promises_nothing(
 
     result = bohrbug.explore(test, races="ignore")
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
-    assert any(caveat.kind is CaveatKind.UNSEEN for caveat in result.verdict.caveats)
+    assert any(caveat.kind is CaveatKind.GIVEN_UP for caveat in result.verdict.caveats)

@@ -423,6 +423,11 @@ def test_interpreter_note() -> None:
     )
     failure.interpreter = Interpreter.GIL
     assert interpreter_note(failure, names).startswith("Can happen on today's GIL builds")
+    failure.interpreter = Interpreter.ANOTHER_SCHEDULE
+    assert interpreter_note(failure, names) == (
+        "This schedule needs free-threaded Python: a GIL build can't switch threads at bank.py:13. "
+        "With the GIL the test fails in the same way under another schedule."
+    )
     failure.interpreter = Interpreter.UNKNOWN
     assert interpreter_note(failure, names) == ""
 

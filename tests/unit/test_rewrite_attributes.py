@@ -286,13 +286,14 @@ def test_ctypes() -> None:
         numbers[1] += 1
 
     arguments = {"pair": Pair(), "number": ctypes.c_int(), "numbers": (ctypes.c_int * 3)()}
+    # Blocks of memory, and the first byte in them.
     assert told(body, **arguments) == [
-        "read pair.x",
-        "write pair.x",
-        "read number.value",
-        "write number.value",
-        "read numbers[1]",
-        "write numbers[1]",
+        "read Named[0]",
+        "write Named[0]",
+        "read Named[0]",
+        "write Named[0]",
+        "read Named[4]",
+        "write Named[4]",
     ]
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bohrbug.runtime.threads.rewrite import Place, Rewriter, set_sink
-from bohrbug.runtime.threads.rewrite.files import File, forget_files
+from bohrbug.runtime.threads.rewrite.files import forget_files
+from bohrbug.runtime.threads.rewrite.named import Named
 
 REWRITER = Rewriter()
 
@@ -28,7 +29,7 @@ class FileSink:
         """No file."""
 
     def whole(self, owner: object, is_write: bool, place: Place) -> None:
-        if isinstance(owner, File):
+        if isinstance(owner, Named):
             label = "descriptor" if owner.label.startswith("descriptor") else owner.label
             self.accesses.append((label, is_write))
         elif isinstance(owner, io.IOBase):
@@ -58,7 +59,9 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
 
 READ, WRITE = ("file file", False), ("file file", True)
-STREAM, DESCRIPTOR = ("stream", True), ("descriptor", True)
+DESCRIPTOR = ("descriptor", True)
+STREAM = (("stream", True), DESCRIPTOR)
+"""An open file, and where its descriptor is."""
 
 
 def looks(path: Path) -> None:
@@ -127,10 +130,10 @@ CURRENT_READ = ("the current folder", False)
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (opens, [READ, STREAM, READ, STREAM, WRITE, STREAM, WRITE, STREAM]),
+        (opens, [READ, *STREAM, READ, *STREAM, WRITE, *STREAM, WRITE, *STREAM]),
         (opens_by_flags, [READ, DESCRIPTOR, WRITE, DESCRIPTOR]),
-        (reads_and_writes, [READ, STREAM, READ, WRITE, STREAM, WRITE]),
-        (moves_in_streams, [READ, STREAM, STREAM, STREAM, READ]),
+        (reads_and_writes, [READ, *STREAM, READ, WRITE, *STREAM, WRITE]),
+        (moves_in_streams, [READ, *STREAM, *STREAM, *STREAM, READ]),
         (moves_in_descriptors, [WRITE, DESCRIPTOR, ("descriptor", False), DESCRIPTOR]),
         (moves, [WRITE, ("file other", True)]),
         (knows_files_by_their_paths, [CURRENT_READ, READ, CURRENT_READ, READ]),

@@ -43,6 +43,31 @@ def test_all_orders_of_a_lock_occur(make: Callable[[], object]) -> None:
     assert len(values(lambda: order_of_three(make), 60)) == 6
 
 
+@pytest.mark.parametrize("name", ["locked", "get_value"])
+def test_to_look_at_a_semaphore_is_an_operation(name: str) -> None:
+    """What one task sees of it depends on how far the others are."""
+    if not hasattr(CONTEXT.Semaphore(), name):
+        pytest.skip("this version of Python has no such method")
+
+    def attempt() -> tuple[object, ...]:
+        semaphore = CONTEXT.Semaphore(1)
+        seen: list[object] = []
+
+        def look() -> None:
+            seen.extend(getattr(semaphore, name)() for _ in range(2))
+
+        def hold() -> None:
+            with semaphore:
+                pass
+
+        together(hold, look)
+        return tuple(seen)
+
+    free, held = (False, True) if name == "locked" else (1, 0)
+    expected = {(free, free), (free, held), (held, free), (held, held)}
+    assert values(attempt, 60) == expected
+
+
 def test_a_recursive_lock_belongs_to_a_task() -> None:
     """All tasks share one thread of the operating system."""
 

@@ -16,6 +16,7 @@ import pytest
 import bohrbug
 from bohrbug.accelerator import native
 from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.runtime.threads import stand_ins
 from bohrbug.runtime.threads.locks import RealLock, RealRLock
 from tests.programs.together import together
 
@@ -128,3 +129,22 @@ def test_the_methods_of_real_locks_are_put_back(cls: type) -> None:
     bohrbug.explore(lambda: None)
     for name in ("acquire", "release", "__enter__", "__exit__"):
         assert type(vars(cls)[name]) is MethodDescriptorType
+
+
+@needs_accelerator
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
+def test_a_lock_that_nothing_stands_for_is_used_as_ever(make: MakeLock) -> None:
+    real = make()
+    stand_ins.install()
+    try:
+        assert type(vars(type(real))["acquire"]) is not MethodDescriptorType
+        with real:
+            pass
+        assert real.acquire(blocking=False)
+        real.release()
+        assert real.acquire(True, timeout=1)
+        real.__exit__(None, None, None)
+        with pytest.raises(TypeError):
+            real.acquire(patience=1)
+    finally:
+        stand_ins.restore()

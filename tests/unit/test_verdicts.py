@@ -25,7 +25,8 @@ from bohrbug.exploration.verdicts import (
     VerdictKind,
     judge,
 )
-from bohrbug.search.strategy import Strategy
+from bohrbug.search.registry import strategy_named
+from bohrbug.search.strategy import GivingUp, Strategy
 from tests.programs.together import together
 
 SOURCE = Path(bohrbug.__file__).parent
@@ -73,6 +74,23 @@ ALL = Searched(complete=True)
 BOUNDED = Searched(completed="at most 2 preemptions")
 SOME = Searched()
 GIVEN_UP = Searched(exhausted=True)
+
+
+def test_schedules_that_were_given_up_are_a_caveat_with_their_number() -> None:
+    searched = Searched(exhausted=True)
+    searched.given_up = 3  # type: ignore[attr-defined]
+    verdict = judge(evidence(searched))
+    assert [str(caveat) for caveat in verdict.caveats] == [
+        "3 schedules were given up because the execution diverged"
+    ]
+    assert verdict.caveats[0].kind is CaveatKind.DIVERGENCE
+
+
+@pytest.mark.parametrize("name", ["dfs", "ipb", "idb", "dpor", "bpor", "auto"])
+def test_who_searches_systematically_says_how_much_was_given_up(name: str) -> None:
+    strategy = strategy_named(name)
+    assert isinstance(strategy, GivingUp)
+    assert strategy.given_up == 0
 
 
 # -- who may promise something -------------------------------------------------------------

@@ -225,6 +225,10 @@ PyObject *attribute_shadow(PyObject *variables, PyObject *target, PyObject *name
 PyObject *name_variable(PyObject *execution, PyObject *identity, PyObject *shadow);
 PyObject *use_variables(PyObject *module, PyObject *arguments);
 
+/* -- counting.c ------------------------------------------------------------------ */
+
+PyObject *add_shared(PyObject *module, PyObject *arguments);
+
 /* -- random_state.c -------------------------------------------------------------- */
 
 PyObject *generator_state(PyObject *module, PyObject *generator);

@@ -24,6 +24,7 @@ static PyMethodDef functions[] = {
     {"use_hooks", use_hooks, METH_VARARGS, "Know what hooks need."},
     {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
     {"use_variables", use_variables, METH_VARARGS, "Know the classes of variables."},
+    {"add_shared", add_shared, METH_VARARGS, "See counting.c."},
     {"generator_state", generator_state, METH_O, "See random_state.c."},
     {"set_generator_state", set_generator_state, METH_VARARGS, "See random_state.c."},
     {"use_plain", use_plain, METH_VARARGS, "Make objects of a class whose __init__ only stores."},

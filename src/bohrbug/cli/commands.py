@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -46,6 +48,7 @@ from bohrbug.cli.native import (
     subject_of,
 )
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
+from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.debugger import ReplayDebugger
 from bohrbug.exploration.native import KIND as NATIVE
 from bohrbug.exploration.options import ExploreOptions
@@ -99,6 +102,9 @@ def main() -> None:
 
     Options of explorations can be given in [tool.bohrbug] of pyproject.toml, too.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # Names of files need not be text.
+        sys.stdout.reconfigure(errors="surrogateescape")
 
 
 class RawCommand(SectionedCommand):
@@ -271,9 +277,16 @@ def explorations() -> None:
     is_flag=True,
     help="If the program was edited and still fails alike, write the new schedule over FILE.",
 )
+@trust_option
 @click.option("-v", "--verbose", is_flag=True, help="Show what the test prints.")
 def replay_command(
-    file: Path, with_pdb: bool, with_gdb: bool, times: int, update: bool, verbose: bool
+    file: Path,
+    with_pdb: bool,
+    with_gdb: bool,
+    times: int,
+    update: bool,
+    trust: bool,
+    verbose: bool,
 ) -> None:
     """Replay the failure in a reproduction FILE.
 
@@ -285,6 +298,7 @@ def replay_command(
     preemption and at its end.
     """
     reproduction = _reproduction(file)
+    check_trust(file, reproduction.target, trust)
     if with_gdb:
         debug_native(reproduction)
         leave(NOTHING_FOUND)

@@ -26,6 +26,7 @@ from bohrbug.cli.exploring import (
 from bohrbug.cli.native import NativeFlags, enter_folder_of, is_native, native_options
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.prompt import Prompt, is_terminal, scripted_commands
+from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.exploration.findings import accesses_of
 from bohrbug.exploration.native import KIND as NATIVE
 from bohrbug.exploration.native import command_from
@@ -97,12 +98,14 @@ class _Subject:
 )
 @_step_options
 @native_options
+@trust_option
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def step(
     program: str,
     arguments: Sequence[str],
     flags: NativeFlags,
+    trust: bool,
     **given: Any,
 ) -> None:
     """Step through one execution, and choose who runs.
@@ -118,7 +121,7 @@ def step(
     if program.endswith(".json") and Path(program).is_file():
         if arguments or given_options(given) or flags.any_given:
             usage_error("a file says itself what is executed, and how: give it alone")
-        leave(_step_file(Path(program), script))
+        leave(_step_file(Path(program), script, trust))
     options = explore_options(given)
     if is_native(program, arguments, raw):
         native = flags.command(program, arguments)
@@ -137,11 +140,12 @@ def step(
     leave(_step_python(test, subject, script))
 
 
-def _step_file(path: Path, script: TextIO | None) -> int:
+def _step_file(path: Path, script: TextIO | None, is_trusted: bool) -> int:
     try:
         reproduction = read_reproduction(path)
     except ReproductionError as error:
         usage_error(str(error))
+    check_trust(path, reproduction.target, is_trusted)
     edited = align(reproduction.texts, current_text).changed
     if edited:
         names = ", ".join(display_path(name) for name in edited)

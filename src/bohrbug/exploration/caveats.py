@@ -47,19 +47,6 @@ class Caveats:
         for what, count in counts.items():
             self.uncontrolled[what] = self.uncontrolled.get(what, 0) + count
 
-    def note_unsettled(self, restarts: int) -> None:
-        """The test goes on to show code or races that the executions before did not see.
-
-        Parameters:
-            restarts: how often the search has begun again for that.
-        """
-        words = (
-            f"the search began again {restarts} times because executions called new functions or"
-            " met new races, and did so no more: earlier executions did not see what came later"
-        )
-        if words not in self.notes:
-            self.notes.append(Caveat(words, CaveatKind.UNSEEN))
-
     def note_hang(self, message: str) -> None:
         """An execution hung, here or in a worker: the exploration ends."""
         self.hung = message
@@ -83,6 +70,24 @@ class Caveats:
         """Workers have died, and a part of the search was given up."""
         self.given_up = message
         self.notes.append(Caveat(message, CaveatKind.GIVEN_UP))
+
+    def note_search_that_is_too_old(self, restarts: int) -> None:
+        """There are new scheduling points once more, but the search does not begin again.
+
+        Parameters:
+            restarts: how often it has begun again.
+        """
+        words = (
+            f"scheduling points were still found after the search had begun again {restarts:,} "
+            "times: what was executed before was not executed with all of them"
+        )
+        if words not in self.notes:
+            self.notes.append(Caveat(words, CaveatKind.GIVEN_UP))
+
+    def note_unrepeatable(self, message: str) -> None:
+        """A failure was seen that says nothing, as the test can't be executed again and again."""
+        self.hung = message
+        self.notes.append(Caveat(message, CaveatKind.UNCONFIRMED))
 
     def note_unconfirmed(self, kinds: Iterable[object]) -> None:
         """Failures were seen, and their replays did not fail.

@@ -126,12 +126,14 @@ class Explorer:
         name: str,
         options: ExploreOptions,
         surroundings: Surroundings = NOTHING_AROUND,
+        let_go: Callable[[], object] | None = None,
     ) -> Self:
         """An explorer of a function, on the threads runtime.
 
         Parameters:
             function: the test; called once for each execution.
             name, options, surroundings: see :class:`Explorer`.
+            let_go: see :class:`ThreadsRuntime`.
         """
         runtime = threads_subject(
             partial(from_a_seed, function),
@@ -139,6 +141,7 @@ class Explorer:
             Level(options.level),
             Scope(options.scope),
             options.invariant,
+            let_go=let_go,
         )
         return cls(runtime, name, options, surroundings)
 
@@ -331,7 +334,7 @@ class Explorer:
             self._restarts += 1
             self.strategy.restart()
         else:
-            self.caveats.note_unsettled(RESTARTS)
+            self.caveats.note_search_that_is_too_old(RESTARTS)
 
     def _search_together(self) -> None:
         """Search with worker processes, until nothing is left or all has to begin again."""
@@ -500,7 +503,7 @@ class Explorer:
         """
         self.findings.note_failure(trace, is_counted=is_counted)
         if self.findings.unrepeatable:
-            self.caveats.note_hang(self.findings.unrepeatable)
+            self.caveats.note_unrepeatable(self.findings.unrepeatable)
         self.keep_findings()
 
     def keep_findings(self) -> None:

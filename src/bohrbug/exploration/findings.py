@@ -9,7 +9,8 @@ from dataclasses import replace
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.minimisation.causes import Budget, find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
-from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
+from bohrbug.exploration.minimisation.preemptions import cost, early_timeouts, minimise
+from bohrbug.exploration.minimisation.systematic import BUDGET_FOR_FEWER, fewest_preemptions
 from bohrbug.exploration.native_races import described
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import PointText, texts_of_points
@@ -322,6 +323,12 @@ class Findings:
     def _minimise(self, failure: Failure) -> None:
         signature = failure.outcome.signature()
         smallest = normalise(minimise(failure.trace, self.replay), self.replay)
+        preemptions = len(smallest.preemptions())
+        if preemptions and not smallest.faults() and isinstance(self._runtime, ThreadsRuntime):
+            # What was minimised is the schedule that was found; others may need fewer.
+            other = fewest_preemptions(self.replay, signature, preemptions - 1, BUDGET_FOR_FEWER)
+            if other is not None and cost(other) < cost(smallest):
+                smallest = normalise(minimise(other, self.replay), self.replay)
         plan = Plan(tuple(smallest.choices))
         if smallest is not failure.trace and self.reproduces(plan, signature):
             # From here on the strict plan counts, not the lenient one that led to it.
@@ -363,7 +370,15 @@ def interpreter_of(runtime: ThreadsRuntime, failure: Failure) -> Interpreter:
     trace, beyond = runtime.preemptions_beyond_gil(failure.plan, failure.points)
     if trace.outcome.signature() != failure.outcome.signature():
         return Interpreter.UNKNOWN
-    return Interpreter.FREE_THREADED if beyond else Interpreter.GIL
+    if not beyond:
+        return Interpreter.GIL
+    with runtime.under_the_gil(failure.points):
+        other = fewest_preemptions(
+            lambda plan: runtime.execute(plan, learn=False).trace,
+            failure.outcome.signature(),
+            len(trace.preemptions()),
+        )
+    return Interpreter.FREE_THREADED if other is None else Interpreter.ANOTHER_SCHEDULE
 
 
 def accesses_of(runtime: Runtime) -> tuple[PointText, ...]:

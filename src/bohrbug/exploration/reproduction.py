@@ -113,7 +113,8 @@ class Reproduction:
         """Write the file, in place of the one there may be, and return its path."""
         content = json.dumps(self.to_json(), indent=1, ensure_ascii=False)
         partial = path.with_suffix(".partial")
-        partial.write_text(content, encoding="utf-8")
+        # A file name need not be text: JSON has an escape for what is none.
+        partial.write_bytes(content.encode("utf-8", "backslashreplace"))
         partial.replace(path)
         self.failure.reproduction = path
         return path
@@ -228,6 +229,25 @@ def _a_target(data: Any) -> dict[str, Any]:
     return target
 
 
+_NO_NAME = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
+"""What neither text nor a file name has; a byte of a name that is no text is between these."""
+
+
+def _string_that_names_nothing(data: Any) -> str | None:
+    """A string that can be neither shown nor looked up, somewhere in JSON."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str) and _NO_NAME.search(value):
+            return value
+        if isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value)
+            waiting.extend(value.values())
+    return None
+
+
 def read_reproduction(path: Path) -> Reproduction:
     """Read a reproduction file.
 
@@ -238,10 +258,17 @@ def read_reproduction(path: Path) -> Reproduction:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReproductionError(f"{path}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise ReproductionError(
+            f"{path} is no reproduction file of Bohrbug: its brackets are nested too deeply"
+        ) from error
     except ValueError as error:
         raise ReproductionError(
             f"{path} is no reproduction file of Bohrbug, or is damaged: it is not JSON: {error}"
         ) from error
+    strange = _string_that_names_nothing(data)
+    if strange is not None:
+        raise ReproductionError(f"{path} is damaged: {strange!a:.80} is no text and names no file")
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ReproductionError(f"{path} is no reproduction file of Bohrbug")
     if data.get("version") != VERSION:

@@ -23,7 +23,10 @@ class Interpreter(str, Enum):
     GIL = "gil"
     """Also on a build with the GIL: every preemption falls on a place where it is given up."""
     FREE_THREADED = "free-threaded"
-    """Only without the GIL: some preemption falls where a GIL build can't switch threads."""
+    """Only without the GIL: some preemption falls where a GIL build can't switch threads, and no
+    other schedule was found that has as few preemptions, fails alike, and is possible there."""
+    ANOTHER_SCHEDULE = "gil, by another schedule"
+    """Also on a build with the GIL: it can't follow this schedule, but another that fails alike."""
     UNKNOWN = "unknown"
 
 

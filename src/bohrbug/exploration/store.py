@@ -191,6 +191,7 @@ class ExplorationStore:
         if json.loads(about["target"]) != json.loads(now["target"]):
             differences.append(f"it is of another test: {about['test']}")
         for path, digest in connection.execute("SELECT path, sha256 FROM sources ORDER BY path"):
+            path = _restored(path)
             self._sources.add(path)
             if digest_of(path) != digest:
                 differences.append(f"{_as_written_here(path)} has changed")
@@ -224,7 +225,8 @@ class ExplorationStore:
             )
             for path in {*sources, *self._subject.files} - self._sources:
                 self._sources.add(path)
-                connection.execute("REPLACE INTO sources VALUES (?, ?)", (path, digest_of(path)))
+                row = _stored(path), digest_of(path)
+                connection.execute("REPLACE INTO sources VALUES (?, ?)", row)
             self._write_findings(connection, findings)
         end = _now()
         self._due = end + max(SAVE_EVERY, (end - begin) / SHARE)
@@ -277,7 +279,9 @@ class ExplorationStore:
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("BEGIN EXCLUSIVE")
                 for name, value in self._about().items():
-                    connection.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
+                    connection.execute(
+                        "INSERT OR IGNORE INTO about VALUES (?, ?)", (name, _stored(value))
+                    )
                 connection.execute("COMMIT")
             except DatabaseError as error:
                 raise ResumeError(str(error)) from error
@@ -299,6 +303,19 @@ class ExplorationStore:
             "python": f"{platform.python_implementation()} {platform.python_version()}",
             "bohrbug": __version__,
         }
+
+
+def _stored(text: str) -> str | bytes:
+    """A text as SQLite takes it: a file name need not be one, and is bytes then."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(text)
+    return text
+
+
+def _restored(value: str | bytes) -> str:
+    return value if isinstance(value, str) else os.fsdecode(value)
 
 
 class _Transaction:
@@ -380,7 +397,8 @@ def _races(connection: sqlite3.Connection) -> Iterator[tuple[Any, Race]]:
 
 
 def _about(connection: sqlite3.Connection) -> dict[str, str]:
-    return dict(connection.execute("SELECT name, value FROM about"))
+    rows = connection.execute("SELECT name, value FROM about")
+    return {name: _restored(value) for name, value in rows}
 
 
 # -- which there are ----------------------------------------------------------------------

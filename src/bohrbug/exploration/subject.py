@@ -189,6 +189,7 @@ def threads_subject(
     scope: Scope,
     invariant: Callable[[], object] | None = None,
     explainer: ThreadExplainer | None = None,
+    let_go: Callable[[], object] | None = None,
 ) -> ThreadsRuntime:
     """The runtime for a test, with the monitors that explain how its executions end."""
     return ThreadsRuntime(
@@ -199,4 +200,5 @@ def threads_subject(
         explainer if explainer is not None else ThreadExplainer(),
         KnownRaces().detector,
         invariant,
+        let_go,
     )

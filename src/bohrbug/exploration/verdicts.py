@@ -11,9 +11,10 @@ from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Self
 
+from bohrbug.exploration.conditions import Conditions, sort_unseen
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.search.estimates import Estimate
-from bohrbug.search.strategy import Bounding, Composite, Estimating, Strategy
+from bohrbug.search.strategy import Bounding, Composite, Estimating, GivingUp, Strategy
 
 _CERTIFICATE = object()
 """What :func:`judge` shows to the constructor; nobody else has it."""
@@ -41,50 +42,11 @@ REDUCTIONS = frozenset({"dpor", "bpor"})
 """Strategies that execute one schedule of those that differ in the order of independent steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Under which a verdict was reached; it says nothing of others.
-
-    Parameters:
-        level: what is a scheduling point, see :class:`ExploreOptions`, as for the others.
-        scope: changes to the modules whose data accesses are seen.
-        timeouts: when a timeout can fire.
-        interpreter: whose rules for switching threads are followed.
-        faults: which calls could fail, for people; "" where none could.
-        accesses: of a native program, whose accesses to memory are seen, for people.
-        entropy: whether what the system gives at random is the same in each execution.
-    """
-
-    level: str
-    scope: tuple[str, ...]
-    timeouts: str
-    interpreter: str
-    faults: str = ""
-    accesses: str = ""
-    entropy: str = "same"
-
-    @classmethod
-    def of(cls, options: ExploreOptions, faults: str = "", accesses: str = "") -> Conditions:
-        """The conditions that options set, and those of the runtime."""
-        return cls(
-            options.level,
-            options.scope,
-            options.timeouts,
-            options.interpreter,
-            faults,
-            accesses,
-            options.entropy,
-        )
-
-    def __str__(self) -> str:
-        # What runs a native program is no interpreter.
-        last = self.accesses or f"interpreter {self.interpreter}"
-        text = f"level {self.level}, timeouts {self.timeouts}, {last}"
-        if self.entropy != "same":
-            text += f", entropy {self.entropy}"
-        if self.faults:
-            text += f", {self.faults}"
-        return f"{text}, scope {' '.join(self.scope)}" if self.scope else text
+UNCONFIRMED = (
+    "a failure was seen, and the same schedule did not fail again: it depends on something else "
+    "than the schedule, such as what earlier executions have left behind"
+)
+"""Why an exploration is inconclusive that has seen a failure which no replay confirms."""
 
 
 class CaveatKind(str, Enum):
@@ -95,9 +57,9 @@ class CaveatKind(str, Enum):
     HANG = "hang"
     """An execution hung, or the test can't be executed again and again."""
     GIVEN_UP = "given up"
-    """Workers have died, and a part of the search was given up."""
+    """A part of the search was given up: workers have died, or it would not have come to an end."""
     UNCONFIRMED = "unconfirmed"
-    """A failure was seen, and its replays did not fail."""
+    """A failure was seen, and its replays did not fail, or what they show is worth nothing."""
     UNTIMELY = "untimely"
     """A failure needs a timeout or a sleep that ends early."""
     UNCONTROLLED = "uncontrolled"
@@ -165,6 +127,11 @@ class Verdict:
             )
 
 
+def has_seen_a_failure(verdict: Verdict) -> bool:
+    """Whether a failure was seen that is not reported as one, as no replay confirms it."""
+    return any(caveat.kind is CaveatKind.UNCONFIRMED for caveat in verdict.caveats)
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a verdict is made of: what was executed, and what went wrong with it.
@@ -179,7 +146,7 @@ class Evidence:
         diverged: executions that could not follow their plan.
         interrupted: the user stopped it.
         hung: the message of an execution that hung or waited for something outside, or "".
-        uncontrolled: what ran outside our control, with how often.
+        uncontrolled: what ran outside our control, or unseen, with how often.
         skipped: functions whose data accesses could not be made visible, with the reason.
         notes: further caveats.
         unseen: what the runtime never sees, see :func:`unseen`.
@@ -220,7 +187,12 @@ def judge(evidence: Evidence) -> Verdict:
         covered,
         limits,
         reason,
-        Conditions.of(evidence.options, evidence.faults, evidence.accesses),
+        Conditions.of(
+            evidence.options,
+            evidence.faults,
+            evidence.accesses,
+            sort_unseen(evidence.uncontrolled).taking,
+        ),
         estimate_of(strategy),
         evidence.diverged,
         certificate=_CERTIFICATE,
@@ -237,6 +209,8 @@ def _case(evidence: Evidence, limits: tuple[Caveat, ...]) -> tuple[VerdictKind, 
         return VerdictKind.INCONCLUSIVE, "the exploration was interrupted"
     if not evidence.executions:
         return VerdictKind.INCONCLUSIVE, "no execution was made"
+    if any(limit.kind is CaveatKind.UNCONFIRMED for limit in limits):
+        return VerdictKind.INCONCLUSIVE, UNCONFIRMED
     strategy = evidence.strategy
     if strategy is None:
         case = VerdictKind.HOLDS, "the test starts no second task"
@@ -264,12 +238,16 @@ def _end(evidence: Evidence) -> str:
 def caveats(evidence: Evidence) -> tuple[Caveat, ...]:
     """What limits a verdict."""
     found = list(evidence.notes)
-    for what, count in sorted(evidence.uncontrolled.items()):
+    for what, count in sort_unseen(evidence.uncontrolled).doubts:
         text = what if count == 1 else f"{what} ({count:,} times)"
         found.append(Caveat(text, CaveatKind.UNCONTROLLED))
     if evidence.diverged:
         executions = "execution" if evidence.diverged == 1 else "executions"
         text = f"{evidence.diverged:,} {executions} could not follow their plan"
+        found.append(Caveat(text, CaveatKind.DIVERGENCE))
+    if given_up := given_up_by(evidence.strategy):
+        schedules = "schedule was" if given_up == 1 else "schedules were"
+        text = f"{given_up:,} {schedules} given up because the execution diverged"
         found.append(Caveat(text, CaveatKind.DIVERGENCE))
     what = evidence.unseen or unseen(evidence.options)
     if evidence.options.strategy in REDUCTIONS and what:
@@ -309,6 +287,11 @@ def sentences(strategy: Strategy) -> tuple[str, ...]:
 def bound_of(strategy: Strategy) -> str | None:
     """The bound within which a strategy has executed everything: ``at most 2 preemptions``."""
     return strategy.completed if isinstance(strategy, Bounding) else None
+
+
+def given_up_by(strategy: Strategy | None) -> int:
+    """How many schedules a strategy has given up because they diverged."""
+    return strategy.given_up if isinstance(strategy, GivingUp) else 0
 
 
 def estimate_of(strategy: Strategy | None) -> Estimate | None:

@@ -271,12 +271,29 @@ class TaskInfo:
     spawned: Site | None = None
 
 
+TAKING = "taking "
+"""What an assumption begins with, among what was uncontrolled."""
+
+
 @plain
 @dataclass(slots=True)
 class Uncontrolled:
-    """What ran outside our control during an execution, with how often."""
+    """What ran outside our control during an execution, or unseen, with how often.
+
+    Parameters:
+        counts: by what it was, for people. What begins with :data:`TAKING` is an assumption under
+            which the execution tells the truth; all else is a doubt.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
+
+    def assume(self, what: str) -> None:
+        """Count one more occurrence of something that was taken for what it need not be.
+
+        Parameters:
+            what: such as ``csv.writer.writerow as one step``.
+        """
+        self.note(f"{TAKING}{what}")
 
     def note(self, what: str) -> None:
         """Count one more occurrence of ``what``, a phrase for people."""

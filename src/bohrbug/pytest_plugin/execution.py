@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -56,9 +58,21 @@ class ItemExecution:
             return self._failing_sections
         return list(internals.sections_of(self.item))
 
+    def let_go(self) -> None:
+        """Let go of the objects of the execution that failed last; its traceback keeps its lines.
+
+        Else the next one would find them where it refers to objects weakly.
+        """
+        if self.error is not None:
+            _clear_frames(self.error, set())
+        for name in ("last_exc", "last_value", "last_type", "last_traceback"):
+            # pytest has set them.
+            vars(sys).pop(name, None)
+
     def __call__(self) -> None:
         """Execute the item once."""
         item = self.item
+        self.let_go()
         internals.renew(item, self._notes)
         internals.sections_of(item)[:] = self._kept
         self.skipped = None
@@ -140,3 +154,16 @@ class ItemExecution:
         folder = (self.item.funcargs or {}).get("tmp_path")
         if isinstance(folder, Path):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear_frames(error: BaseException, seen: set[int]) -> None:
+    """Clear the frames of an exception and of those that have led to it."""
+    seen.add(id(error))
+    traceback.clear_frames(error.__traceback__)
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        # Up to Python 3.12 a copy that somebody has asked for stays, until it is asked for again.
+        _ = frame.f_locals
+    inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    for each in (error.__cause__, error.__context__, *inner):
+        if each is not None and id(each) not in seen:
+            _clear_frames(each, seen)

@@ -20,6 +20,7 @@ from bohrbug.exploration.reproduction import (
 )
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.exploration.verdicts import has_seen_a_failure
 from bohrbug.pytest_plugin import internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
@@ -107,7 +108,7 @@ class ItemProtocol:
             remembered=remembered,
         )
         explorer = Explorer.of_function(
-            execution, item.nodeid, plugin.options_for(item), surroundings
+            execution, item.nodeid, plugin.options_for(item), surroundings, execution.let_go
         )
         alarm = AlarmGuard(explorer.stop)
         try:
@@ -140,6 +141,10 @@ class ItemProtocol:
             self._finish(setup, _Failed(failures[0], text, result), data)
         elif alarm.rang:
             self._finish(setup, None, data, alarm.call_handler)
+        elif has_seen_a_failure(result.verdict):
+            # Not a failure of ours, as it may be impossible; but a test that failed has not passed.
+            told = "\n".join((data["line"], f"reason: {result.verdict.reason}"))
+            self._finish(setup, None, data, _raiser(pytest.fail.Exception(told, pytrace=False)))
         else:
             self._finish(setup, None, data)
         if result.interrupted and not alarm.rang:

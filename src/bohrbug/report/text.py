@@ -137,8 +137,15 @@ def interpreter_note(failure: Failure, names: Names) -> str:
     """On which builds of Python a failure can happen; empty if that is not known."""
     if failure.interpreter is Interpreter.GIL:
         return "Can happen on today's GIL builds of Python, and on free-threaded ones."
+    if failure.interpreter is Interpreter.ANOTHER_SCHEDULE:
+        needs = _beyond_gil(failure, names, "This schedule needs")
+        return f"{needs} With the GIL the test fails in the same way under another schedule."
     if failure.interpreter is not Interpreter.FREE_THREADED:
         return ""
+    return _beyond_gil(failure, names, "Needs")
+
+
+def _beyond_gil(failure: Failure, names: Names, needs: str) -> str:
     trace = failure.trace
     steps = TaskSteps(trace)
     places: dict[str, None] = {}
@@ -150,13 +157,16 @@ def interpreter_note(failure: Failure, names: Names) -> str:
             places[names.place(names.site(pending))] = None
     shown = [place for place in places if place]
     if not shown:
-        return "Needs free-threaded Python: a GIL build can't switch threads where it matters."
+        return f"{needs} free-threaded Python: a GIL build can't switch threads where it matters."
     if len(shown) == 1:
-        return f"Needs free-threaded Python: a GIL build can't switch threads at {shown[0]}."
+        return f"{needs} free-threaded Python: a GIL build can't switch threads at {shown[0]}."
     return (
-        "Needs free-threaded Python: a GIL build can't switch threads at all of "
+        f"{needs} free-threaded Python: a GIL build can't switch threads at all of "
         f"{', '.join(shown[:-1])} and {shown[-1]}."
     )
+
+
+_WITH_GIL = (Interpreter.GIL, Interpreter.ANOTHER_SCHEDULE)
 
 
 def _draw_replay(
@@ -165,7 +175,7 @@ def _draw_replay(
     note = interpreter_note(failure, names)
     if note:
         paper.heading("Interpreter")
-        style = WARNED if failure.interpreter is Interpreter.GIL else ""
+        style = WARNED if failure.interpreter in _WITH_GIL else ""
         paper.paragraph(paper.prose(note, style))
     commands = [replay_command] if isinstance(replay_command, str) else list(replay_command)
     if not any(commands) and not failure.confirmed:

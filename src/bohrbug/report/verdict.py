@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bohrbug.exploration.result import Result, VerdictKind
-from bohrbug.model.outcome import Race
+from bohrbug.exploration.verdicts import PROMISES, Verdict
+from bohrbug.model.outcome import TAKING, Race
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.style import FAILED, PASSED, QUIET, WARNED, Paper
 from bohrbug.report.wording import plural, seconds_in_words
@@ -23,6 +24,7 @@ _STYLES = {
 MOST_SENTENCES = 2
 """Sentences on what was covered that one line has room for."""
 _MOST_LABELS = 3
+_MOST_TAKEN = 2
 
 
 def _covered(result: Result) -> str:
@@ -46,7 +48,7 @@ def one_line_verdict(result: Result) -> str:
     covered = _covered(result)
     executions = plural(result.executions, "execution")
     if verdict.kind is VerdictKind.HOLDS:
-        text = f"holds: {covered or f'all schedules, in {executions}'}"
+        text = f"holds{_taking(verdict)}: {covered or f'all schedules, in {executions}'}"
     elif verdict.kind is VerdictKind.FAILED:
         what = result.failures[0].outcome if result.failures else None
         text = "failed" if what is None else f"failed: {failure_headline(what)}"
@@ -55,11 +57,21 @@ def one_line_verdict(result: Result) -> str:
         return f"inconclusive after {executions}" + _because(verdict.caveats)
     else:
         text = f"no failure in {executions}" + (f" ({covered})" if covered else "")
+        text += _taking(verdict)
     caveats = len(verdict.caveats)
     if caveats:
         more = f" (and {caveats - 1} more)" if caveats > 1 else ""
         text += f"; but {verdict.caveats[0].rstrip('.')}{more}"
     return text
+
+
+def _taking(verdict: Verdict) -> str:
+    """Under which conditions that were found on the way: ``, taking ... as one step``."""
+    taking = verdict.conditions.taking if verdict.conditions is not None else ()
+    if not taking:
+        return ""
+    more = f" and {len(taking) - _MOST_TAKEN} more" if len(taking) > _MOST_TAKEN else ""
+    return f", {TAKING}{' and '.join(taking[:_MOST_TAKEN])}{more}"
 
 
 def _because(caveats: tuple[str, ...]) -> str:
@@ -73,12 +85,13 @@ def _headline(result: Result) -> str:
     kind = result.verdict.kind
     if kind is VerdictKind.FAILED:
         return f"Failed: {plural(len(result.failures), 'distinct failure')}"
-    return {
+    headline = {
         VerdictKind.HOLDS: "Holds",
         VerdictKind.HOLDS_WITHIN_BOUND: "Holds within a bound",
         VerdictKind.NO_FAILURE_FOUND: "No failure found",
         VerdictKind.INCONCLUSIVE: "Inconclusive",
     }[kind]
+    return headline + (_taking(result.verdict) if kind in PROMISES else "")
 
 
 def size_in_words(estimate: Estimate) -> str:

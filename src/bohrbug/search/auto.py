@@ -24,6 +24,7 @@ from bohrbug.search.strategy import (
     Bounding,
     Estimating,
     Foresighted,
+    GivingUp,
     Learning,
     Strategy,
     Taught,
@@ -297,6 +298,12 @@ class Auto:
     def exhausted(self) -> bool:
         """Whether every schedule was executed, as far as a systematic member goes."""
         return self.complete
+
+    @property
+    def given_up(self) -> int:
+        """See :class:`~bohrbug.search.strategy.GivingUp`; of the member that gave up most."""
+        members = [member.strategy for member in self._systematic]
+        return max((each.given_up for each in members if isinstance(each, GivingUp)), default=0)
 
     @property
     def complete(self) -> bool:

@@ -298,6 +298,11 @@ class BoundedSearch:
         return self._is_bound_done() and waiting.next_bound is None and not waiting.dropped
 
     @property
+    def given_up(self) -> int:
+        """See :class:`~bohrbug.search.strategy.GivingUp`."""
+        return self._tally.diverged
+
+    @property
     def complete(self) -> bool:
         """Whether all schedules were executed, whatever they cost."""
         return self.exhausted and not self._beyond_bound and self._tally.is_whole

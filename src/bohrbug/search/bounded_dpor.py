@@ -169,6 +169,11 @@ class BoundedReduction(Path[BoundedNode]):
         return self._trunk is None or not self._trunk.pieces
 
     @property
+    def given_up(self) -> int:
+        """See :class:`~bohrbug.search.strategy.GivingUp`."""
+        return self._tally.diverged
+
+    @property
     def complete(self) -> bool:
         """Whether a schedule for every happens-before graph was executed, without a bound."""
         return self.exhausted and not self._beyond_bound and self._tally.is_whole

@@ -82,6 +82,11 @@ class DepthFirst:
         return self._prefix is None and not self._subtrees
 
     @property
+    def given_up(self) -> int:
+        """See :class:`~bohrbug.search.strategy.GivingUp`."""
+        return self._tally.diverged
+
+    @property
     def complete(self) -> bool:
         """Whether every schedule was executed, and nothing was given up."""
         return self.exhausted and self._tally.is_whole

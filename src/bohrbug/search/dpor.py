@@ -116,6 +116,11 @@ class OptimalReduction(ReductionPath):
         return self._trunk is None or not self._trunk.pieces
 
     @property
+    def given_up(self) -> int:
+        """See :class:`~bohrbug.search.strategy.GivingUp`."""
+        return self._tally.diverged
+
+    @property
     def complete(self) -> bool:
         """Whether a schedule for every happens-before graph was executed."""
         return self.exhausted and self._tally.is_whole

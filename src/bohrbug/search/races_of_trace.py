@@ -35,7 +35,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import BEGIN, ResourceId, TaskId
+from bohrbug.model.operation import BEGIN, EXIT, JOIN, ResourceId, TaskId
 from bohrbug.model.trace import Trace
 from bohrbug.search.enabledness import NEVER_BLOCK, OPENS, was_open
 from bohrbug.search.footprint import EVERYTHING, Event, Footprint, Footprints
@@ -477,7 +477,8 @@ class RaceFinder:
         if before is None:
             # The two race for another reason: then the resource does not stand in the way.
             if other < standing and step is not None:
-                return other, False
+                # But waiting for the end of all others needs something of each of them.
+                return other, operation.kind is JOIN and resource == EXIT
             writer = self._entries.get(resource, _UNTOUCHED)[0]
         else:
             writer = other

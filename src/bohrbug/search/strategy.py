@@ -69,6 +69,16 @@ class Bounding(Protocol):
 
 
 @runtime_checkable
+class GivingUp(Protocol):
+    """A strategy that goes no further where an execution did not follow its plan."""
+
+    @property
+    def given_up(self) -> int:
+        """Schedules beyond which nothing was executed, since they diverged."""
+        ...
+
+
+@runtime_checkable
 class Estimating(Protocol):
     """A strategy that can say how large the space is."""
 

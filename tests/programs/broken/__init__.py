@@ -11,7 +11,11 @@ from . import (
     code_in_c,
     containers,
     deadlocks,
+    effects,
     intervals,
+    library_state,
+    lives,
+    memory,
     names,
     open_files,
     primitives,
@@ -20,6 +24,6 @@ from . import (
 )
 
 MODULES = (
-    *(attributes, code_in_c, containers, deadlocks, intervals),
-    *(names, open_files, primitives, shared, threads),
+    *(attributes, code_in_c, containers, deadlocks, effects, intervals, library_state),
+    *(lives, memory, names, open_files, primitives, shared, threads),
 )

@@ -6,6 +6,16 @@ doubts is a false alarm; each has been one for some tool that explores interleav
 
 from __future__ import annotations
 
-from . import data, intervals, loops, primitives, threads
+from . import (
+    data,
+    effects,
+    intervals,
+    library_state,
+    lives,
+    loops,
+    memory,
+    primitives,
+    threads,
+)
 
-MODULES = (data, intervals, loops, primitives, threads)
+MODULES = (*(data, effects, intervals, library_state, lives, loops, memory, primitives, threads),)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import queue
-from multiprocessing import queues
+from contextlib import nullcontext
+from multiprocessing import queues, synchronize
 from multiprocessing.reduction import ForkingPickler
+from time import sleep
 from typing import Any
 
 from bohrbug.runtime.channels.ends import Ends, incoming
@@ -16,6 +18,7 @@ from bohrbug.runtime.channels.pulling import Source, post
 from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import current
+from bohrbug.runtime.channels.shared_counts import SharedCounts, counts_of
 from bohrbug.runtime.channels.streams import LOOKS, Channel, Stream, local, receiving, sending
 from bohrbug.runtime.channels.streams import look as _look
 from bohrbug.runtime.threads.patches import Patches
@@ -24,7 +27,13 @@ patches = Patches()
 
 QUEUE, SIMPLE = "multiprocessing.Queue", "multiprocessing.SimpleQueue"
 
+_synchronize: Any = synchronize
+_UNBOUNDED: int = _synchronize.SEM_VALUE_MAX
+"""The size of a queue that has none."""
+
 _SLICE = 0.1
+_LOOKS = 50
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.000_05, 0.002
 _RECV, _SEND = int(Kind.RECV), int(Kind.SEND)
 loads = ForkingPickler.loads
 _NOWHERE: tuple[Any, Any] = (None, None)
@@ -68,6 +77,11 @@ def _start_feeder(self: Any) -> None:
     on_error = self._on_queue_feeder_error
 
     def on_feeder_error(error: Any, thing: Any) -> None:
+        # What can't be pickled was put, and nobody takes it: the queue gives its space back.
+        channel = self.__dict__.get("_bohrbug_found", _NOWHERE)[1]
+        counts = None if channel is None else _counts(channel, self)
+        if counts is not None:
+            counts.count_taken()
         on_error(error, item_of(thing))
 
     self._on_queue_feeder_error = on_feeder_error
@@ -85,7 +99,13 @@ def _patch_put(cls: Any) -> None:
     @patches.method(cls, "put")
     def put(self: Any, obj: Any, block: bool = True, timeout: float | None = None) -> None:
         stream = local.stream
-        if block and timeout is None and type(stream) is RecordingStream and not stream.inside:
+        if (
+            block
+            and timeout is None
+            and type(stream) is RecordingStream
+            and not stream.inside
+            and self._maxsize == _UNBOUNDED
+        ):
             # The short way, for the second and later messages of a task.
             found = self.__dict__.get("_bohrbug_found", _NOWHERE)
             target = stream.sending.get(found[1]) if found[0] is stream.session.named else None
@@ -108,11 +128,13 @@ def _patch_put(cls: Any) -> None:
             real(self, obj, block, timeout)
             return
         kind = sending(block, timeout)
+        counts = _counts(channel, self)
         if isinstance(stream, RecordingStream):
-            _put_recorded(stream, channel, kind, self, obj, block, timeout, real)
+            _put_recorded(stream, channel, kind, self, obj, block, timeout, real, counts)
             return
         assert isinstance(stream, ReplayingStream)
-        follows = stream.sends_next(channel)
+        follows = counts is None and stream.sends_next(channel)
+        position = -1
         if not follows:
             digest = stream.next_digest()
             outcome = stream.expect(kind, channel)
@@ -120,9 +142,14 @@ def _patch_put(cls: Any) -> None:
                 raise queue.Full
             stream.compare(obj, digest)
             follows = outcome is not None
+            if counts is not None:
+                if outcome is not None and outcome.position is not None:
+                    _wait_for_space(stream, channel, counts, outcome.position + 1 - self._maxsize)
+                # As many were taken before as were taken when a full queue gets space.
+                position = counts.taken + self._maxsize - 1
         number = stream.sends.get(channel, 0)
         if post(stream, channel, (stream.task, number), obj, lambda: _count_task(self)):
-            stream.sent(kind, channel)
+            stream.sent(kind, channel, position)
             return
         envelope = enclosed(stream.task, number, obj)
         with natively(stream):
@@ -130,7 +157,29 @@ def _patch_put(cls: Any) -> None:
                 _put_patiently(stream, self, envelope, real)
             else:
                 real(self, envelope, block, timeout)
-        stream.sent(kind, channel, -1, obj)
+        stream.sent(kind, channel, position, obj)
+
+
+def _counts(channel: Channel, owner: Any) -> SharedCounts | None:
+    """How many messages were put into a bounded queue, and taken; ``None`` of others."""
+    return counts_of(channel) if owner._maxsize < _UNBOUNDED else None
+
+
+def _wait_for_space(
+    stream: ReplayingStream, channel: Channel, counts: SharedCounts, needed: int
+) -> None:
+    """Wait until as many messages were taken as when this was recorded; see ``delivery``."""
+    for _ in range(_LOOKS):
+        if counts.taken >= needed:
+            return
+        sleep(0)
+    waited, pause = 0.0, _SHORTEST_PAUSE
+    while counts.taken < needed and stream.replay.claims is None and not stream.is_free:
+        # Whoever takes one may be another process: there is nothing that would wake this one.
+        sleep(pause)
+        waited += pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        stream.replay.check(stream, waited, f"space in {channel.flavour} {channel.id}")
 
 
 def _count_task(owner: Any) -> None:
@@ -149,15 +198,49 @@ def _put_recorded(
     block: bool,
     timeout: float | None,
     real: Any,
+    counts: SharedCounts | None,
 ) -> None:
     # Who sends is known before the message can be received; the event is noted after.
     target = stream.sending.get(channel) or stream.sending_to(channel)
+    envelope = enclosed(stream.task, target.count, item)
+    position = -1
     try:
-        real(owner, enclosed(stream.task, target.count, item), block, timeout)
+        if counts is None:
+            real(owner, envelope, block, timeout)
+        else:
+            position = _put_counted(owner, envelope, block, timeout, counts)
     except queue.Full:
         stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
         raise
-    stream.sent(kind, channel, -1, item)
+    stream.sent(kind, channel, position, item)
+
+
+def _put_counted(
+    owner: Any, envelope: Envelope, block: bool, timeout: float | None, counts: SharedCounts
+) -> int:
+    """What ``put`` does, and how many messages were put before.
+
+    They are counted once there is space, and before this one can be received: then whoever waits in
+    a replay until as many were taken as there must have been does not wait for one that follows.
+
+    Raises:
+        queue.Full: there was no space in time.
+        ValueError: the queue is closed.
+    """
+    if owner._closed:
+        raise ValueError(f"Queue {owner!r} is closed")
+    if not owner._sem.acquire(block, timeout):
+        raise queue.Full
+    position = counts.count_put()
+    tasks = getattr(owner, "_unfinished_tasks", None)
+    with owner._notempty, nullcontext() if tasks is None else owner._cond:
+        if owner._thread is None:
+            owner._start_thread()
+        owner._buffer.append(envelope)
+        if tasks is not None:
+            tasks.release()
+        owner._notempty.notify()
+    return position
 
 
 def _put_patiently(stream: ReplayingStream, owner: Any, envelope: Envelope, real: Any) -> None:
@@ -230,12 +313,16 @@ def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> An
 
     try:
         source = Source(self._reader, self._rlock, self._sem.release)
-        return receive_from(stream, kind, channel, source, lambda: _get(self, block, timeout))
+        item = receive_from(stream, kind, channel, source, lambda: _get(self, block, timeout))
     except queue.Empty:
         stream.note(kind, channel, Status.EMPTY if kind is Kind.TRY_RECV else Status.TIMED_OUT)
         raise
     except LookupError:
         raise queue.Empty from None
+    counts = _counts(channel, self) if stream.replaying else None
+    if counts is not None:
+        counts.count_taken()
+    return item
 
 
 _simple_get, _simple_put = queues.SimpleQueue.get, queues.SimpleQueue.put

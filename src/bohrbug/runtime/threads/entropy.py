@@ -17,6 +17,9 @@ from typing import Any
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.patches import Patches
+from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.callables import CALLABLE_PLACES
+from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.settings import Settings
 
 patches = Patches()
@@ -72,10 +75,20 @@ if hasattr(os, "getrandom"):
     patches.add(os, "getrandom", getrandom)
 
 
+def _place_of_seeding() -> Place:
+    code = _place_of_seeding.__code__.replace(co_name="seed", co_qualname="Random.seed")
+    return CALLABLE_PLACES.setdefault("Random.seed", Place((code, 0)))
+
+
+_SEEDING = _place_of_seeding()
+
+
 @patches.method(random.Random, "seed")
 def seed(self: Any, a: Any = None, version: int = 2) -> None:
     """Stands for ``random.Random.seed``."""
     execution = _seeded() if a is None else None
+    if hooks.active:
+        hooks.whole(self, True, _SEEDING)
     if execution is not None:
         a = int.from_bytes(source.bytes_for(execution, 32), "little")
     _seed(self, a, version)

@@ -22,6 +22,7 @@ from bohrbug.model.operation import (
     WRITE,
     Kind,
     Operation,
+    ResourceId,
 )
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -306,6 +307,16 @@ class Execution(Deciding):
         entry = self._variables[id(shadow)] = names_of(shadow, self._namespaces)
         self.resources.add_variable(entry[0], shadow)
         return entry
+
+    def affect(self, shadow: Any) -> None:
+        """The running step changes a variable, beside what its operation does."""
+        if self.rows and not self.aborting:
+            name = self.name_of(shadow)
+            self.trace.effects.append((len(self.rows) - 1, self.current.id, name, True))
+
+    def name_of(self, shadow: Any) -> ResourceId:
+        """What a variable is called in operations."""
+        return (self._variables.get(id(shadow)) or self._name_variable(shadow))[0]
 
     def observe(self, state: ResourceState, place: Any) -> None:
         """The running task only looks; if it does so again and again, it spins."""

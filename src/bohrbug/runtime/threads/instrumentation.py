@@ -10,7 +10,7 @@ from typing import Any
 
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.heap import knows_functions
-from bohrbug.runtime.threads.rewrite import c_code
+from bohrbug.runtime.threads.rewrite import callables
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -129,23 +129,25 @@ class Instrumentation:
     @contextmanager
     def with_breakers(self) -> Generator[Instrumentation]:
         """Within it the same functions are rewritten so that they tell breakers, too."""
-        with all_in_sight():
-            self.restore()
-            other = Instrumentation(self._rewriter.scope, breakers=True)
-            try:
-                other.codes = self.codes
+        other = Instrumentation(self._rewriter.scope, breakers=True)
+        other.codes = self.codes
+        # Not around what is executed in between: each collection there would look at all objects.
+        try:
+            with all_in_sight():
+                self.restore()
                 other._rewriter.install(self.codes)
-                yield other
-            finally:
+            yield other
+        finally:
+            with all_in_sight():
                 other.restore()
                 self._rewriter.install(self.codes)
-                self.all_tell = True
+            self.all_tell = True
 
     # -- what is rewritten ---------------------------------------------------------
 
     def places(self) -> list[Place]:
         """All data accesses of the functions that are rewritten so far."""
-        return [*self._rewriter.places(), *c_code.CALLABLE_PLACES.values()]
+        return [*self._rewriter.places(), *callables.CALLABLE_PLACES.values()]
 
     def sources(self) -> list[str]:
         """The files of the functions that are rewritten."""

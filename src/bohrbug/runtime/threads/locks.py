@@ -167,7 +167,7 @@ class _Lock:
     def __exit__(self, *exc_info: object) -> None:
         self._release(_getframe(1))
 
-    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+    def _acquire(self, frame: Any, blocking: Any = True, timeout: Any = -1) -> bool:
         """Acquire on behalf of the code that runs in ``frame``."""
         execution = controlled()
         if execution is None:
@@ -296,7 +296,7 @@ class RLock(_Lock):
         """As ``RLock.acquire``."""
         return self._acquire(_getframe(1), blocking, timeout)
 
-    def _acquire(self, frame: Any, blocking: Any, timeout: Any) -> bool:
+    def _acquire(self, frame: Any, blocking: Any = True, timeout: Any = -1) -> bool:
         execution = controlled()
         if execution is None:
             thread = real_get_ident()

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, Self
 
 from bohrbug.accelerator import native
+from bohrbug.model.outcome import Access
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
@@ -22,6 +23,7 @@ from bohrbug.runtime.threads.data.places import PlaceSet
 from bohrbug.runtime.threads.data.shadows import NO_ACCESSES, Shadow
 from bohrbug.runtime.threads.data.sinks import PointSink, SpinSink, WatchingSink
 from bohrbug.runtime.threads.data.variables import Variables
+from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.installation import installation
@@ -30,9 +32,10 @@ from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
-from bohrbug.runtime.threads.rewrite import c_code, files, hooks
+from bohrbug.runtime.threads.rewrite import callables, files, hooks, memory, unknown
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.inspected import may_inspect
+from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.sampling import WATCHED_AT_FIRST, Sampling
@@ -73,6 +76,7 @@ class ThreadsRuntime:
         explainer: turns ends of executions into outcomes.
         detector: makes the race detector of an execution.
         invariant: see :class:`Execution`.
+        let_go: lets go of what is kept of an execution that failed, such as its traceback.
 
     Attributes:
         made: executions so far.
@@ -96,8 +100,12 @@ class ThreadsRuntime:
         explainer: Explainer,
         detector: MakeDetector,
         invariant: Callable[[], object] | None = None,
+        let_go: Callable[[], object] | None = None,
     ) -> None:
         self.function = function
+        self._let_go = let_go
+        # The last execution failed: frames of its traceback may keep its objects alive.
+        self._has_left_frames = False
         self.settings = settings
         self.level = level
         self._make_detector = detector
@@ -132,7 +140,8 @@ class ThreadsRuntime:
         # What exists now is not looked at again by the collections between executions.
         gc.freeze()
         gc.disable()
-        thread_functions.instrument_callable = c_code.instrumented_callable
+        unknown.forget_assumptions()
+        thread_functions.instrument_callable = callables.instrumented_callable
         if self.level is not Level.SYNC:
             self._discovery.listen(False)
             self._discovery.__enter__()
@@ -243,6 +252,8 @@ class ThreadsRuntime:
         watch: bool = False,
         make_watcher: MakeWatcher | None = None,
     ) -> Executed:
+        if self._has_left_frames and not learn:
+            self._start_clean()
         execution = Execution(plan, settings, self._lasting)
         namespaces = len(self._lasting.namespaces)
         self.execution = execution
@@ -250,6 +261,7 @@ class ThreadsRuntime:
         watcher: Watcher | None = None
         detector: RaceDetector | None = None
         variables = None
+        deaths: Deaths | None = None
         if self.level is not Level.SYNC:
             variables = Variables(execution, self._types)
             if make_watcher is not None:
@@ -258,15 +270,22 @@ class ThreadsRuntime:
             elif watch or (learn and (settings.gil or settings.watch_breakers)):
                 watcher = detector = self._make_detector(execution)
             self._make_accesses_visible(execution, variables, watcher)
+            deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
+        self._has_left_frames = trace.outcome.is_failure
         new_points = 0
+        found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
         if detector is not None:
-            trace.races = detector.races(lambda index: execution.all_tasks[index].id)
-            if learn:
-                is_racy = self.level is Level.RACY
-                new_points = self._points.find(
-                    detector.racy_places if is_racy else detector.shared_places
-                )
+            _note_assumptions(trace, detector)
+            trace.races = [
+                race
+                for race in detector.races(lambda index: execution.all_tasks[index].id)
+                if not (_is_assumed(race.first) or _is_assumed(race.second))
+            ]
+            is_racy = self.level is Level.RACY
+            found.update(detector.racy_places if is_racy else detector.shared_places)
+        if learn and (found or detector is not None):
+            new_points = self._points.find(found)
         # Operations conflict now that did not before.
         new_points += len(self._lasting.namespaces) - namespaces
         if variables is not None:
@@ -281,6 +300,16 @@ class ThreadsRuntime:
             tuple(execution.beyond_gil),
             execution.nudged,
         )
+
+    def _start_clean(self) -> None:
+        """Before a replay: a failure is confirmed in the state in which it was found.
+
+        What is reachable from a traceback only, or from a cycle that it is in, is still found by
+        weak references.
+        """
+        if self._let_go is not None:
+            self._let_go()
+        gc.collect()
 
     def _make_accesses_visible(
         self, execution: Execution, variables: Variables, watcher: Watcher | None
@@ -336,6 +365,7 @@ class ThreadsRuntime:
                 watchdog.release()
             hooks.set_sink(None)
             files.forget_files()
+            memory.forget()
             for put_back in _AFTERWARDS:
                 put_back()
             self._thread_names.end()
@@ -445,16 +475,36 @@ class ThreadsRuntime:
         Returns:
             The trace, and the steps that begin with a preemption beyond the GIL.
         """
+        with self._with_breakers(keys):
+            executed = self._run(plan, replace(self.settings, watch_breakers=True), learn=False)
+        return executed.trace, executed.beyond_gil
+
+    @contextmanager
+    def under_the_gil(self, keys: Iterable[PlaceKey]) -> Generator[None]:
+        """Within it, executions follow the rules of a build with the GIL; none may learn.
+
+        Parameters:
+            keys: the data accesses that are scheduling points, where such a build can switch.
+        """
+        settings = self.settings
+        with self._with_breakers(keys):
+            self.settings = replace(settings, gil=True)
+            try:
+                yield
+            finally:
+                self.settings = settings
+
+    @contextmanager
+    def _with_breakers(self, keys: Iterable[PlaceKey]) -> Generator[None]:
         usual, points = self._instrumentation, self._points
         with usual.with_breakers() as instrumentation:
             self._instrumentation = instrumentation
             self._points = AccessPoints(instrumentation)
             self._points.want(keys)
             try:
-                executed = self._run(plan, replace(self.settings, watch_breakers=True), learn=False)
+                yield
             finally:
                 self._instrumentation, self._points = usual, points
-        return executed.trace, executed.beyond_gil
 
 
 if native is not None:
@@ -466,9 +516,22 @@ if native is not None:
         Kind,
         Shadow,
         VariableState,
-        files.File,
+        Named,
         NO_ACCESSES,
     )
+
+
+def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
+    """Code in C that no table knows may have met another task: say what that is taken for."""
+    for place in detector.racy_places:
+        name = unknown.assumed_at(place)
+        if name is not None:
+            trace.uncontrolled.assume(f"{name} as one step")
+
+
+def _is_assumed(access: Access) -> bool:
+    """Whether it is not known what an access does."""
+    return unknown.assumed_at(access.operation.place) is not None
 
 
 def _as_it_is(function: Any) -> Any:

@@ -10,12 +10,13 @@ some, it is worth waiting for them in real time.
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from functools import partial
 from sys import _getframe
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from bohrbug.model.operation import ACQUIRE, RELEASE, TRY_ACQUIRE
+from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import IOPatches
@@ -123,6 +124,16 @@ class Semaphore:
         self._real.release()
         self._disown()
 
+    def look(self, frame: Any) -> None:
+        """The code that runs in ``frame`` is about to ask how often it could be acquired."""
+        execution = controlled()
+        if execution is None or execution.current.inside:
+            return
+        state = execution.resources.of(self, self.type)
+        place = place_of(frame)
+        execution.perform(LOCKED, state, place)
+        execution.observe(state, place)
+
     @property
     def _is_exclusive(self) -> bool:
         return bool(self._real.maxvalue == 1)
@@ -216,6 +227,19 @@ def _wrap_semaphores(module: Any) -> None:
     @patches.method(cls, "__exit__")
     def exit_(self: Any, *exc_info: object) -> None:
         _semaphore_of(self).release(_getframe(1))
+
+    # ``locked`` is new in Python 3.14.
+    for owner, name in ((cls, "locked"), (module.Semaphore, "get_value")):
+        if hasattr(owner, name):
+            patches.method(owner, name)(_looking(getattr(owner, name)))
+
+
+def _looking(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def look(self: Any) -> Any:
+        _semaphore_of(self).look(_getframe(1))
+        return original(self)
+
+    return look
 
 
 def types_of_semaphores(modules: dict[str, types.ModuleType]) -> set[type]:

@@ -75,12 +75,13 @@ _Make = Callable[[Any, str], Callable[..., Any]]
 
 
 def _acquiring(original: Any, name: str) -> Callable[..., Any]:
-    def acquire(self: Any, blocking: Any = True, timeout: Any = -1) -> Any:
+    # Which arguments ``__enter__`` takes differs between versions: they are passed on as they came.
+    def acquire(self: Any, *arguments: Any, **named: Any) -> Any:
         frame = _getframe(1)
         stand_in = _meant(self, frame)
         if stand_in is None:
-            return original(self, blocking, timeout)
-        return stand_in._acquire(frame, blocking, timeout)
+            return original(self, *arguments, **named)
+        return stand_in._acquire(frame, *arguments, **named)
 
     return acquire
 

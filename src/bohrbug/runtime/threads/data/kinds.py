@@ -10,6 +10,8 @@ import weakref
 from _thread import _local
 from collections.abc import Callable
 
+from bohrbug.runtime.threads.rewrite.classes import is_foreign
+
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace_of: Callable[[type], types.MappingProxyType[str, object]]
 _namespace_of = type.__dict__["__dict__"].__get__
@@ -96,8 +98,8 @@ class Kind:
             or (self.held and (immutable or not bases.isdisjoint(_NEVER_HELD)))
             or id(_local) in bases
         )
-        # Its contents are something else than its attributes.
-        self.is_container = not immutable and any(
+        # Its contents are something else than its attributes; of code in C that is not known.
+        self.is_container = not (immutable or is_foreign(cls)) and any(
             type(_found(mro, name)) not in (types.FunctionType, type(None))
             for name in _CONTAINER_METHODS
         )

@@ -24,7 +24,7 @@ from bohrbug.runtime.threads.data.kinds import (
 from bohrbug.runtime.threads.data.owners import HELD_ONLY_BY_US, HeldOwner, Owner, WeakOwner
 from bohrbug.runtime.threads.data.places import Place
 from bohrbug.runtime.threads.data.shadows import SEVERAL, IdentityKey, Shadow, add_later
-from bohrbug.runtime.threads.rewrite.files import File
+from bohrbug.runtime.threads.rewrite.named import Named
 
 
 class Running(Protocol):
@@ -221,7 +221,7 @@ class Variables:
             owner = WeakOwner(target, self._forget)
         owner.identity = identity
         owner.kind = kind
-        owner.label = target.label if cls is File else None
+        owner.label = target.label if cls is Named else None
         owner.variables = self
         owner.name = None
         owner.place = place

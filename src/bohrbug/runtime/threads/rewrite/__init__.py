@@ -4,7 +4,7 @@
 accesses; :class:`Discovery` finds the functions that a block of code runs.
 """
 
-from bohrbug.runtime.threads.rewrite.c_code import instrumented_callable
+from bohrbug.runtime.threads.rewrite.callables import instrumented_callable
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.hooks import AccessSink, set_sink

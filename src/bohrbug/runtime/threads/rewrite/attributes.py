@@ -10,13 +10,16 @@ import _thread
 import ctypes
 import enum
 import functools
+import io
 from collections.abc import Callable
 from types import (
+    AsyncGeneratorType,
     BuiltinFunctionType,
     ClassMethodDescriptorType,
+    CoroutineType,
     FunctionType,
+    GeneratorType,
     GetSetDescriptorType,
-    MappingProxyType,
     MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
@@ -25,7 +28,19 @@ from types import (
 )
 from typing import Any
 
+from bohrbug.runtime.threads.rewrite.classes import (
+    FOREIGN,
+    MISSING,
+    class_may_change,
+    forget_all_local_classes,
+    look_up,
+    namespace_of,
+    order_of,
+    remember_class,
+)
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
+from bohrbug.runtime.threads.rewrite.lives import PROXIES
+from bohrbug.runtime.threads.rewrite.memory import DATA
 
 SKIP = "skip"
 """Not an access to data."""
@@ -42,7 +57,18 @@ INSTANCE_DICT = "instance dict"
 PRIMITIVE = "primitive"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
 
-MISSING = object()
+PROXY = "proxy"
+"""The owner stands for an object that it refers to weakly."""
+
+WHOLE = "whole"
+"""A part of the owner, which is read and changed as a whole: a generator, a stream."""
+
+MEMORY = "memory"
+"""A part of the memory of a ``ctypes`` object."""
+
+OF_CLASS = {SKIP: "of class: skip", CLASS_DATA: "of class: class data"}
+"""Attributes that the class has, where objects change their classes; by what they are else."""
+
 _METHODS = (
     FunctionType,
     BuiltinFunctionType,
@@ -69,7 +95,39 @@ def note_stored(name: str) -> None:
     """Some code stores attributes of that name: methods found under it are data from now on."""
     if name not in _stored_names:
         _stored_names.add(name)
-        forget_name(name)
+        if name == "__class__":
+            # What an attribute is depends on it.
+            forget_classes()
+        else:
+            forget_name(name)
+        if name in PARTS_OF_FUNCTIONS:
+            for cache in _by_parts_of_functions:
+                cache.clear()
+
+
+def is_stored(name: str) -> bool:
+    """Whether some code is known to store attributes of that name."""
+    return name in _stored_names
+
+
+PARTS_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
+"""Attributes of functions that every call of them reads."""
+
+
+_by_parts_of_functions: list[dict[type, bool]] = []
+
+
+def depends_on_parts_of_functions(cache: dict[type, bool]) -> None:
+    """Let go of what a cache holds once some code exchanges parts of functions."""
+    _by_parts_of_functions.append(cache)
+
+
+def stores_parts_of_functions() -> bool:
+    """Whether some code exchanges parts of functions."""
+    return not _stored_names.isdisjoint(PARTS_OF_FUNCTIONS)
+
+
+_STREAMS = (io.IOBase, io.StringIO, io.BytesIO)
 
 
 class _Structure(ctypes.Structure):
@@ -82,26 +140,8 @@ _LIMIT = 2048
 _length = len
 
 
-# Reading these through a class could run a metaclass's Python code; hooks must run none.
-_mro_of: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__get__
-namespace_of: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
-_qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 _dictoffset_of: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
 _module_dict_of: Callable[[ModuleType], Any] = vars(ModuleType)["__dict__"].__get__
-
-
-def order_of(class_: type) -> tuple[type, ...]:
-    """The method resolution order of a class; empty while the class is being made."""
-    return _mro_of(class_) or ()
-
-
-def look_up(class_: type, name: str) -> Any:
-    """What a class has under a name, found without running any code; else :data:`MISSING`."""
-    for base in order_of(class_):
-        value = namespace_of(base).get(name, MISSING)
-        if value is not MISSING:
-            return value
-    return MISSING
 
 
 def instance_dict(owner: Any) -> dict[str, Any] | None:
@@ -110,7 +150,8 @@ def instance_dict(owner: Any) -> dict[str, Any] | None:
         namespace = _module_dict_of(owner)
     else:
         descriptor = look_up(type(owner), "__dict__")
-        if type(descriptor) is not GetSetDescriptorType:
+        # A member, of types.SimpleNamespace.
+        if type(descriptor) not in (GetSetDescriptorType, MemberDescriptorType):
             return None
         namespace = descriptor.__get__(owner)
     return namespace if type(namespace) is dict else None
@@ -151,16 +192,29 @@ def instance_has(owner: Any, name: str) -> bool:
     return namespace is not None and name in namespace
 
 
-def _descriptor_kind(found: Any) -> str | None:
+def _descriptor_kind(found: Any, name: str) -> str | None:
     """What a data descriptor on the class makes of an attribute; ``None`` if it is none."""
     class_ = type(found)
     if class_ is MemberDescriptorType:
+        if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
+            return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
+        if issubclass(found.__objclass__, BaseException):
+            return INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
-        return INSTANCE if is_python_slot else SKIP
+        return INSTANCE if is_python_slot or FOREIGN[found.__objclass__] else SKIP
     if class_ is GetSetDescriptorType:
-        return INSTANCE if found.__objclass__.__module__ == "_ctypes" else SKIP
+        if issubclass(found.__objclass__, DATA):
+            return SKIP if name[0] == "_" else MEMORY
+        if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
+            return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
+        if name == "closed" and issubclass(found.__objclass__, _STREAMS):
+            return WHOLE
+        if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
+            return INSTANCE
+        is_of_error = found.__objclass__ is BaseException and name != "__dict__"
+        return INSTANCE if is_of_error or FOREIGN[found.__objclass__] else SKIP
     if class_ is _StructureField:
-        return INSTANCE
+        return MEMORY
     return SKIP if _is_data_descriptor(found) else None
 
 
@@ -175,22 +229,25 @@ def raw_read_kind(class_: type, name: str) -> str:
     """What reading the attribute is, not minding a ``__getattribute__`` written in Python."""
     if issubclass(class_, ModuleType):
         return MODULE
+    if class_ in PROXIES:
+        return PROXY
     if issubclass(class_, type):
         return SKIP if name[:2] == "__" == name[-2:] else TYPE
     if issubclass(class_, _thread._local):
         return SKIP
     if name == "__class__":
-        return SKIP
+        return INSTANCE if is_stored(name) else SKIP
     if name in INSPECTED and issubclass(class_, INSPECTED[name]):
         return PRIMITIVE
     found = look_up(class_, name)
     if found is MISSING:
-        return INSTANCE if _dictoffset_of(class_) else SKIP
+        # Code in C may find it without a descriptor.
+        return INSTANCE if _dictoffset_of(class_) or FOREIGN[class_] else SKIP
     if name == "__dict__":
         return INSTANCE_DICT
     if issubclass(type(found), _METHODS):
         return CLASS_DATA if _may_be_exchanged(class_, name, found) else SKIP
-    kind = _descriptor_kind(found)
+    kind = _descriptor_kind(found, name)
     if kind is not None:
         return kind
     if _has(found, "__get__"):
@@ -203,28 +260,25 @@ def raw_write_kind(class_: type, name: str) -> str:
     """What storing the attribute is, not minding a ``__setattr__`` written in Python."""
     if issubclass(class_, ModuleType):
         return MODULE
+    if class_ in PROXIES:
+        return PROXY
     if issubclass(class_, type):
         return TYPE
-    if issubclass(class_, _thread._local) or name == "__class__":
+    if issubclass(class_, _thread._local):
         return SKIP
+    if name == "__class__":
+        return INSTANCE
     found = look_up(class_, name)
-    return (None if found is MISSING else _descriptor_kind(found)) or INSTANCE
+    return (None if found is MISSING else _descriptor_kind(found, name)) or INSTANCE
 
 
-_local_classes: list[tuple[dict[type, Any], type]] = []
-
-
-def remember_class(cache: dict[type, Any], class_: type) -> None:
-    """Note that a cache holds a class; see :func:`forget_local_classes`."""
-    if "<locals>" in _qualname_of(class_):
-        _local_classes.append((cache, class_))
-
-
-def forget_local_classes() -> None:
-    """Let go of the classes that functions made, so that they live no longer than without us."""
-    while _local_classes:
-        cache, class_ = _local_classes.pop()
-        cache.pop(class_, None)
+def _depends_on_class(class_: type, name: str, kind: str) -> bool:
+    return (
+        kind in OF_CLASS
+        and name != "__class__"
+        and class_may_change(class_)
+        and look_up(class_, name) is not MISSING
+    )
 
 
 class Kinds(dict[type, str]):
@@ -254,6 +308,8 @@ class Kinds(dict[type, str]):
             kind = raw_write_kind(class_, self.name)
         else:
             kind = raw_read_kind(class_, self.name)
+            if is_stored("__class__") and _depends_on_class(class_, self.name, kind):
+                kind = OF_CLASS[kind]
         self[class_] = kind
         remember_class(self, class_)
         return kind
@@ -291,4 +347,4 @@ def forget_classes() -> None:
     """Let go of all classes, also to notice changes made by code that is not rewritten."""
     for kinds in (*_READ.values(), *_WRITE.values()):
         kinds.clear()
-    _local_classes.clear()
+    forget_all_local_classes()

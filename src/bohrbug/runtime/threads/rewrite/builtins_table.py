@@ -16,40 +16,94 @@ import array
 import builtins
 import collections
 import contextvars
+import csv
 import functools
 import itertools
 import mmap
 import operator
 import os
+import re
+import struct
+import types
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
     FunctionType,
     GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
-from bohrbug.runtime.threads.rewrite.attributes import (
+from bohrbug.runtime.threads.rewrite import library_table
+from bohrbug.runtime.threads.rewrite.classes import (
+    FOREIGN,
+    is_written_in_c,
     look_up,
+    module_of,
     namespace_of,
     order_of,
     remember_class,
 )
+from bohrbug.runtime.threads.rewrite.effects import (
+    BINARY,
+    BINARY_IN_PLACE,
+    CONSUME,
+    CONTAINS_ITEM,
+    DELETE_ITEM,
+    GET_ATTRIBUTE,
+    GET_BY_DESCRIPTOR,
+    ITERATE,
+    LINK_FILE,
+    LOOK_AT_CLASS,
+    NOTHING,
+    OPEN_FILE,
+    PLAIN_WRITE,
+    PRINT,
+    READ,
+    READ_ALL,
+    READ_CURRENT_FOLDER,
+    READ_DESCRIPTOR,
+    READ_FILE,
+    READ_ITEM,
+    READ_KEY,
+    READ_STREAM,
+    RENAME_FILE,
+    SET_ATTRIBUTE,
+    SET_BY_DESCRIPTOR,
+    SET_ITEM,
+    STEP,
+    USE_STREAM,
+    VARS,
+    WRITE,
+    WRITE_CURRENT_FOLDER,
+    WRITE_DESCRIPTOR,
+    WRITE_FILE,
+    WRITE_KEY,
+    WRITE_STREAM,
+    Effect,
+)
+from bohrbug.runtime.threads.rewrite.lives import PROXIES
+from bohrbug.runtime.threads.rewrite.memory import DATA
 
 MethodWrapper = MethodWrapperType
 MethodDescriptor = MethodDescriptorType
 WrapperDescriptor = WrapperDescriptorType
+_pattern: Any = re.compile("")
+BuiltinMethod: type = type(_pattern.scanner("").match)
+"""Of methods in C that are told the class that has them."""
 LruCacheWrapper: type = functools._lru_cache_wrapper
 
 CALLABLE_TYPES = frozenset(
     {
         BuiltinFunctionType,
+        BuiltinMethod,
         MethodWrapper,
         MethodDescriptor,
         WrapperDescriptor,
@@ -63,7 +117,9 @@ CALLABLE_TYPES = frozenset(
         Function,
     }
 )
-"""Types of what may be implemented in C when it is called."""
+"""Types of what may be implemented in C when it is called; see also :data:`~.unknown.CALLED`."""
+
+BOUND_METHOD = MethodType
 
 CODE_TYPES = frozenset({FunctionType, BuiltinFunctionType, type, ModuleType, MethodType})
 """Types of module attributes that are bound once: functions, classes, modules."""
@@ -72,66 +128,13 @@ _LIMIT = 2048
 # A test may put something else in the place of the builtin.
 _length = len
 
-# --- Actions -------------------------------------------------------------------------------------
-
-NOTHING = "nothing"
-READ = "read the whole owner"
-WRITE = "write the whole owner"
-READ_ITEM = "subscript"
-READ_KEY = "read an item if it is there"
-WRITE_KEY = "write an item"
-CONTAINS_ITEM = "contains"
-STEP = "next"
-ITERATE = "iter"
-CONSUME = "read all items"
-GET_ATTRIBUTE = "getattr"
-SET_ATTRIBUTE = "setattr"
-VARS = "vars"
-SET_ITEM = "store a subscript"
-DELETE_ITEM = "delete a subscript"
-BINARY = "binary operator"
-BINARY_IN_PLACE = "binary operator in place"
-PRINT = "print"
-READ_FILE = "read a file"
-WRITE_FILE = "make, change or remove a file"
-OPEN_FILE = "open a file"
-RENAME_FILE = "rename a file"
-LINK_FILE = "make a link to a file"
-READ_CURRENT_FOLDER = "ask for the current folder"
-WRITE_CURRENT_FOLDER = "change the current folder"
-READ_STREAM = "read from an open file"
-WRITE_STREAM = "write to an open file"
-USE_STREAM = "move in an open file, or close it"
-READ_DESCRIPTOR = "read through a descriptor"
-WRITE_DESCRIPTOR = "write through a descriptor, move in its file, or close it"
-
-
-class Effect(NamedTuple):
-    """What a call does.
-
-    Parameters:
-        action: one of the constants above, done to the owner.
-        consumes: positions of arguments all of whose items are read; the owner does not count.
-        takes_owner_from_arguments: the first argument is the owner; else the ``self`` of a method.
-        calls_back: it may call functions written in Python while it works on the owner: those it
-            is given, iterators that it reads, comparisons of items.
-    """
-
-    action: str
-    consumes: tuple[int, ...] = ()
-    takes_owner_from_arguments: bool = False
-    calls_back: bool = False
-
-
-PLAIN_WRITE = Effect(WRITE)
-"""The most frequent one, such as that of ``list.append``."""
-
 # --- Families of containers ----------------------------------------------------------------------
 
 MAPPING = "mapping"
 DEFAULT_MAPPING = "mapping that stores on reading"
 SEQUENCE = "sequence"
 SET = "set"
+MEMORY = "memory of ctypes"
 OTHER = "other"
 
 _DICT_VIEWS: tuple[type, ...] = tuple(
@@ -149,12 +152,14 @@ _FAMILIES: dict[type, str] = {
     collections.deque: SEQUENCE,
     bytearray: SEQUENCE,
     array.array: SEQUENCE,
-    _ctypes.Array: SEQUENCE,
-    _ctypes._Pointer: OTHER,
+    DATA: MEMORY,
+    _ctypes.Array: MEMORY,
+    _ctypes._Pointer: MEMORY,
     set: SET,
     memoryview: OTHER,
     mmap.mmap: OTHER,
-    **dict.fromkeys(_DICT_VIEWS, OTHER),
+    types.SimpleNamespace: OTHER,
+    **dict.fromkeys((*_DICT_VIEWS, *PROXIES), OTHER),
 }
 
 
@@ -179,6 +184,8 @@ class _Families(dict[type, str | None]):
                 if base is _ctypes.Array or issubclass(base, _ctypes.Array):
                     base = _ctypes.Array
                 family = _FAMILIES.get(base)
+                if family is None and FOREIGN[class_] and is_written_in_c(base):
+                    family = OTHER
                 if self.special == "__getitem__" and issubclass(class_, collections.defaultdict):
                     family = DEFAULT_MAPPING
                 break
@@ -194,18 +201,34 @@ CONTAINS = _Families("__contains__")
 
 
 class _IsContainer(dict[type, bool]):
-    """Whether objects of a class are containers implemented in C, or derived from one."""
+    """Whether objects of a class are containers implemented in C, may be, or derive from one."""
 
     def __missing__(self, class_: type) -> bool:
         if _length(self) >= _LIMIT:
             self.clear()
-        answer = any(base in _FAMILIES for base in order_of(class_))
+        answer = FOREIGN[class_] or any(base in _FAMILIES for base in order_of(class_))
         self[class_] = answer
         remember_class(self, class_)
         return answer
 
 
 CONTAINER = _IsContainer()
+
+
+def memory_of(owner: Any) -> Any:
+    """What an array of numpy is a view of, at the end; else the object itself."""
+    while True:
+        base = look_up(type(owner), "base")
+        if type(base) is not GetSetDescriptorType or FOREIGN[type(owner)] is False:
+            return owner
+        if namespace_of(base.__objclass__).get("__array_interface__") is None:
+            return owner
+        below = base.__get__(owner)
+        if type(below) is memoryview:
+            below = below.obj
+        if below is None or not CONTAINER[type(below)]:
+            return owner
+        owner = below
 
 
 class _PlainKeys(dict[type, bool]):
@@ -240,6 +263,7 @@ def is_plain_key(key: Any) -> bool:
 OVER_CONTAINER = "over a container"
 OVER_ITERATORS = "over iterators"
 OVER_NOTHING = "over nothing that changes"
+OVER_LINES = "over the lines of a stream"
 
 
 def _iterator_types() -> dict[type, str]:
@@ -251,26 +275,48 @@ def _iterator_types() -> dict[type, str]:
         for mapping in (dict[int, int](), ordered)
         for view in (mapping.keys(), mapping.values(), mapping.items())
     ]
-    types = {type(iter(container)): OVER_CONTAINER for container in containers}
+    roles = {type(iter(container)): OVER_CONTAINER for container in containers}
     reversible: list[Any] = [[], {}, {}.values(), {}.items(), collections.deque(), ordered]
-    types.update({type(reversed(container)): OVER_CONTAINER for container in reversible})
+    roles.update({type(reversed(container)): OVER_CONTAINER for container in reversible})
     nothing: list[Any] = [(), "", "\u0100", b"", range(1), range(1 << 70), frozenset()]
     for thing in nothing:
-        types.setdefault(type(iter(thing)), OVER_NOTHING)
-    types.update(dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING))
+        roles.setdefault(type(iter(thing)), OVER_NOTHING)
+    roles.update(dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING))
     over_iterators: list[type] = [map, filter, zip, enumerate, reversed]
     over_iterators += [
         value
         for name, value in vars(itertools).items()
         if isinstance(value, type) and hasattr(value, "__next__")
     ]
+    over_iterators += [
+        type(iter(int, 1)),
+        type(struct.iter_unpack("b", b"")),
+        type(csv.reader([])),
+    ]
     for iterator in over_iterators:
-        types.setdefault(iterator, OVER_ITERATORS)
-    return types
+        roles.setdefault(iterator, OVER_ITERATORS)
+    return roles
 
 
-ITERATORS: dict[type, str] = _iterator_types()
-"""Types of iterators implemented in C, and what they step over."""
+_ITERATORS = _iterator_types()
+
+
+class _Iterators(dict[type, str | None]):
+    """What iterators of a class step over that are implemented in C; ``None`` for all else."""
+
+    def __missing__(self, class_: type) -> str | None:
+        if _length(self) >= _LIMIT:
+            self.clear()
+        role = _ITERATORS.get(class_) or (OVER_LINES if class_ in STREAMS else None)
+        if role is None and FOREIGN[class_]:
+            is_iterator = type(look_up(class_, "__next__")) is WrapperDescriptorType
+            role = OVER_ITERATORS if is_iterator else None
+        self[class_] = role
+        remember_class(self, class_)
+        return role
+
+
+ITERATORS = _Iterators()
 
 # --- Methods -------------------------------------------------------------------------------------
 
@@ -366,6 +412,11 @@ _FILE_METHODS = {
     **dict.fromkeys(_names("seek tell close detach reconfigure __exit__"), Effect(USE_STREAM)),
 }
 
+_DESCRIPTOR_METHODS = {
+    "__get__": Effect(GET_BY_DESCRIPTOR),
+    **dict.fromkeys(_names("__set__ __delete__"), Effect(SET_BY_DESCRIPTOR)),
+}
+
 _DEQUE_WRITES = "append appendleft pop popleft rotate clear insert remove reverse __delitem__"
 
 _METHODS: dict[type, dict[str, Effect]] = {
@@ -442,8 +493,16 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
-    **dict.fromkeys(ITERATORS, _ITERATOR_METHODS),
+    **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
+    **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),
 }
+
+
+STREAMS = frozenset(
+    {_io.StringIO, _io.BytesIO, _io.TextIOWrapper, _io.FileIO}
+    | {_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom}
+)
+"""Types of streams, which have a position: whoever uses one changes it."""
 
 
 class _Methods(dict[type, dict[str, Effect]]):
@@ -453,14 +512,26 @@ class _Methods(dict[type, dict[str, Effect]]):
         if _length(self) >= _LIMIT:
             self.clear()
         effects: dict[str, Effect] = {}
+        if FOREIGN[class_]:
+            effects.update(_methods(class_))
         for base in reversed(order_of(class_)):
             effects.update(_METHODS.get(base, {}))
+            if is_written_in_c(base):
+                name = (module_of(base), namespace_of(type)["__name__"].__get__(base))
+                effects.update(library_table.METHODS.get(name, {}))
         self[class_] = effects
         remember_class(self, class_)
         return effects
 
 
 METHODS = _Methods()
+
+
+def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
+    """Effects of the methods of further classes."""
+    _METHODS.update(methods)
+    METHODS.clear()
+
 
 # --- Functions and constructors ------------------------------------------------------------------
 
@@ -485,7 +556,9 @@ def _functions() -> dict[Callable[..., Any], Effect]:
             if isinstance(function, BuiltinFunctionType):
                 effects[function] = Effect(action, consumes, True, calls_back)
 
-    enter(builtins, "len repr ascii format", READ)
+    enter(builtins, "len format abs round divmod pow dir", READ)
+    enter(builtins, "repr ascii", READ_ALL)
+    enter(builtins, "isinstance", LOOK_AT_CLASS)
     enter(builtins, "sorted sum min max any all", CONSUME, calls_back=True)
     enter(builtins, "next anext", STEP)
     enter(builtins, "iter", ITERATE)
@@ -529,7 +602,18 @@ def _functions() -> dict[Callable[..., Any], Effect]:
 FUNCTIONS = _functions()
 
 
+def add_functions(module: ModuleType, names: str, action: str) -> None:
+    """Effects of further functions, done to the first argument."""
+    for name in _names(names):
+        function = getattr(module, name, None)
+        if isinstance(function, BuiltinFunctionType):
+            FUNCTIONS[function] = Effect(action, (), True)
+
+
 def forget_classes() -> None:
     """Let go of all classes that were looked at."""
-    for cache in (GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER, _PLAIN_KEYS, METHODS):
+    for cache in (
+        *(GETITEM, SETITEM, DELITEM, CONTAINS, CONTAINER, ITERATORS, _PLAIN_KEYS, METHODS),
+        FOREIGN,
+    ):
         cache.clear()

@@ -8,30 +8,38 @@ there is a sink.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import gc
 import itertools
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
-from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.replacement import Function
+from bohrbug.runtime.threads.rewrite import (
+    actions,
+    effects,
+    files,
+    halfway,
+    hooks,
+    library_table,
+    references,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import files, halfway, hooks
 from bohrbug.runtime.threads.rewrite.attributes import (
+    PARTS_OF_FUNCTIONS,
     SKIP,
-    look_up,
-    note_stored,
-    order_of,
+    is_stored,
     raw_read_kind,
     raw_write_kind,
     read_kinds,
-    write_kinds,
 )
-from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, remember_dict
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up, order_of
+from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
 from bohrbug.runtime.threads.rewrite.place import Place
 
 # A test may put something else in the place of the builtin.
@@ -47,7 +55,7 @@ def contains(key: Any, owner: Any, place: Place) -> None:
     """``key in owner`` is about to be computed."""
     family = table.CONTAINS[type(owner)]
     if family is None:
-        if type(owner) in table.ITERATORS and hooks.active:
+        if table.ITERATORS[type(owner)] and hooks.active:
             _step(owner, place, 0)
     elif hooks.active:
         if family is table.SEQUENCE or family is table.OTHER:
@@ -70,7 +78,7 @@ def binary_in_place(left: Any, right: Any, place: Place) -> None:
     """``left += right`` or its like is about to be computed; it may change ``left``."""
     if type(left) is type(right) and type(left) in _SCALARS:
         return
-    if (type(right) in table.ITERATORS or _CONTAINER[type(right)]) and hooks.active:
+    if (table.ITERATORS[type(right)] or _CONTAINER[type(right)]) and hooks.active:
         _consume(right, place)
     if _CONTAINER[type(left)] and hooks.active:
         hooks.tell_whole(left, True, place)
@@ -106,7 +114,7 @@ def consume(owner: Any, place: Place) -> None:
 def _consume(owner: Any, place: Place) -> None:
     if _CONTAINER[type(owner)]:
         hooks.tell_whole(owner, False, place)
-    elif type(owner) in table.ITERATORS:
+    elif table.ITERATORS[type(owner)]:
         _step(owner, place, 0)
 
 
@@ -115,7 +123,7 @@ def step(iterator: Any, place: Place) -> None:
 
     Since Python 3.15 a loop over a list has the list in its place, and an index of its own.
     """
-    if type(iterator) in table.ITERATORS and hooks.active:
+    if table.ITERATORS[type(iterator)] and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED:
             _advance(iterator, place)
@@ -125,7 +133,7 @@ def step(iterator: Any, place: Place) -> None:
 
 def step_of_comprehension(iterator: Any, place: Place) -> None:
     """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
-    if type(iterator) in table.ITERATORS and hooks.active:
+    if table.ITERATORS[type(iterator)] and hooks.active:
         _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > _UNSHARED + 1:
             _advance(iterator, place)
@@ -156,24 +164,28 @@ def _step_into(iterator: Any, place: Place, depth: int) -> None:
     role = table.ITERATORS[type(iterator)]
     if role is table.OVER_NOTHING:
         return
+    if role is table.OVER_LINES:
+        effects_of_stream = _METHODS[type(iterator)]
+        _apply(effects_of_stream.get("readline") or effects_of_stream["tell"], iterator, (), place)
+        return
     for referent in gc.get_referents(iterator):
         class_ = type(referent)
         if role is table.OVER_CONTAINER:
             if _CONTAINER[class_]:
                 hooks.tell_whole(referent, False, place)
-        elif class_ in table.ITERATORS and depth < 4:
+        elif table.ITERATORS[class_] and depth < 4:
             _step_into(referent, place, depth + 1)
             if sys.getrefcount(referent) > _UNSHARED_REFERENT:
                 hooks.whole(referent, True, place)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
-                if type(inner) in table.ITERATORS:
+                if table.ITERATORS[type(inner)]:
                     _step_into(inner, place, depth + 1)
                     if sys.getrefcount(inner) > _UNSHARED_REFERENT:
                         hooks.whole(inner, True, place)
         elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
-            _call(referent, (), place)
+            call(referent, (), place)
 
 
 # --- Hook of class patterns ----------------------------------------------------------------------
@@ -191,6 +203,7 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
     """
     if not hooks.active or not issubclass(type(class_), type):
         return
+    hooks.read_class(subject, place)
     # A metaclass may decide in code of its own, which must not run twice.
     if type(class_) is type and class_ not in order_of(type(subject)):
         return
@@ -204,10 +217,10 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
 
 # --- Hooks of calls ------------------------------------------------------------------------------
 
-_CALLABLE_TYPES = table.CALLABLE_TYPES
+_CALLED = unknown.CALLED
 _FUNCTIONS = table.FUNCTIONS
 _METHODS = table.METHODS
-_PLAIN_WRITE = table.PLAIN_WRITE
+_PLAIN_WRITE = effects.PLAIN_WRITE
 
 
 def call0(callable_: Any, place: Place) -> None:
@@ -217,8 +230,8 @@ def call0(callable_: Any, place: Place) -> None:
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
-        _call(callable_, (), place)
+    if hooks.active and _CALLED[class_]:
+        _CALLS.get(class_, _called_object)(callable_, (), place)
 
 
 def call1(callable_: Any, first: Any, place: Place) -> None:
@@ -228,8 +241,8 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
-        _call(callable_, (first,), place)
+    if hooks.active and _CALLED[class_]:
+        _CALLS.get(class_, _called_object)(callable_, (first,), place)
 
 
 def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
@@ -239,8 +252,8 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
-        _call(callable_, (first, second), place)
+    if hooks.active and _CALLED[class_]:
+        _CALLS.get(class_, _called_object)(callable_, (first, second), place)
 
 
 def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> None:
@@ -250,14 +263,33 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
         return
-    if class_ in _CALLABLE_TYPES and hooks.active:
-        _call(callable_, (first, second, third), place)
+    if hooks.active and _CALLED[class_]:
+        _CALLS.get(class_, _called_object)(callable_, (first, second, third), place)
 
 
 def call_with_file(callable_: Any, file: Any, place: Place) -> None:
     """``callable_`` is about to be called with a keyword argument ``file``."""
     if callable_ is print and file is not None and hooks.active:
-        _print_to(file, place)
+        actions.print_to(file, place)
+
+
+def further_argument(callable_: Any, value: Any, place: Place) -> None:
+    """``callable_`` is about to be called with this argument, too: a later one, or by keyword."""
+    class_ = type(callable_)
+    if class_ is FunctionType or class_ is MethodType or not hooks.active:
+        return
+    effect = None
+    if class_ is BuiltinFunctionType or class_ is table.BuiltinMethod:
+        effect = _effect_of_built_in(callable_)
+    elif FOREIGN[class_] or (class_ is type and _is_made_by_unknown_code(callable_)):
+        effect = _UNKNOWN
+    if effect is _UNKNOWN:
+        _use_unknown(callable_, (value,), place)
+    elif effect is not None and effect.action in _READING_ARGUMENTS:
+        _use((value,), False, place)
+
+
+_READING_ARGUMENTS = (effects.READ_ARGUMENTS, effects.READ_ALL)
 
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
@@ -265,38 +297,117 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     if hooks.active:
         if type(arguments) is not tuple:
             _consume(arguments, place)
-        if type(callable_) in _CALLABLE_TYPES:
-            _call(callable_, tuple(arguments) if type(arguments) in (tuple, list) else (), place)
+        if _CALLED[type(callable_)]:
+            call(callable_, tuple(arguments) if type(arguments) in (tuple, list) else (), place)
 
 
-def _call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+def call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """A call of something that may be implemented in C."""
-    class_ = type(callable_)
-    if class_ is not BuiltinFunctionType:
-        _CALLS[class_](callable_, arguments, place)
-        return
-    # By far the most, such as items.append: without one call more.
+    _CALLS.get(type(callable_), _called_object)(callable_, arguments, place)
+
+
+def _built_in(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     owner = callable_.__self__
-    if type(owner) is not ModuleType:
+    if not _is_of_module(owner):
         _method(owner, callable_.__name__, arguments, place)
         return
-    effect = _FUNCTIONS.get(callable_)
-    if effect is not None:
+    effect = _FUNCTIONS.get(callable_) or _effect_of_function(callable_)
+    if effect is _UNKNOWN:
+        _use_unknown(callable_, arguments, place)
+    elif effect is not _HARMLESS:
         _apply(effect, None, arguments, place)
+
+
+_UNKNOWN = library_table.UNKNOWN
+_HARMLESS = library_table.HARMLESS
+# What functions in C hold that some tools for bindings make.
+_Capsule: type = type(datetime.datetime_CAPI)
+
+
+def _effect_of_function(function: Any) -> effects.Effect:
+    """What a function of a module does; known from then on."""
+    known = _FUNCTIONS.get(function)
+    if known is None:
+        known = library_table.effect_of(function)
+        if type(function.__self__) is ModuleType:
+            _FUNCTIONS[function] = known
+    return known
+
+
+def _effect_of_built_in(callable_: Any) -> effects.Effect | None:
+    """What a function or a bound method in C does; ``None``: nothing of which something is told."""
+    owner = callable_.__self__
+    if _is_of_module(owner):
+        return _effect_of_function(callable_)
+    known = _METHODS[type(owner)].get(callable_.__name__)
+    return _UNKNOWN if known is None and FOREIGN[type(owner)] else known
+
+
+def _is_of_module(owner: Any) -> bool:
+    """Whether a function in C with this ``__self__`` is no method."""
+    return type(owner) is ModuleType or type(owner) is _Capsule or owner is None
+
+
+def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Code in C is called that no table knows: what it reaches is read and written."""
+    _use(arguments, True, place)
+    unknown.assume(place, unknown.name_of_function(callable_))
+
+
+def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
+    """Code in C reads, and perhaps writes, what it is given, and all that hangs on it."""
+    for thing, writes in list(unknown.reached(things, is_write)):
+        if type(thing) in table.STREAMS:
+            _apply(_METHODS[type(thing)]["tell"], thing, (), place)
+        elif table.ITERATORS[type(thing)]:
+            _step(thing, place, 0)
+        else:
+            hooks.tell_whole(thing, writes, place)
 
 
 def _bound_method(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.__func__
     # A function in Python tells its accesses itself.
-    if type(inner) is not FunctionType and type(inner) in _CALLABLE_TYPES:
-        _call(inner, (callable_.__self__, *arguments), place)
+    if type(inner) is not FunctionType and _CALLED[type(inner)]:
+        call(inner, (callable_.__self__, *arguments), place)
 
 
 def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if callable_ is type:
+        if _length(arguments) == 1:
+            hooks.read_class(arguments[0], place)
+        return
     first = table.CONSTRUCTORS.get(callable_)
     if first is not None:
         for argument in arguments[first:]:
             _consume(argument, place)
+    elif references.MAKES_REFERENCES[callable_]:
+        references.make(callable_, arguments, place)
+    elif _is_made_by_unknown_code(callable_):
+        _use_unknown(callable_, arguments, place)
+
+
+def _is_made_by_unknown_code(class_: type) -> bool:
+    """Whether objects of a class are made by code in C that no table knows."""
+    return FOREIGN[class_] and type(look_up(class_, "__init__")) is not FunctionType
+
+
+def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """An object that is a function in all but name, as those of Cython, and weak references."""
+    effect = _METHODS[type(callable_)].get("__call__")
+    if effect is None:
+        _use_unknown(callable_, arguments, place)
+    elif effect.action == references.CALL:
+        references.call(callable_, arguments, place)
+    else:
+        _apply(effect, None, arguments, place)
+
+
+def _python_function(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Its parts are read, which matters where code exchanges them."""
+    for name in PARTS_OF_FUNCTIONS:
+        if is_stored(name):
+            hooks.attribute(callable_, name, False, place)
 
 
 def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -319,8 +430,8 @@ def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -
 
 def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     inner = callable_.func
-    if type(inner) in _CALLABLE_TYPES:
-        _call(inner, _arguments_of_partial(callable_.args, arguments), place)
+    if _CALLED[type(inner)]:
+        call(inner, _arguments_of_partial(callable_.args, arguments), place)
 
 
 # Python 3.14 on: stands for an argument that the call of a partial gives.
@@ -361,6 +472,8 @@ def _getter(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    BuiltinFunctionType: _built_in,
+    table.BuiltinMethod: _built_in,
     MethodType: _bound_method,
     type: _class,
     table.MethodWrapper: _method_of_object,
@@ -372,8 +485,9 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
     operator.itemgetter: _getter,
     operator.methodcaller: _getter,
     Function: _replacement,
+    FunctionType: _python_function,
 }
-"""For each of the types :data:`~.builtins_table.CALLABLE_TYPES` but functions in C."""
+"""For each of the types :data:`~.builtins_table.CALLABLE_TYPES`, and functions in Python."""
 
 
 def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:
@@ -389,10 +503,28 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
         kind = (raw_write_kind if is_write else raw_read_kind)(type(owner), attribute)
         if kind is not SKIP:
             hooks.tell_attribute(owner, attribute, kind, is_write, place)
+    elif name in _READING_ALL_ATTRIBUTES:
+        _use((owner,), False, place)
+    elif FOREIGN[type(owner)]:
+        _use((owner, *arguments), True, place)
+        unknown.assume(place, f"{unknown.name_of_class(type(owner))}.{name}")
+        halfway.begin(hooks.telling_again(owner, True))
+    elif issubclass(type(owner), type) and FOREIGN[owner]:
+        _use(arguments, True, place)
+        unknown.assume(place, f"{unknown.name_of_class(owner)}.{name}")
 
 
-def _apply(effect: table.Effect, owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+_READING_ALL_ATTRIBUTES = frozenset({"__reduce_ex__", "__reduce__", "__getstate__"})
+
+
+def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Tell what a call does."""
+    if effect.state:
+        is_write = effect.action is effects.WRITE_STATE or (
+            effect.action is effects.USE_STATE and bool(arguments) and arguments[-1] is not None
+        )
+        files.use_state(effect.state, is_write, place)
+        return
     if effect.takes_owner_from_arguments:
         if not arguments:
             return
@@ -401,47 +533,26 @@ def _apply(effect: table.Effect, owner: Any, arguments: tuple[Any, ...], place: 
     consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
     for argument in consumed:
         _consume(argument, place)
+    if effect.leads_on:
+        _use((owner,), True, place)
+    if effect.reads_all:
+        _use(arguments[:1], False, place)
     _ACTIONS[effect.action](owner, arguments, place)
     if effect.calls_back:
-        if effect.action is not table.NOTHING:
-            halfway.begin(hooks.telling_again(owner, effect.action is table.WRITE))
+        if effect.action is not effects.NOTHING:
+            halfway.begin(hooks.telling_again(owner, effect.action is effects.WRITE))
         elif consumed and _CONTAINER[type(consumed[0])]:
             halfway.begin(hooks.telling_again(consumed[0], False))
 
 
-def _nothing(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    """Only arguments are read."""
+def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    for argument in arguments:
+        _consume(argument, place)
 
 
-def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.read_whole(owner, place)
-
-
-def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if _CONTAINER[type(owner)]:
-        hooks.tell_whole(owner, True, place)
-    else:
-        hooks.whole(owner, True, place)
-
-
-def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments:
-        hooks.read_item(owner, arguments[0], place)
-
-
-def _read_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    # Unlike a subscript it stores nothing in a defaultdict.
-    if arguments:
-        hooks.tell_item(owner, arguments[0], False, place)
-    else:
-        hooks.tell_whole(owner, False, place)
-
-
-def _write_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments:
-        hooks.tell_item(owner, arguments[0], True, place)
-    else:
-        hooks.tell_whole(owner, True, place)
+def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """The first argument and what hangs on it is read; another one is a stream to write to."""
+    _use(arguments if owner is None else (owner, *arguments), False, place)
 
 
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -450,7 +561,7 @@ def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if type(owner) in table.ITERATORS:
+    if table.ITERATORS[type(owner)]:
         _step(owner, place, 0)
 
 
@@ -462,31 +573,6 @@ def _consume_owner(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
     _consume(owner, place)
 
 
-def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments and type(arguments[0]) is str:
-        hooks.read_attribute(owner, arguments[0], read_kinds(arguments[0]), place)
-
-
-def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments and type(arguments[0]) is str:
-        note_stored(arguments[0])
-        hooks.write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
-
-
-def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    remember_dict(owner)
-
-
-def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments:
-        hooks.write_item(owner, arguments[0], place)
-
-
-def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    if arguments:
-        hooks.delete_item(owner, arguments[0], place)
-
-
 def _binary(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     binary(owner, arguments[0] if arguments else None, place)
 
@@ -495,65 +581,16 @@ def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> No
     binary_in_place(owner, arguments[0] if arguments else None, place)
 
 
-def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    hooks.item(vars(sys), "stdout", False, place)
-    _print_to(sys.stdout, place)
-
-
-def _print_to(stream: Any, place: Place) -> None:
-    # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
-    if keeps_text_for_the_test(stream):
-        hooks.whole(stream, True, place)
-
-
 _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
-    table.NOTHING: _nothing,
-    table.READ: _read,
-    table.WRITE: _write,
-    table.READ_ITEM: _read_item,
-    table.READ_KEY: _read_key,
-    table.WRITE_KEY: _write_key,
-    table.CONTAINS_ITEM: _contains,
-    table.STEP: _next,
-    table.ITERATE: _iterate,
-    table.CONSUME: _consume_owner,
-    table.GET_ATTRIBUTE: _get_attribute,
-    table.SET_ATTRIBUTE: _set_attribute,
-    table.VARS: _vars,
-    table.SET_ITEM: _set_item,
-    table.DELETE_ITEM: _delete_item,
-    table.BINARY: _binary,
-    table.BINARY_IN_PLACE: _binary_in_place,
-    table.PRINT: _print,
+    effects.CONTAINS_ITEM: _contains,
+    effects.STEP: _next,
+    effects.ITERATE: _iterate,
+    effects.CONSUME: _consume_owner,
+    effects.BINARY: _binary,
+    effects.BINARY_IN_PLACE: _binary_in_place,
+    effects.READ_ARGUMENTS: _read_arguments,
+    effects.READ_ALL: _read_all,
+    **actions.ACTIONS,
     **files.ACTIONS,
+    **references.ACTIONS,
 }
-
-
-CALLABLE_PLACES: dict[str, Place] = {}
-"""The place of each C function that was passed on as a callable, by its name."""
-
-
-def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
-    """A callable that tells its accesses when something else than rewritten code calls it.
-
-    For thread targets and functions submitted to executors, such as ``items.append``. What is
-    written in Python is returned as it is: its own code is rewritten.
-    """
-    if type(callable_) not in _CALLABLE_TYPES or issubclass(type(callable_), type):
-        return callable_
-    if type(callable_) is MethodType and type(callable_.__func__) is FunctionType:
-        return callable_
-
-    def run(*arguments: Any, **keywords: Any) -> Any:
-        if hooks.active:
-            _call(callable_, arguments, place)
-        return callable_(*arguments, **keywords)
-
-    halfway.note_caller(run.__code__)
-    name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
-    known = CALLABLE_PLACES.get(name)
-    if known is None:
-        code = run.__code__.replace(co_name=name, co_qualname=name)
-        known = CALLABLE_PLACES[name] = Place((code, 0))
-    place = known
-    return run

@@ -11,12 +11,20 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from io import BufferedRandom, BufferedReader, BufferedWriter, FileIO, TextIOWrapper
+from io import (
+    BufferedRandom,
+    BufferedReader,
+    BufferedWriter,
+    BytesIO,
+    FileIO,
+    StringIO,
+    TextIOWrapper,
+)
 from pathlib import PurePath
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite import effects, hooks
+from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
 # The functions of ``os.path`` may themselves be rewritten; a test may replace the others.
@@ -29,28 +37,17 @@ _normalise: Callable[[str], str] = getattr(os.path, "_path_normpath", os.path.no
 _encoding = sys.getfilesystemencoding()
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _BUFFERED = (BufferedReader, BufferedWriter, BufferedRandom)
+_IN_MEMORY = (BytesIO, StringIO)
 
 
-class File:
-    """A file or folder.
-
-    Parameters:
-        label: how reports call it.
-    """
-
-    __slots__ = ("__weakref__", "label")
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-
-_CURRENT_FOLDER = File("the current folder")
-_files: dict[str, File] = {}
+_CURRENT_FOLDER = Named("the current folder")
+_files: dict[str, Named] = {}
 
 
 def forget_files() -> None:
     """At the end of an execution."""
     _files.clear()
+    _states.clear()
     _descriptors.clear()
 
 
@@ -77,10 +74,10 @@ def _access(thing: Any, is_write: bool, place: Place) -> None:
         hooks.whole(_file(path), is_write, place)
 
 
-def _file(path: str) -> File:
+def _file(path: str) -> Named:
     found = _files.get(path)
     if found is None:
-        found = _files[path] = File(f"file {path.rpartition(_separator)[2]}")
+        found = _files[path] = Named(f"file {path.rpartition(_separator)[2]}")
     return found
 
 
@@ -133,11 +130,34 @@ def _write_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _use_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Where the stream is in its file, and whether it is open, is one variable."""
-    if _name_of(owner) is not None:
+    inner = _innermost(owner)
+    if type(inner) in _IN_MEMORY:
+        hooks.whole(inner, True, place)
+    elif _name_of(owner) is not None:
         hooks.whole(owner, True, place)
+        # So is where the descriptor is in its file, which others may use by its number.
+        if not inner.closed:
+            _access_descriptor(inner.fileno(), True, place)
 
 
-_descriptors: dict[int, File] = {}
+_states: dict[str, Named] = {}
+
+
+def use_state(state: str, is_write: bool, place: Place) -> None:
+    """A part of the state of the process is read or changed.
+
+    Parameters:
+        state: which, for people.
+        is_write: whether it is changed.
+        place: where.
+    """
+    found = _states.get(state)
+    if found is None:
+        found = _states[state] = Named(state)
+    hooks.whole(found, is_write, place)
+
+
+_descriptors: dict[int, Named] = {}
 
 
 def _read_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -159,12 +179,12 @@ def _access_descriptor(descriptor: Any, is_write: bool, place: Place) -> None:
     if is_plain:
         found = _descriptors.get(descriptor)
         if found is None:
-            found = _descriptors[descriptor] = File(f"descriptor {descriptor}")
+            found = _descriptors[descriptor] = Named(f"descriptor {descriptor}")
         hooks.whole(found, is_write, place)
 
 
-def _name_of(stream: Any) -> Any:
-    """The path that a stream was opened with; ``None`` for others than plain files."""
+def _innermost(stream: Any) -> Any:
+    """What a stream works on at last."""
     try:
         if type(stream) is TextIOWrapper:
             stream = stream.buffer
@@ -172,21 +192,27 @@ def _name_of(stream: Any) -> Any:
             stream = stream.raw
     except ValueError:  # closed, or without a buffer by now
         return None
+    return stream
+
+
+def _name_of(stream: Any) -> Any:
+    """The path that a stream was opened with; ``None`` for others than plain files."""
+    stream = _innermost(stream)
     name = stream.name if type(stream) is FileIO else None
     return None if type(name) is str and name.startswith("<") else name
 
 
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
-    table.READ_FILE: _read,
-    table.WRITE_FILE: _write,
-    table.OPEN_FILE: _open,
-    table.RENAME_FILE: _write_both,
-    table.LINK_FILE: _link,
-    table.READ_CURRENT_FOLDER: _look_where,
-    table.WRITE_CURRENT_FOLDER: _go_elsewhere,
-    table.READ_STREAM: _read_stream,
-    table.WRITE_STREAM: _write_stream,
-    table.USE_STREAM: _use_stream,
-    table.READ_DESCRIPTOR: _read_descriptor,
-    table.WRITE_DESCRIPTOR: _write_descriptor,
+    effects.READ_FILE: _read,
+    effects.WRITE_FILE: _write,
+    effects.OPEN_FILE: _open,
+    effects.RENAME_FILE: _write_both,
+    effects.LINK_FILE: _link,
+    effects.READ_CURRENT_FOLDER: _look_where,
+    effects.WRITE_CURRENT_FOLDER: _go_elsewhere,
+    effects.READ_STREAM: _read_stream,
+    effects.WRITE_STREAM: _write_stream,
+    effects.USE_STREAM: _use_stream,
+    effects.READ_DESCRIPTOR: _read_descriptor,
+    effects.WRITE_DESCRIPTOR: _write_descriptor,
 }

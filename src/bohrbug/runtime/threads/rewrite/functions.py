@@ -18,9 +18,13 @@ from bohrbug.runtime.threads.heap import (
     functions_in,
     functions_running,
 )
-from bohrbug.runtime.threads.rewrite import attributes, builtins_table, halfway
+from bohrbug.runtime.threads.rewrite import attributes, builtins_table, halfway, unknown
 from bohrbug.runtime.threads.rewrite.hooks import Globals
-from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView, stored_globals
+from bohrbug.runtime.threads.rewrite.module_globals import (
+    GlobalsView,
+    stored_attributes,
+    stored_globals,
+)
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.rewriter import rewrite
 from bohrbug.runtime.threads.rewrite.scope import Scope
@@ -74,6 +78,9 @@ class Rewriter:
         functions = [
             each for each in functions_running(wanted, everywhere) if self.scope.includes(each)
         ]
+        for function in functions:
+            # Before any of them is rewritten: what one stores, another one reads.
+            _note_stored(self.original(function.__code__))
         for function in functions_running(list(self._made()), everywhere):
             # One that rewritten code has made.
             self._changed[id(function)] = weakref.ref(function)
@@ -136,6 +143,7 @@ class Rewriter:
         known = self._executed.get(key)
         if known is None:
             self._executed[key] = code
+            _note_stored(code)
             return code, True
         template, view = self._template(known)
         made = self._bind(template, view.holder, Globals(namespace))
@@ -151,6 +159,8 @@ class Rewriter:
         if found is None:
             # Nothing is bound yet when it begins, and what it binds itself may be anything.
             view = GlobalsView({}, frozenset(stored_globals(code) | set(code.co_names)))
+            # It may be the code itself that imports weakref.
+            view.has_weak_references = True
             found = self._templates[id(code)] = rewrite(code, view, breakers=self.breakers), view
             self._views[id(code)] = view
             self._originals.update((id(made), original) for original, made in view.made.values())
@@ -244,6 +254,7 @@ class Rewriter:
         self._installed = False
         attributes.forget_classes()
         builtins_table.forget_classes()
+        unknown.forget_classes()
 
     def places(self) -> list[Place]:
         """All data accesses in rewritten code."""
@@ -283,6 +294,12 @@ class Rewriter:
         for key, namespace in fresh.items():
             view = self._views[key] = _view_of(namespace, frozenset(names[key]), self.breakers)
             self._originals.update((id(made), original) for original, made in view.made.values())
+
+
+def _note_stored(code: CodeType) -> None:
+    """Methods of the names under which some code stores attributes are data from now on."""
+    for name in stored_attributes(code):
+        attributes.note_stored(name)
 
 
 _CODES_KEPT = 50_000

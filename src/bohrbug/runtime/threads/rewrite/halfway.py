@@ -27,7 +27,7 @@ _NOT_YET = frozenset(
 """What may stand between a hook and the instruction that makes the access."""
 
 _PRECALL = dis.opmap.get("PRECALL")
-"""On Python 3.11 it comes before ``CALL``, and makes frequent calls of C code itself."""
+"""On Python 3.11 it comes before ``CALL``, and makes frequent calls of code in C itself."""
 
 
 class Interval(NamedTuple):

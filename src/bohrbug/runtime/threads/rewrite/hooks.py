@@ -26,27 +26,39 @@ from __future__ import annotations
 import collections
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Protocol
 
 from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway
+from bohrbug.runtime.threads.rewrite import halfway, lives, memory
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
     INSTANCE,
     INSTANCE_DICT,
+    MEMORY,
     MODULE,
+    OF_CLASS,
     PRIMITIVE,
+    PROXY,
     SKIP,
     TYPE,
+    WHOLE,
     Kinds,
     class_data_owner,
-    forget_local_classes,
     forget_name,
     instance_dict,
     instance_has,
+    is_stored,
+    read_kinds,
+    write_kinds,
+)
+from bohrbug.runtime.threads.rewrite.classes import (
+    FOREIGN,
+    class_may_change,
+    forget_local_classes,
+    look_up,
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
@@ -168,20 +180,47 @@ def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
 
 
 def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
-    """A container; a view of a dict stands for the dict."""
+    """A container; a view stands for what it shows: that of a dict, a piece of an array."""
     if type(owner) in table.VIEWS:
         for underlying in gc.get_referents(owner):
             tell_whole(underlying, is_write, place)
         return
     if type(owner) is memoryview:
-        whole(owner.obj, is_write, place)
+        if owner.obj is not None:
+            tell_whole(owner.obj, is_write, place)
         return
+    if table.GETITEM[type(owner)] is table.MEMORY:
+        tell_memory((memory.whole(owner, is_write),), place)
+        return
+    if type(owner) in lives.PROXIES:
+        whole(lives.read(owner, place), False, place)
+        target = lives.target_of(owner)
+        if table.CONTAINER[type(target)]:
+            tell_whole(target, is_write, place)
+        return
+    if FOREIGN[type(owner)]:
+        owner = table.memory_of(owner)
     if KNOWN_DICTS and id(owner) in KNOWN_DICTS:
         holder = owner_of_dict(owner)
         if holder is not None:
             whole(holder, is_write, place)
             return
     whole(owner, is_write, place)
+
+
+def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:
+    """What ``ctypes`` objects access."""
+    for owner, key, is_write in accesses:
+        if key is None:
+            whole(owner, is_write, place)
+        else:
+            item(owner, key, is_write, place)
+
+
+def read_class(owner: Any, place: Place) -> None:
+    """It matters of which class an object is."""
+    if is_stored("__class__") and class_may_change(type(owner)):
+        attribute(owner, "__class__", False, place)
 
 
 def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: Place) -> None:
@@ -197,7 +236,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
     elif kind is MODULE:
         namespace = instance_dict(owner)
         if namespace is not None and (
-            is_write or type(namespace.get(name)) not in table.CODE_TYPES
+            is_write or type(namespace.get(name)) not in table.CODE_TYPES or is_stored(name)
         ):
             item(namespace, name, is_write, place)
     elif kind is TYPE:
@@ -212,6 +251,24 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         remember_dict(owner)
     elif kind is PRIMITIVE:
         Inspecting.tell(owner, place)
+    elif kind is OF_CLASS[SKIP]:
+        read_class(owner, place)
+    elif kind is OF_CLASS[CLASS_DATA]:
+        read_class(owner, place)
+        tell_attribute(owner, name, CLASS_DATA, is_write, place)
+    elif kind is MEMORY:
+        descriptor = look_up(type(owner), name)
+        tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
+    elif kind is WHOLE:
+        whole(owner, is_write, place)
+    elif kind is PROXY:
+        # Its object is not kept alive meanwhile: another task may end it.
+        whole(lives.read(owner, place), False, place)
+        target = lives.target_of(owner)
+        if is_write:
+            write_attribute(target, name, write_kinds(name), place)
+        else:
+            read_attribute(target, name, read_kinds(name), place)
 
 
 # --- Hooks of attributes, globals and cells ------------------------------------------------------
@@ -338,6 +395,8 @@ def _subscript(owner: Any, key: Any, family: object, is_write: bool, place: Plac
         # Another task may have stored it in the meantime.
         if missing and not dict.__contains__(owner, key):
             _expect_factory(owner, key)
+    elif family is table.MEMORY:
+        tell_memory(memory.item(owner, key, is_write), place)
     else:
         tell_whole(owner, is_write, place)
 
@@ -364,6 +423,12 @@ def read_whole(owner: Any, place: Place) -> None:
     """The truth, length, text or all items of ``owner`` are about to be computed."""
     if active and _CONTAINER[type(owner)]:
         tell_whole(owner, False, place)
+
+
+def drop(place: Place) -> None:
+    """Local variables are about to be let go of."""
+    if active and lives.are_read():
+        whole(lives.drop(place), True, place)
 
 
 def breaker() -> None:

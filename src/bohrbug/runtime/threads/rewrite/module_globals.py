@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import builtins
 import dis
+import weakref
+from collections.abc import Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.rewrite.attributes import is_stored
 from bohrbug.runtime.threads.rewrite.codec import decode
 
 _BOUND_ONCE = (FunctionType, BuiltinFunctionType, type, ModuleType)
@@ -17,7 +20,8 @@ class GlobalsView:
     """What is known of a module's globals when code of the module is rewritten.
 
     Reads of globals bound to functions, classes, modules or builtins are not told unless some
-    function of the module stores that global: such names are bound once, on import.
+    function of the module stores that global, or any one an attribute of that name: others are
+    bound once, on import.
 
     Parameters:
         namespace: ``__globals__`` of the functions.
@@ -28,6 +32,7 @@ class GlobalsView:
         self.holder = hooks.Globals(namespace)
         self.namespace = namespace
         self.stored = stored
+        self.has_weak_references = _has_weak_references(namespace)
         # By identity of the original: it, and what it became. Code objects that are equal need
         # not be the same function.
         self.made: dict[int, tuple[CodeType, CodeType]] = {}
@@ -42,6 +47,7 @@ class GlobalsView:
             self.namespace is namespace
             and not self._is_mixed
             and self.stored == stored
+            and self.has_weak_references == _has_weak_references(namespace)
             and all(self._decide(name) == answer for name, answer in self._answers.items())
         )
 
@@ -53,12 +59,39 @@ class GlobalsView:
         return answer
 
     def _decide(self, name: str) -> bool:
-        if name in self.stored:
+        if name in self.stored or is_stored(name):
             return True
         if name in self.namespace:
             return not isinstance(self.namespace[name], _BOUND_ONCE)
         # Not hasattr, which gives a module without it an __annotations__.
         return name not in vars(builtins)
+
+
+def stored_attributes(code: CodeType) -> Iterator[str]:
+    """Names of the attributes that a code object, or code nested in it, stores or deletes."""
+    stores = dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]
+    raw = code.co_code
+    if stores[0] in raw[::2] or stores[1] in raw[::2]:
+        for instruction in decode(code):
+            if instruction.opcode in stores:
+                yield code.co_names[instruction.arg]
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from stored_attributes(constant)
+
+
+def _has_weak_references(namespace: dict[str, Any]) -> bool:
+    """Whether a module has imported :mod:`weakref`, or something of it."""
+    return any(
+        value is weakref or (isinstance(value, _WEAK_TYPES) and id(value) in _OF_WEAKREF)
+        for value in namespace.values()
+    )
+
+
+_WEAK_TYPES = (type, BuiltinFunctionType)
+_OF_WEAKREF = frozenset(
+    id(value) for value in vars(weakref).values() if isinstance(value, _WEAK_TYPES)
+)
 
 
 def stored_globals(code: CodeType) -> set[str]:

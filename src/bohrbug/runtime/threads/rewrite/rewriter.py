@@ -8,10 +8,17 @@ from collections.abc import Callable, Mapping
 from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import ReferenceType
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
-from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.attributes import (
+    note_stored,
+    read_kinds,
+    stores_parts_of_functions,
+    write_kinds,
+)
 from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import (
     Instruction,
     Splice,
@@ -107,6 +114,8 @@ class _Rewriting:
             handler = _HANDLERS.get(instruction.opcode)
             if handler is not None:
                 handler(self, index, instruction, stack)
+            if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
+                self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
             if self.breakers:
                 self._break(index, instruction)
             if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
@@ -360,8 +369,17 @@ class _Rewriting:
             numbers = [positional + keywords.index("file")]
             hook = c_code.call_with_file
         depths = tuple(top - (bottom + 2 + number) for number in numbers)
-        before = self.call(hook, (callable_depth, *depths), self.place(instruction))
-        self.put(first, before=before)
+        place = self.place(instruction)
+        for number in range(count):
+            depth = top - (bottom + 2 + number)
+            if depth not in depths and not self._is_constant(stack[-depth]):
+                before = self.call(c_code.further_argument, (callable_depth, depth), place)
+                self.put(first, before=before)
+        # The last one, just before the call: by that it is known what begins in its middle.
+        self.put(first, before=self.call(hook, (callable_depth, *depths), place))
+
+    def _is_constant(self, producer: Producer | None) -> bool:
+        return producer is not None and producer[1] in _CONSTANT_LOADS
 
     def _keywords(self, producer: Producer | None) -> tuple[str, ...] | None:
         """The names of the keyword arguments, if they are known."""
@@ -400,9 +418,15 @@ class _Rewriting:
             return False
         value = self.view.namespace.get(name, vars(builtins).get(name))
         return (
-            isinstance(value, FunctionType)
+            (isinstance(value, FunctionType) and not stores_parts_of_functions())
             or value in _HARMLESS_BUILTINS
-            or (isinstance(value, type) and value not in CONSTRUCTORS)
+            or (
+                isinstance(value, type)
+                and value is not type
+                and value not in CONSTRUCTORS
+                and not issubclass(value, ReferenceType)
+                and not FOREIGN[value]
+            )
         )
 
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
@@ -413,8 +437,20 @@ class _Rewriting:
         self.put(index, before=before)
 
 
+_CONSTANT_LOADS = frozenset(
+    dis.opmap[name]
+    for name in ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT")
+    if name in dis.opmap
+)
+
+_DROPPING = frozenset(
+    {"DELETE_FAST", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
+    | {"RETURN_VALUE", "RETURN_CONST"}
+)
+"""Instructions that let go of local variables; told where weak references are used."""
+
 _HARMLESS_BUILTINS: frozenset[Any] = frozenset(
-    {isinstance, issubclass, callable, id, hash, ord, chr, globals, locals, abs, round}
+    {issubclass, callable, id, hash, ord, chr, globals, locals}
 )
 
 Handler = Callable[[_Rewriting, int, Instruction, Any], None]

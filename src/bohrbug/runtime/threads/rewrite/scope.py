@@ -1,6 +1,6 @@
 """Which functions are rewritten: decided by the name of the module they are defined in.
 
-But for a few functions, see :data:`SHARED_STATE`.
+But for a few functions, see :mod:`.shared_state`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import FunctionType
 
+from bohrbug.runtime.threads.rewrite.shared_state import SHARED_STATE
+
 TRUSTED_MODULES: tuple[str, ...] = (
     # Their primitives are controlled as a whole; what they do inside is no business of the test.
     *("threading", "_threading_local", "queue", "concurrent.futures", "multiprocessing"),
     *("asyncio", "greenlet", "gevent", "eventlet"),
-    # threading keeps its threads in a WeakSet.
-    "_weakrefset",
     # They have locks of their own, run everywhere, and would drown the accesses of the test.
     *(
         "logging",
@@ -42,38 +42,6 @@ TRUSTED_MODULES: tuple[str, ...] = (
     *("bohrbug", "bytecode", "rich", "click", "pygments"),
 )
 """Modules, with all modules in them, whose functions are left as they are."""
-
-SHARED_STATE = frozenset(
-    {
-        ("logging", "Logger.addHandler"),
-        ("logging", "Logger.removeHandler"),
-        ("warnings", "catch_warnings.__enter__"),
-        ("warnings", "catch_warnings.__exit__"),
-        # From Python 3.14 on.
-        ("_py_warnings", "catch_warnings.__enter__"),
-        ("_py_warnings", "catch_warnings.__exit__"),
-        ("contextlib", "_RedirectStream.__enter__"),
-        ("contextlib", "_RedirectStream.__exit__"),
-        *(("contextlib", f"_BaseExitStack.{name}") for name in ("pop_all", "_push_exit_callback")),
-        ("contextlib", "ExitStack.__exit__"),
-        ("contextlib", "AsyncExitStack.__aexit__"),
-        ("contextlib", "chdir.__enter__"),
-        ("contextlib", "chdir.__exit__"),
-        # What threads that forget about the loop share with it.
-        ("asyncio.locks", "Event.is_set"),
-        ("asyncio.locks", "Event.set"),
-        ("asyncio.locks", "Event.wait"),
-        ("asyncio.queues", "Queue._get"),
-        ("asyncio.queues", "Queue._put"),
-        ("asyncio.queues", "Queue.empty"),
-        # In which order mocks are called.
-        ("unittest.mock", "CallableMixin._increment_mock_call"),
-    }
-)
-"""Functions of trusted modules that are rewritten: tasks meet in what they change.
-
-Each is named by its module and its qualified name.
-"""
 
 
 class Scope:

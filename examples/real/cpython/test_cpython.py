@@ -1,0 +1,134 @@
+"""CPython 3.11.7's standard library: eight races and deadlocks.
+
+Each test tells what is expected and where the race lies; numbers are those of CPython's tracker.
+Later versions have mended some of these, see the table in ``docs/bugs.md``.
+"""
+
+import functools
+import io
+import linecache
+import logging
+import os
+import random
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def together(*functions: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_a_message_reaches_the_second_handler() -> None:
+    """``Logger.removeHandler`` takes a handler out of the list that ``callHandlers`` goes through.
+
+    The next one moves up and is passed over (gh-79366).
+    """
+
+    class Keeping(logging.Handler):
+        def __init__(self) -> None:
+            super().__init__()
+            self.messages: list[str] = []
+
+        def emit(self, record: logging.LogRecord) -> None:
+            self.messages.append(record.getMessage())
+
+    log = logging.Logger("a log")
+    first, second = Keeping(), Keeping()
+    log.addHandler(first)
+    log.addHandler(second)
+    together(lambda: log.error("message"), lambda: log.removeHandler(first))
+    assert second.messages == ["message"]
+
+
+def test_cached_properties_of_two_objects() -> None:
+    """``functools.cached_property`` has one lock for the objects of all threads (gh-87634).
+
+    A property that waits for another thread's object waits for ever.
+    """
+
+    class Node:
+        def __init__(self) -> None:
+            self.has_begun = threading.Event()
+            self.other = self
+
+        @functools.cached_property
+        def value(self) -> int:
+            self.has_begun.set()
+            self.other.has_begun.wait()
+            return 1
+
+    one, two = Node(), Node()
+    one.other, two.other = two, one
+    together(lambda: one.value, lambda: two.value)
+
+
+def test_two_archives_into_one_folder(tmp_path: Path) -> None:
+    """``ZipFile.extract`` looks whether a folder is there, and then makes it (gh-112998)."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("folder/file", b"text")
+    target = tmp_path / str(len(os.listdir(tmp_path)))
+
+    def extract() -> None:
+        with zipfile.ZipFile(io.BytesIO(data.getvalue())) as archive:
+            archive.extractall(target)
+
+    together(extract, extract)
+
+
+def test_checking_lines_while_they_are_cleared(tmp_path: Path) -> None:
+    """``linecache.checkcache`` asks for files by names that are no longer there (gh-133253)."""
+    path = tmp_path / "module.py"
+    path.write_text("x = 1\n")
+    linecache.clearcache()
+    linecache.getline(str(path), 1)
+    together(linecache.checkcache, linecache.clearcache)
+
+
+def test_reading_two_members_of_an_archive() -> None:
+    """``ZipFile`` counts who reads it without a lock (``_fileRefCnt``); found by exploring."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("one", b"1")
+        archive.writestr("two", b"2")
+    with zipfile.ZipFile(data) as archive:
+        together(lambda: archive.read("one"), lambda: archive.read("two"))
+
+
+def test_a_function_that_is_registered_is_called() -> None:
+    """``singledispatch`` keeps what it found before ``register`` has entered something better.
+
+    ``dispatch`` looks through the registry, and stores what it found in a cache that ``register``
+    has emptied in the meantime.
+    """
+
+    @functools.singledispatch
+    def name(thing: object) -> str:
+        return "object"
+
+    together(lambda: name(1), lambda: name.register(int, lambda thing: "number"))
+    assert name(1) == "number"
+
+
+def test_copying_the_environment() -> None:
+    """``os.environ.copy`` asks for the values of names that are no longer there."""
+    os.environ["A_VARIABLE"] = "1"
+    together(os.environ.copy, lambda: os.environ.pop("A_VARIABLE"))
+
+
+def test_two_normal_numbers() -> None:
+    """``Random.gauss`` hands the number that it has kept to both threads.
+
+    The documentation of ``gauss`` warns of it.
+    """
+    numbers = random.Random(1)
+    numbers.gauss(0, 1)
+    seen: list[float] = []
+    together(*[lambda: seen.append(numbers.gauss(0, 1))] * 2)
+    assert seen[0] != seen[1]

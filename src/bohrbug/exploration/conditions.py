@@ -1,0 +1,93 @@
+"""From what was unseen to what a verdict says of it: the conditions under which it was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.model.outcome import TAKING
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under which a verdict was reached; it says nothing of others.
+
+    Parameters:
+        level: what is a scheduling point, see :class:`ExploreOptions`, as for the others.
+        scope: changes to the modules whose data accesses are seen.
+        timeouts: when a timeout can fire.
+        interpreter: whose rules for switching threads are followed.
+        faults: which calls could fail, for people; "" where none could.
+        accesses: of a native program, whose accesses to memory are seen, for people.
+        entropy: whether what the system gives at random is the same in each execution.
+        taking: what was taken for something that it need not be, for people: calls of code in C
+            that no table knows, to which tasks get without being ordered, "as one step".
+    """
+
+    level: str
+    scope: tuple[str, ...]
+    timeouts: str
+    interpreter: str
+    faults: str = ""
+    accesses: str = ""
+    entropy: str = "same"
+    taking: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        options: ExploreOptions,
+        faults: str = "",
+        accesses: str = "",
+        taking: tuple[str, ...] = (),
+    ) -> Conditions:
+        """The conditions that options set, those of the runtime, and those of what was unseen."""
+        return cls(
+            options.level,
+            options.scope,
+            options.timeouts,
+            options.interpreter,
+            faults,
+            accesses,
+            options.entropy,
+            taking,
+        )
+
+    def __str__(self) -> str:
+        # What runs a native program is no interpreter.
+        last = self.accesses or f"interpreter {self.interpreter}"
+        text = f"level {self.level}, timeouts {self.timeouts}, {last}"
+        if self.entropy != "same":
+            text += f", entropy {self.entropy}"
+        if self.faults:
+            text += f", {self.faults}"
+        if self.scope:
+            text += f", scope {' '.join(self.scope)}"
+        if self.taking:
+            text += f", {TAKING}{' and '.join(self.taking)}"
+        return text
+
+
+class Unseen(NamedTuple):
+    """What executions did that was not seen, or not controlled.
+
+    Parameters:
+        taking: what each was taken for, see :class:`Conditions`; the verdict may promise under it.
+        doubts: all else, with how often: no verdict can promise anything.
+    """
+
+    taking: tuple[str, ...]
+    doubts: tuple[tuple[str, int], ...]
+
+
+def sort_unseen(counts: Mapping[str, int]) -> Unseen:
+    """Tell what is a condition of a verdict from what forbids a promise.
+
+    Parameters:
+        counts: as in :class:`bohrbug.model.outcome.Uncontrolled`, of all executions.
+    """
+    taking = [what.removeprefix(TAKING) for what in counts if what.startswith(TAKING)]
+    doubts = [(what, count) for what, count in counts.items() if not what.startswith(TAKING)]
+    return Unseen(tuple(sorted(taking)), tuple(sorted(doubts)))

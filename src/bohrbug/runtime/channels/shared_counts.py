@@ -1,0 +1,101 @@
+"""How many messages all processes have put into a bounded channel, and how many they have taken.
+
+The two numbers lie in a file of the session's folder that is mapped into memory.  Nothing of it
+stays open, as programs close descriptors that they don't know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from bohrbug.accelerator import native
+from bohrbug.runtime.channels.streams import Channel, real_lock
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+_PUT, _TAKEN = range(2)
+_SIZE = 16
+_LOCK = real_lock()
+
+
+def _add_locked(path: Path, numbers: memoryview, index: int) -> int:
+    """Add one to a number, and return what it was, without the accelerator."""
+    # A lock of flock belongs to who has opened the file: threads exclude each other, too.
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        before: int = numbers[index]
+        numbers[index] = before + 1
+    finally:
+        os.close(descriptor)
+    return before
+
+
+class SharedCounts:
+    """The two numbers of one channel.
+
+    Parameters:
+        path: of the file that they lie in; made at the first use.
+
+    Raises:
+        OSError: it can't be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            os.ftruncate(descriptor, _SIZE)
+            self._memory = mmap.mmap(descriptor, _SIZE)
+        finally:
+            os.close(descriptor)
+        self._numbers = memoryview(self._memory).cast("q")
+
+    @property
+    def taken(self) -> int:
+        """How many messages were taken."""
+        return self._numbers[_TAKEN]
+
+    def count_put(self) -> int:
+        """One more message is put; returns how many were before."""
+        return self._add(_PUT)
+
+    def count_taken(self) -> None:
+        """One more message was taken."""
+        self._add(_TAKEN)
+
+    def _add(self, index: int) -> int:
+        if native is not None:
+            before: int = native.add_shared(self._memory, index)
+            return before
+        return _add_locked(self._path, self._numbers, index)
+
+
+_known: WeakKeyDictionary[Channel, SharedCounts | None] = WeakKeyDictionary()
+
+
+def counts_of(channel: Channel) -> SharedCounts | None:
+    """The numbers of a channel; ``None`` where they can't be shared."""
+    if channel not in _known:
+        with _LOCK:
+            if channel not in _known:
+                _known[channel] = _made(channel)
+    return _known[channel]
+
+
+def _made(channel: Channel) -> SharedCounts | None:
+    if native is None and fcntl is None:
+        return None
+    creator, number = channel.id
+    with contextlib.suppress(OSError, ValueError):
+        return SharedCounts(channel.session.folder / f"counts-{creator}-{number}")
+    return None

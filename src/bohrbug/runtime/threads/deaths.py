@@ -1,0 +1,132 @@
+"""Deaths of objects that tasks refer to weakly, as effects of the steps in which they happen.
+
+See :mod:`~bohrbug.runtime.threads.rewrite.lives`.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.data.places import Place, PlaceSet
+from bohrbug.runtime.threads.data.variables import Variables
+from bohrbug.runtime.threads.rewrite import hooks, lives
+from bohrbug.runtime.threads.rewrite.named import Named
+
+if TYPE_CHECKING:
+    from bohrbug.runtime.threads.execution import Execution
+
+_UNKNOWN = "weak references"
+"""Marks tests that read references to objects that have died before anybody saw them."""
+
+
+class Deaths(lives.Ending):
+    """Those of one execution.
+
+    Parameters:
+        execution: the execution.
+        variables: finds the variables.
+        points: the places that are scheduling points.
+    """
+
+    def __init__(self, execution: Execution, variables: Variables, points: PlaceSet) -> None:
+        self._execution = execution
+        self._variables = variables
+        self._points = points
+        lives.tell_to(self)
+
+    def end(self) -> Sequence[Place]:
+        """After the execution: the places that matter, see :func:`.lives.forget`."""
+        lives.tell_to(None)
+        were_watched = lives.are_watched()
+        found = lives.forget()
+        if were_watched:
+            # The next execution would still find weakly what only waits for the collector.
+            gc.collect()
+        return found
+
+    def current(self) -> int:
+        """See :class:`.lives.Ending`."""
+        execution = controlled()
+        if execution is not self._execution or len(execution.alive) == 1 or execution.aborting:
+            return -1
+        return execution.current.index
+
+    def begin(self) -> None:
+        """See :class:`.lives.Ending`."""
+        execution = self._execution
+        execution.sink = _SweepingSink(execution.sink, self._variables)
+        hooks.set_sink(execution.sink)
+
+    def tell_unknown(self) -> None:
+        """See :class:`.lives.Ending`."""
+        self._execution.namespaces.add(_UNKNOWN)
+
+    def _matters(self, life: lives.Life) -> bool:
+        # Variables are numbered: only if it would be the same in each execution of the plan.
+        return any(place in self._points for place in life.places())
+
+    def made(self, life: lives.Life) -> None:
+        """Number it where it is made, so that it has the same name whoever comes first then."""
+        if self._matters(life):
+            shadow = self._variables.shadow_of_whole(life.variable)
+            if shadow is not None:
+                self._execution.name_of(shadow)
+
+    def tell(self, life: lives.Life) -> None:
+        """See :class:`.lives.Ending`."""
+        if not self._matters(life):
+            return
+        self._write(life.variable)
+        if _UNKNOWN in self._execution.namespaces:
+            self._write(lives.UNKNOWN)
+
+    def _write(self, variable: Named) -> None:
+        shadow = self._variables.shadow_of_whole(variable)
+        if shadow is not None:
+            self._execution.affect(shadow)
+
+
+class _SweepingSink:
+    """Lets go, where something is changed, of what only we still hold.
+
+    Containers can't be referenced weakly, so that an object in one of them would live on.
+
+    Parameters:
+        usual: the sink of the execution.
+        variables: holds them.
+    """
+
+    def __init__(self, usual: Any, variables: Variables) -> None:
+        self._usual = usual
+        self._sweep = variables.sweep
+        self.breaker = usual.breaker
+
+    @property
+    def enabled(self) -> bool:
+        """See :class:`~.data.sinks.WatchingSink`."""
+        return bool(self._usual.enabled)
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        self._usual.enabled = value
+
+    def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
+        """See :class:`~.data.sinks.WatchingSink`."""
+        self._usual.attribute(owner, name, is_write, place)
+        if is_write:
+            self._sweep()
+
+    def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
+        """See :class:`~.data.sinks.WatchingSink`."""
+        self._usual.item(owner, key, is_write, place)
+        if is_write:
+            self._sweep()
+
+    def whole(self, owner: Any, is_write: bool, place: Any) -> None:
+        """See :class:`~.data.sinks.WatchingSink`."""
+        self._usual.whole(owner, is_write, place)
+        if is_write:
+            self._sweep()

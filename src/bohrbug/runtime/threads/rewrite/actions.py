@@ -1,0 +1,130 @@
+"""What calls of code in C do to what they are given: those actions that lead no further."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.runtime.threads.captured import keeps_text_for_the_test
+from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite import effects, hooks
+from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.instance_dicts import remember_dict
+from bohrbug.runtime.threads.rewrite.place import Place
+
+
+def _nothing(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Only arguments are read."""
+
+
+def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.read_whole(owner, place)
+
+
+def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if table.CONTAINER[type(owner)]:
+        hooks.tell_whole(owner, True, place)
+    else:
+        hooks.whole(owner, True, place)
+
+
+def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.read_item(owner, arguments[0], place)
+
+
+def _read_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    # Unlike a subscript it stores nothing in a defaultdict.
+    if arguments:
+        hooks.tell_item(owner, arguments[0], False, place)
+    else:
+        hooks.tell_whole(owner, False, place)
+
+
+def _write_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.tell_item(owner, arguments[0], True, place)
+    else:
+        hooks.tell_whole(owner, True, place)
+
+
+def _get_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and type(arguments[0]) is str:
+        hooks.read_attribute(owner, arguments[0], read_kinds(arguments[0]), place)
+
+
+def _set_attribute(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and type(arguments[0]) is str:
+        note_stored(arguments[0])
+        hooks.write_attribute(owner, arguments[0], write_kinds(arguments[0]), place)
+
+
+def _get_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments and arguments[0] is not None:
+        name = owner.__name__
+        hooks.read_attribute(arguments[0], name, read_kinds(name), place)
+
+
+def _set_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        name = owner.__name__
+        hooks.write_attribute(arguments[0], name, write_kinds(name), place)
+
+
+def _look_at_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.read_class(owner, place)
+
+
+def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    remember_dict(owner)
+
+
+def _set_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.write_item(owner, arguments[0], place)
+
+
+def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if arguments:
+        hooks.delete_item(owner, arguments[0], place)
+
+
+def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.item(vars(sys), "stdout", False, place)
+    print_to(sys.stdout, place)
+
+
+def print_to(stream: Any, place: Place) -> None:
+    """Something is printed."""
+    # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
+    if keeps_text_for_the_test(stream):
+        hooks.whole(stream, True, place)
+
+
+def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """Whatever stands before it, such as a format."""
+    for argument in arguments:
+        if table.CONTAINER[type(argument)]:
+            hooks.tell_whole(argument, True, place)
+            return
+
+
+ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    effects.NOTHING: _nothing,
+    effects.READ: _read,
+    effects.WRITE: _write,
+    effects.READ_ITEM: _read_item,
+    effects.READ_KEY: _read_key,
+    effects.WRITE_KEY: _write_key,
+    effects.GET_ATTRIBUTE: _get_attribute,
+    effects.SET_ATTRIBUTE: _set_attribute,
+    effects.GET_BY_DESCRIPTOR: _get_by_descriptor,
+    effects.SET_BY_DESCRIPTOR: _set_by_descriptor,
+    effects.LOOK_AT_CLASS: _look_at_class,
+    effects.VARS: _vars,
+    effects.SET_ITEM: _set_item,
+    effects.DELETE_ITEM: _delete_item,
+    effects.PRINT: _print,
+    effects.WRITE_BUFFER: _write_buffer,
+}

@@ -1,0 +1,40 @@
+"""Functions in C that something else than rewritten code calls: threads, executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, unknown
+from bohrbug.runtime.threads.rewrite.place import Place
+
+CALLABLE_PLACES: dict[str, Place] = {}
+"""The place of each C function that was passed on as a callable, by its name."""
+
+
+def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
+    """A callable that tells its accesses when something else than rewritten code calls it.
+
+    For thread targets and functions submitted to executors, such as ``items.append``. What is
+    written in Python is returned as it is: its own code is rewritten.
+    """
+    if not unknown.CALLED[type(callable_)] or issubclass(type(callable_), type):
+        return callable_
+    function = callable_.__func__ if type(callable_) is MethodType else callable_
+    if type(function) is FunctionType:
+        return callable_
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if hooks.active:
+            c_code.call(callable_, arguments, place)
+        return callable_(*arguments, **keywords)
+
+    halfway.note_caller(run.__code__)
+    name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
+    known = CALLABLE_PLACES.get(name)
+    if known is None:
+        code = run.__code__.replace(co_name=name, co_qualname=name)
+        known = CALLABLE_PLACES[name] = Place((code, 0))
+    place = known
+    return run

@@ -1,0 +1,167 @@
+"""What classes are, found out without running any code of the tested program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+MISSING = object()
+
+# A test may put something else in the place of the builtin.
+_length = len
+
+# Reading these through a class could run a metaclass's Python code; hooks must run none.
+_mro_of: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__get__
+namespace_of: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+_qualname_of: Callable[[type], str] = type.__dict__["__qualname__"].__get__
+_module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
+
+
+def order_of(class_: type) -> tuple[type, ...]:
+    """The method resolution order of a class; empty while the class is being made."""
+    return _mro_of(class_) or ()
+
+
+def look_up(class_: type, name: str) -> Any:
+    """What a class has under a name, found without running any code; else :data:`MISSING`."""
+    for base in order_of(class_):
+        value = namespace_of(base).get(name, MISSING)
+        if value is not MISSING:
+            return value
+    return MISSING
+
+
+_HEAP_TYPE = 1 << 9
+_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+
+
+def class_may_change(class_: type) -> bool:
+    """Whether objects of the class can be made objects of another one."""
+    return bool(_flags_of(class_) & _HEAP_TYPE) and not issubclass(class_, type | ModuleType)
+
+
+_local_classes: list[tuple[dict[type, Any], type]] = []
+
+
+def remember_class(cache: dict[type, Any], class_: type) -> None:
+    """Note that a cache holds a class; see :func:`forget_local_classes`."""
+    if "<locals>" in _qualname_of(class_):
+        _local_classes.append((cache, class_))
+
+
+def forget_local_classes() -> None:
+    """Let go of the classes that functions made, so that they live no longer than without us."""
+    while _local_classes:
+        cache, class_ = _local_classes.pop()
+        cache.pop(class_, None)
+
+
+def forget_all_local_classes() -> None:
+    """Those who keep them have let go of them by themselves."""
+    _local_classes.clear()
+
+
+_OF_C = (
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+)
+
+
+def is_written_in_c(class_: type) -> bool:
+    """Whether a class itself, whatever its bases are, is written in C."""
+    namespace = namespace_of(class_)
+    if type(namespace.get("__new__")) is BuiltinFunctionType:
+        return True
+    if "__slots__" in namespace:
+        # Its slots are member descriptors, as those of classes in C are.
+        return False
+    return any(
+        type(value) in _OF_C and value.__objclass__ is class_
+        for name, value in namespace.items()
+        # Those that each class in Python has of its own.
+        if name not in ("__dict__", "__weakref__")
+    )
+
+
+def names(text: str) -> frozenset[str]:
+    """What a text names, word by word."""
+    return frozenset(text.split())
+
+
+KNOWN_MODULES = names(
+    # Their mutable objects are in the tables; the others never change, or are Python itself.
+    "builtins types typing _typing collections _collections itertools functools operator"
+    " _operator inspect abc _abc ast _ast sys os posix time re string.templatelib datetime"
+    " _datetime zoneinfo _zoneinfo io _io _struct struct _json array mmap _tokenize"
+    # What the runtime controls as a whole.
+    " _thread threading _queue queue _socket socket select _ssl ssl _asyncio asyncio signal"
+    " _signal _contextvars contextvars sqlite3 _sqlite3 _multiprocessing greenlet"
+    " greenlet._greenlet _greenlet concurrent.interpreters _interpreters _interpchannels"
+    # Weak references, and memory that addresses lead to.
+    " weakref _weakref ctypes _ctypes"
+    # What looks at the program.
+    " _lsprof _tracemalloc"
+)
+"""Modules in C of whose objects it is known what is done to them."""
+
+
+class _IsForeign(dict[type, bool]):
+    """Whether objects of a class are changed by code in C that no table knows.
+
+    Not those of classes that compare and hash by value: they are values, and never change.
+    """
+
+    def __missing__(self, class_: type) -> bool:
+        if _length(self) >= 2048:
+            self.clear()
+        answer = self[class_] = is_foreign(class_)
+        remember_class(self, class_)
+        return answer
+
+
+def is_foreign(class_: type) -> bool:
+    """See :data:`FOREIGN`, which keeps the answers."""
+    order = order_of(class_)
+    # By identity: a metaclass may say what is equal.
+    if any(base is type or base is BaseException for base in order):
+        return False
+    bases = [
+        base for base in order if module_of(base) not in KNOWN_MODULES and is_written_in_c(base)
+    ]
+    return bool(bases) and not _is_value(class_)
+
+
+def module_of(class_: type) -> str:
+    """The name of the module that a class says it is of; "" if it says none."""
+    if "__module__" in namespace_of(class_):
+        name = namespace_of(class_)["__module__"]
+    else:
+        name = _module_of(class_)
+    return name if type(name) is str else ""
+
+
+def _is_value(class_: type) -> bool:
+    hashing, comparing = look_up(class_, "__hash__"), look_up(class_, "__eq__")
+    return (
+        type(hashing) is WrapperDescriptorType
+        and hashing is not object.__dict__["__hash__"]
+        and type(comparing) is WrapperDescriptorType
+        and comparing is not object.__dict__["__eq__"]
+    )
+
+
+FOREIGN = _IsForeign()
+"""By class, see :class:`_IsForeign`."""

@@ -1,0 +1,73 @@
+"""What a call of code in C does, as an entry of a table says it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NOTHING = "nothing"
+READ = "read the whole owner"
+WRITE = "write the whole owner"
+READ_ITEM = "subscript"
+READ_KEY = "read an item if it is there"
+WRITE_KEY = "write an item"
+CONTAINS_ITEM = "contains"
+STEP = "next"
+ITERATE = "iter"
+CONSUME = "read all items"
+GET_ATTRIBUTE = "getattr"
+SET_ATTRIBUTE = "setattr"
+VARS = "vars"
+SET_ITEM = "store a subscript"
+DELETE_ITEM = "delete a subscript"
+BINARY = "binary operator"
+BINARY_IN_PLACE = "binary operator in place"
+PRINT = "print"
+USE = "read and write whatever it is given"
+READ_ARGUMENTS = "read its arguments"
+READ_ALL = "read all that its first argument leads to"
+GET_BY_DESCRIPTOR = "get an attribute by its descriptor"
+SET_BY_DESCRIPTOR = "set an attribute by its descriptor"
+LOOK_AT_CLASS = "look at the class"
+WRITE_BUFFER = "write into a buffer that it is given"
+WRITE_STATE = "change state of the process"
+USE_STATE = "change state of the process if its last argument is something, and read it"
+READ_STATE = "read state of the process"
+READ_FILE = "read a file"
+WRITE_FILE = "make, change or remove a file"
+OPEN_FILE = "open a file"
+RENAME_FILE = "rename a file"
+LINK_FILE = "make a link to a file"
+READ_CURRENT_FOLDER = "ask for the current folder"
+WRITE_CURRENT_FOLDER = "change the current folder"
+READ_STREAM = "read from an open file"
+WRITE_STREAM = "write to an open file"
+USE_STREAM = "move in an open file, or close it"
+READ_DESCRIPTOR = "read through a descriptor"
+WRITE_DESCRIPTOR = "write through a descriptor, move in its file, or close it"
+
+
+class Effect(NamedTuple):
+    """What a call does.
+
+    Parameters:
+        action: one of the constants above, done to the owner.
+        consumes: positions of arguments all of whose items are read; the owner does not count.
+        takes_owner_from_arguments: the first argument is the owner; else the ``self`` of a method.
+        calls_back: it may call functions written in Python while it works on the owner: those it
+            is given, iterators that it reads, comparisons of items.
+        leads_on: it works on the streams that the owner holds, too.
+        reads_all: all that the first argument leads to is read.
+        state: of the process that it is about, for people.
+    """
+
+    action: str
+    consumes: tuple[int, ...] = ()
+    takes_owner_from_arguments: bool = False
+    calls_back: bool = False
+    leads_on: bool = False
+    reads_all: bool = False
+    state: str = ""
+
+
+PLAIN_WRITE = Effect(WRITE)
+"""The most frequent one, such as that of ``list.append``."""

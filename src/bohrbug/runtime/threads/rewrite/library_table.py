@@ -1,0 +1,193 @@
+"""What the standard library's code in C reads and writes, but for containers and builtins.
+
+All by name, so that nothing is imported for it. Each module in C of the library is in one of three
+groups: those whose functions only read what they are given, those whose functions do nothing to
+objects of the program, or are controlled elsewhere, and the rest; exceptions are named one by one.
+A function of any other module is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite.classes import names
+from bohrbug.runtime.threads.rewrite.effects import (
+    NOTHING,
+    READ,
+    READ_ALL,
+    READ_ARGUMENTS,
+    READ_STATE,
+    USE,
+    USE_STATE,
+    WRITE,
+    WRITE_BUFFER,
+    WRITE_STATE,
+    Effect,
+)
+
+HARMLESS = Effect(NOTHING)
+UNKNOWN = Effect(USE)
+READING = Effect(READ_ARGUMENTS)
+
+READING_MODULES = names(
+    "math math.integer cmath binascii zlib _bz2 _lzma _zstd unicodedata _codecs _statistics"
+    " _string _struct _operator _json marshal _md5 _sha1 _sha2 _sha256 _sha512 _sha3"
+    " _blake2 _hashlib _hmac audioop _crypt _random _csv _elementtree pyexpat decimal _decimal"
+    " _locale _pickle"
+    " _multibytecodec _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw"
+    " _curses _curses_panel array mmap grp pwd spwd syslog"
+)
+"""Modules whose functions read buffers and containers that they are given, and no more."""
+
+HARMLESS_MODULES = names(
+    # They look at the interpreter, and take objects as they are.
+    "builtins sys gc _abc _ast _imp _functools _collections itertools _opcode _symtable"
+    " _typing _types _tokenize _tracemalloc _remote_debugging _warnings _weakref _stat _sre"
+    " errno faulthandler atexit readline _uuid _datetime _zoneinfo _ctypes _lsprof"
+    " _suggestions _sysconfig"
+    # Controlled elsewhere.
+    " _asyncio _contextvars _io io _posixshmem _posixsubprocess _multiprocessing _queue"
+    " _signal _socket _sqlite3 _ssl _thread _interpreters _interpchannels _interpqueues posix"
+    " time select fcntl termios resource nis ossaudiodev _greenlet greenlet._greenlet"
+    " _dbm _gdbm _tkinter bohrbug.accelerator._accelerator"
+)
+"""Modules whose functions do nothing to objects that they are given."""
+
+_STATES = {
+    "_csv": (
+        ("csv's limit of fields", "", "field_size_limit", ""),
+        ("csv's dialects", "register_dialect unregister_dialect", "", "get_dialect list_dialects"),
+    ),
+    "sys": (
+        ("the recursion limit", "setrecursionlimit", "", "getrecursionlimit"),
+        ("the switch interval", "setswitchinterval", "", "getswitchinterval"),
+        ("the limit of digits", "set_int_max_str_digits", "", "get_int_max_str_digits"),
+    ),
+    "_socket": (("sockets' default timeout", "setdefaulttimeout", "", "getdefaulttimeout"),),
+    "posix": (("the umask", "umask", "", ""), ("the niceness", "nice", "", "getpriority")),
+    "gc": (("the thresholds of the collector", "set_threshold", "", "get_threshold"),),
+    "time": (("the time zone", "tzset", "", "localtime mktime"),),
+    "_signal": (("signal handlers", "signal", "", "getsignal"),),
+    "_codecs": (("the handlers of codecs", "register_error", "", "lookup_error"),),
+    "_locale": (("the locale", "", "setlocale", "localeconv strcoll strxfrm"),),
+}
+"""State of the process by module: how reports call it, and the functions that change it, that
+change it if they are given something, and that read it."""
+
+_FUNCTIONS = {
+    **dict.fromkeys(
+        (("_pickle", "dump"), ("_pickle", "dumps"), ("marshal", "dump"), ("marshal", "dumps")),
+        Effect(READ_ALL),
+    ),
+    # They go on in a stream.
+    **dict.fromkeys((("_pickle", "load"), ("marshal", "load")), Effect(WRITE, (), True)),
+    ("_struct", "pack_into"): Effect(WRITE_BUFFER),
+    ("_elementtree", "SubElement"): Effect(WRITE, (), True),
+}
+
+
+def effect_of(function: Any) -> Effect:
+    """What a function in C does that is not in the table of builtins.
+
+    Parameters:
+        function: of a module.
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
+    known = _FUNCTIONS.get((module, name))  # type: ignore[arg-type]
+    if known is not None:
+        return known
+    for state, changing, using, reading in _STATES.get(module, ()):  # type: ignore[arg-type]
+        for which, action in ((changing, WRITE_STATE), (using, USE_STATE), (reading, READ_STATE)):
+            if name in which.split():
+                return Effect(action, state=state)
+    if module in READING_MODULES:
+        return READING
+    return HARMLESS if module in HARMLESS_MODULES else UNKNOWN
+
+
+def _methods(writes: str = "", reads: str = "", **others: Effect) -> dict[str, Effect]:
+    """Methods that change their object, and read what they are given; and those that only read."""
+    return {
+        **dict.fromkeys(reads.split(), Effect(READ, (0,))),
+        **dict.fromkeys(writes.split(), Effect(WRITE, (0, 1), calls_back=True)),
+        **others,
+    }
+
+
+_HASH = _methods("update", "digest hexdigest copy")
+_COMPRESSOR = _methods("compress decompress flush", "copy")
+_MEMORY = _methods(
+    "fill sort partition put resize setfield setflags byteswap itemset",
+    "all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy"
+    " cumprod cumsum diagonal dot dump dumps flatten getfield item max mean min nonzero prod ptp"
+    " ravel repeat reshape round searchsorted squeeze std sum swapaxes take tobytes tofile tolist"
+    " tostring trace transpose var view",
+)
+
+METHODS: dict[tuple[str, str], dict[str, Effect]] = {
+    ("_csv", "writer"): {
+        "writerow": Effect(WRITE, (0,), leads_on=True, calls_back=True),
+        "writerows": Effect(WRITE, (0,), leads_on=True, calls_back=True),
+    },
+    ("_random", "Random"): _methods("random seed setstate getrandbits", "getstate"),
+    ("_sre", "SRE_Scanner"): _methods("match search"),
+    ("pyexpat", "xmlparser"): _methods("Parse ParseFile"),
+    ("_struct", "Struct"): {
+        "pack_into": Effect(WRITE_BUFFER),
+        **dict.fromkeys(("unpack", "unpack_from", "iter_unpack"), READING),
+    },
+    ("xml.etree.ElementTree", "Element"): _methods(
+        "set append insert remove clear extend",
+        "find findall findtext get getchildren items iter iterfind itertext keys makeelement",
+    ),
+    ("xml.etree.ElementTree", "TreeBuilder"): _methods("start end data close comment pi"),
+    ("xml.etree.ElementTree", "XMLParser"): _methods("feed close flush"),
+    ("_pickle", "Pickler"): {
+        "dump": Effect(WRITE, leads_on=True, reads_all=True, calls_back=True),
+        "clear_memo": Effect(WRITE),
+    },
+    ("_pickle", "Unpickler"): {"load": Effect(WRITE, leads_on=True, calls_back=True)},
+    ("_json", "Encoder"): {"__call__": Effect(READ_ALL)},
+    **{("_hashlib", name): _HASH for name in ("HASH", "HASHXOF", "HMAC")},
+    ("_hmac", "HMAC"): _HASH,
+    ("_md5", "md5"): _HASH,
+    ("_sha1", "sha1"): _HASH,
+    **{("_blake2", name): _HASH for name in ("blake2b", "blake2s")},
+    **{
+        (module, f"{kind}{size}"): _HASH
+        for module in ("_sha2", "_sha256", "_sha512", "_sha3")
+        for kind in ("sha", "sha3_", "shake_", "SHA")
+        for size in (128, 224, 256, 384, 512)
+    },
+    **{("zlib", name): _COMPRESSOR for name in ("Compress", "Decompress")},
+    **{("_bz2", name): _COMPRESSOR for name in ("BZ2Compressor", "BZ2Decompressor")},
+    **{("_lzma", name): _COMPRESSOR for name in ("LZMACompressor", "LZMADecompressor")},
+    **{
+        ("_multibytecodec", name): _methods("encode decode reset setstate", "getstate")
+        for name in ("MultibyteIncrementalEncoder", "MultibyteIncrementalDecoder")
+    },
+    ("decimal", "Context"): _methods(
+        # They raise flags.
+        "abs add apply canonical clear_flags clear_traps compare compare_signal compare_total"
+        " compare_total_mag copy_abs copy_decimal copy_negate copy_sign create_decimal"
+        " create_decimal_from_float divide divide_int divmod exp fma is_canonical is_finite"
+        " is_infinite is_nan is_normal is_qnan is_signed is_snan is_subnormal is_zero ln log10"
+        " logb logical_and logical_invert logical_or logical_xor max max_mag min min_mag minus"
+        " multiply next_minus next_plus next_toward normalize number_class plus power quantize"
+        " radix remainder remainder_near rotate same_quantum scaleb shift sqrt subtract"
+        " to_eng_string to_integral_exact to_integral_value to_sci_string",
+        "copy Etiny Etop",
+    ),
+    # Values: what is done to them reads what it is given.
+    **{
+        ("builtins", name): {"format": READING, "format_map": READING}
+        if name == "str"
+        else dict.fromkeys(("from_bytes", "fromhex", "fromkeys", "join", "maketrans"), READING)
+        for name in ("str", "type")
+    },
+    ("numpy", "ndarray"): _MEMORY,
+}
+"""Effects of methods by the module and the name of the class in C that has them.
+
+The keys are those of ``__module__`` and ``__name__``; a subclass has them, too.
+"""

@@ -1,0 +1,302 @@
+"""Weak references: whether an object still lives is a variable, which its death writes.
+
+To call a weak reference, or to use a proxy, is to read it.  The death is no operation of its own:
+it is what some other operation leads to, that which drops the last reference, and an effect of the
+step in which it happens.  For that step to begin just before, the place of that operation becomes
+a scheduling point, as do the reads, once an execution has shown that one task reads what another
+ends.
+
+Nothing here prolongs a life: objects are referred to weakly, and not at all while other tasks run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import sys
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite.named import Named
+from bohrbug.runtime.threads.rewrite.place import Place
+
+Reference = weakref.ReferenceType
+PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
+_PACKAGE = __name__.rpartition(".")[0]
+_target_of: Callable[[Any], Any] = vars(Reference)["__call__"]
+
+
+class Ending:
+    """Who is told of deaths, and knows which task runs; this one while nobody is in control."""
+
+    def current(self) -> int:
+        """The index of the task that runs; negative while there are not two."""
+        return -1
+
+    def begin(self) -> None:
+        """The first life is known."""
+
+    def made(self, life: Life) -> None:
+        """A reference to the object of a life is about to be made."""
+
+    def tell(self, life: Life) -> None:
+        """The object of a life has died."""
+
+    def tell_unknown(self) -> None:
+        """A reference is read that was dead when we first saw it."""
+
+
+_NOBODY = Ending()
+_ending = _NOBODY
+
+
+def tell_to(ending: Ending | None) -> None:
+    """Tell of deaths from now on; to nobody if ``None``."""
+    global _ending
+    _ending = ending or _NOBODY
+
+
+def are_read() -> bool:
+    """Whether a task runs in an execution that has made or read weak references."""
+    return are_watched() and _ending.current() >= 0
+
+
+class Life:
+    """Whether one object still lives.
+
+    Parameters:
+        target: the object.
+    """
+
+    __slots__ = ("ended_at", "ended_by", "made_at", "readers", "reference", "variable")
+
+    def __init__(self, target: Any) -> None:
+        self.variable = Named(f"weak references to {type(target).__name__}")
+        # The places where each task has read it, by the index of the task.
+        self.readers: dict[int, list[Place]] = {}
+        self.made_at: list[Place] = []
+        self.ended_by = -1
+        self.ended_at: list[Place] = []
+        self.watch(target)
+
+    def places(self) -> list[Place]:
+        """Where references to it were made and read."""
+        return [*self.made_at, *(place for read in self.readers.values() for place in read)]
+
+    def watch(self, target: Any) -> None:
+        """Be told of the death: before all whose references are older."""
+        self.reference: Any = Reference(target, self._end)
+
+    def _end(self, reference: object) -> None:
+        if reference is not self.reference or _lives.get(id(self)) is not self:
+            return
+        self.ended_by = _ending.current()
+        if self.ended_by >= 0:
+            place = _place_of(sys._getframe().f_back)
+            found = (place, _dropping_at.get(self.ended_by))
+            self.ended_at = [each for each in found if each is not None]
+            _ending.tell(self)
+
+
+UNKNOWN = Named("weak references")
+"""Stands for the lives of objects that were dead before we saw a reference to them."""
+
+_by_target: dict[int, Life] = {}
+# By their own ids: a life whose object is dead is still read by the references to it.
+_lives: dict[int, Life] = {}
+# References without a callback, which nobody minds that we keep, by their ids.
+_by_reference: dict[int, tuple[Any, Life]] = {}
+
+# Where each task has last let go of local variables, by its index; and its variable for that.
+_dropping_at: dict[int, Place] = {}
+_dropping: dict[int, Named] = {}
+
+
+def _life_of(target: Any) -> Life:
+    life = _by_target.get(id(target))
+    if life is None or _target_of(life.reference) is not target:
+        life = _by_target[id(target)] = Life(target)
+        if not _lives:
+            _ending.begin()
+        _lives[id(life)] = life
+    return life
+
+
+def are_watched() -> bool:
+    """Whether the execution has made or read weak references."""
+    return bool(_lives)
+
+
+def forget() -> list[Place]:
+    """At the end of an execution.
+
+    Returns:
+        The places that matter: where one task has read what another has ended.
+    """
+    found: list[Place] = []
+    for life in _lives.values():
+        if life.ended_by >= 0 and any(reader != life.ended_by for reader in life.readers):
+            found += life.places()
+            found += life.ended_at
+    _lives.clear()
+    _by_target.clear()
+    _by_reference.clear()
+    _dropping_at.clear()
+    _dropping.clear()
+    return found
+
+
+def drop(place: Place) -> Named:
+    """Local variables are about to be let go of, by which objects may die.
+
+    Parameters:
+        place: where.
+
+    Returns:
+        A variable of the running task alone.
+    """
+    task = _ending.current()
+    _dropping_at[task] = place
+    variable = _dropping.get(task)
+    if variable is None:
+        variable = _dropping[task] = Named("local variables")
+    return variable
+
+
+def made(target: Any, make: Callable[[Any], Any] | None, place: Place) -> None:
+    """A weak reference to an object is about to be made.
+
+    Parameters:
+        target: the object.
+        make: makes the reference, if it is the same for all who ask, as those without a callback.
+        place: where.
+    """
+    try:
+        life = _life_of(target)
+    except TypeError:
+        # It will be said where it is made.
+        return
+    life.made_at.append(place)
+    _ending.made(life)
+    if make is not None:
+        known = make(target)
+        _by_reference[id(known)] = known, life
+
+
+def read(reference: Any, place: Place) -> Named:
+    """It is about to be looked at whether the object of a weak reference still lives.
+
+    Parameters:
+        reference: a reference or a proxy.
+        place: where.
+
+    Returns:
+        The variable that is read; who tells of it must not keep the object alive.
+    """
+    target = target_of(reference)
+    if target is not None:
+        return _note_read(target, reference, place).variable
+    known = _by_reference.get(id(reference))
+    if known is None:
+        _ending.tell_unknown()
+        return UNKNOWN
+    _note_place(known[1], place)
+    return known[1].variable
+
+
+def look(target: Any, place: Place) -> Named | None:
+    """It is about to be counted who refers to an object weakly; see :func:`read`."""
+    try:
+        return _note_read(target, None, place).variable
+    except TypeError:
+        return None
+
+
+def _note_place(life: Life, place: Place) -> bool:
+    places = life.readers.setdefault(_ending.current(), [])
+    is_new = place not in places
+    if is_new:
+        places.append(place)
+    return is_new
+
+
+def _note_read(target: Any, reference: Any, place: Place) -> Life:
+    life = _life_of(target)
+    if _note_place(life, place):
+        life.watch(target)
+    if id(reference) not in _by_reference and reference_has_no_callback(reference):
+        _by_reference[id(reference)] = reference, life
+    return life
+
+
+def reference_has_no_callback(reference: Any) -> bool:
+    """Whether nothing happens if a weak reference lives longer than in the program."""
+    return type(reference) is Reference and reference.__callback__ is None
+
+
+def target_of(reference: Any) -> Any:
+    """The object of a weak reference or a proxy, or ``None``; runs no code of the program."""
+    return _target_of_proxy(reference) if type(reference) in PROXIES else _target_of(reference)
+
+
+_api = ctypes.pythonapi
+_let_go = _api.Py_DecRef
+_let_go.argtypes = (ctypes.py_object,)
+_let_go.restype = None
+if sys.version_info >= (3, 13):
+    _get = _api.PyWeakref_GetRef
+    # By its address: an object that is passed on is asked for attributes.
+    _get.argtypes = (ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))
+    _get.restype = ctypes.c_int
+
+    def _target_of_proxy(proxy: Any) -> Any:
+        found = ctypes.py_object()
+        if _get(id(proxy), ctypes.byref(found)) <= 0:
+            return None
+        target = found.value
+        # What the function gave was a reference of our own.
+        _let_go(found)
+        return target
+
+else:
+    _get = _api.PyWeakref_GetObject
+    # Neither is passed on as an object: the reference that it gives is not ours.
+    _get.argtypes = (ctypes.c_void_p,)
+    _get.restype = ctypes.c_void_p
+
+    def _target_of_proxy(proxy: Any) -> Any:
+        return ctypes.cast(_get(id(proxy)), ctypes.py_object).value
+
+
+# --- Where an object has died --------------------------------------------------------------------
+
+# By id of rewritten code and offset; the code is kept, so that no other gets its id.
+_places: dict[tuple[int, int], tuple[CodeType, Place | None]] = {}
+
+
+def _place_of(frame: FrameType | None) -> Place | None:
+    """The access that a frame makes now, if that was told."""
+    while frame is not None and frame.f_globals.get("__package__") == _PACKAGE:
+        frame = frame.f_back
+    if frame is None:
+        return None
+    code, offset = frame.f_code, frame.f_lasti
+    known = _places.get((id(code), offset))
+    if known is None:
+        known = _places[id(code), offset] = code, _place_at(code, offset)
+    return known[1]
+
+
+def _place_at(code: CodeType, offset: int) -> Place | None:
+    """The place that the hook before an instruction of rewritten code tells."""
+    found: Place | None = None
+    positions = last = None
+    for instruction in dis.get_instructions(code):
+        if instruction.offset > offset:
+            break
+        if type(instruction.argval) is Place:
+            found, positions = instruction.argval, instruction.positions
+        last = instruction.positions
+    return found if positions is not None and positions == last else None

@@ -1,0 +1,40 @@
+"""Functions of trusted modules in which tasks meet: they are rewritten all the same."""
+
+from __future__ import annotations
+
+from bohrbug.runtime.threads.rewrite.classes import names
+
+_BY_MODULE = {
+    "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
+    " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
+    " setLogRecordFactory setLoggerClass disable",
+    "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
+    " _add_filter resetwarnings",
+    "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
+    " AsyncExitStack.__aexit__ _BaseExitStack.pop_all _BaseExitStack._push_exit_callback"
+    " chdir.__enter__ chdir.__exit__",
+    # What threads that forget about the loop share with it.
+    "asyncio.locks": "Event.is_set Event.set Event.wait",
+    "asyncio.queues": "Queue._get Queue._put Queue.empty",
+    # In which order mocks are called, and what patches put in place and back.
+    "unittest.mock": "CallableMixin._increment_mock_call _patch.get_original _patch.__enter__"
+    " _patch.__exit__ _patch_dict._patch_dict _patch_dict._unpatch_dict _clear_dict",
+    "_pytest.monkeypatch": "MonkeyPatch.setattr MonkeyPatch.delattr MonkeyPatch.setitem"
+    " MonkeyPatch.delitem MonkeyPatch.undo",
+    # What is decoded halfway, and where a stream is.
+    "codecs": "BufferedIncrementalEncoder.encode BufferedIncrementalEncoder.reset"
+    " BufferedIncrementalDecoder.decode BufferedIncrementalDecoder.reset StreamWriter.write"
+    " StreamWriter.writelines StreamReader.read StreamReader.readline StreamReader.readlines"
+    " StreamReader.reset StreamReaderWriter.read StreamReaderWriter.readline"
+    " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
+    "locale": "setlocale localeconv",
+    "linecache": "getlines updatecache checkcache clearcache",
+    "copyreg": "pickle constructor add_extension remove_extension",
+}
+# From Python 3.14 on.
+_BY_MODULE["_py_warnings"] = _BY_MODULE["warnings"]
+
+SHARED_STATE = frozenset(
+    (module, function) for module, functions in _BY_MODULE.items() for function in names(functions)
+)
+"""Each is named by its module and its qualified name."""

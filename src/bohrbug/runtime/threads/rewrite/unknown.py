@@ -1,0 +1,177 @@
+"""What code in C that no table knows may access: what it is given, and what hangs on that.
+
+Whether it does is not known. So it is taken to read and write what it is given, and to read what
+lies in containers and objects that it is given, in one step; where another task gets at the same
+without being ordered with it, that is a condition of the verdict.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, WrapperDescriptorType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite.attributes import (
+    depends_on_parts_of_functions,
+    instance_dict,
+    stores_parts_of_functions,
+)
+from bohrbug.runtime.threads.rewrite.classes import (
+    FOREIGN,
+    KNOWN_MODULES,
+    look_up,
+    module_of,
+    remember_class,
+)
+from bohrbug.runtime.threads.rewrite.place import Place
+
+MOST_REACHED = 1_000
+"""Objects that are looked at for one call; what lies behind them is not seen."""
+
+_TRANSPARENT = frozenset({tuple, frozenset})
+_CODE = (FunctionType, MethodType, ModuleType, type)
+_MODELLED = ("concurrent.futures", "multiprocessing", "asyncio", "logging", "threading", "queue")
+
+Reached = tuple[Any, bool]
+"""An object, and whether it may be written."""
+
+
+class _CalledObjects(dict[type, bool]):
+    """Whether calling an object of a class calls code in C of which something is told."""
+
+    def __missing__(self, class_: type) -> bool:
+        calling = look_up(class_, "__call__")
+        answer = type(calling) is WrapperDescriptorType and (
+            FOREIGN[class_] or "__call__" in table.METHODS[class_]
+        )
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+CALLED_OBJECTS = _CalledObjects()
+
+
+class _Called(dict[type, bool]):
+    """Whether something is to be told of the call of an object of a class."""
+
+    def __missing__(self, class_: type) -> bool:
+        if class_ is FunctionType:
+            answer = stores_parts_of_functions()
+        else:
+            answer = class_ in table.CALLABLE_TYPES or CALLED_OBJECTS[class_]
+        self[class_] = answer
+        remember_class(self, class_)
+        return answer
+
+
+CALLED = _Called()
+depends_on_parts_of_functions(CALLED)
+
+
+def forget_classes() -> None:
+    """Let go of all classes that were looked at."""
+    CALLED_OBJECTS.clear()
+    CALLED.clear()
+
+
+def reached(things: Iterable[Any], is_write: bool) -> Iterator[Reached]:
+    """What a call may access that is given these objects.
+
+    Parameters:
+        things: its arguments.
+        is_write: whether these may be written; what lies behind them is only read.
+    """
+    seen: set[int] = set()
+    waiting = [(thing, is_write) for thing in things]
+    for thing, writes in waiting:
+        class_ = type(thing)
+        if id(thing) in seen or len(seen) >= MOST_REACHED:
+            continue
+        if class_ in _TRANSPARENT:
+            waiting.extend((inner, writes) for inner in gc.get_referents(thing))
+        elif class_ is BuiltinFunctionType:
+            if type(thing.__self__) is not ModuleType:
+                waiting.append((thing.__self__, writes))
+        elif table.ITERATORS[class_] is not None or class_ in table.STREAMS:
+            yield thing, True
+        elif CALLED_OBJECTS[class_] or isinstance(thing, _CODE):
+            continue
+        elif table.CONTAINER[class_] or _is_plain_object(class_):
+            yield thing, writes
+            waiting.extend((inner, FOREIGN[class_] and writes) for inner in _held_by(thing))
+        else:
+            continue
+        seen.add(id(thing))
+
+
+def _is_plain_object(class_: type) -> bool:
+    """Whether objects of a class have attributes that code in C may look at."""
+    module = module_of(class_)
+    return not (
+        module in KNOWN_MODULES
+        or module.startswith(_MODELLED)
+        or issubclass(class_, BaseException)
+        or type(look_up(class_, "__setattr__")) is FunctionType
+    )
+
+
+def _held_by(owner: Any) -> Iterable[Any]:
+    """What lies in a container or an object; what an object of C works on: streams, memory."""
+    held = gc.get_referents(owner)
+    namespace = instance_dict(owner)
+    if namespace is not None:
+        held = [each for each in held if each is not namespace] + gc.get_referents(namespace)
+    if not FOREIGN[type(owner)]:
+        return held
+    return [
+        each
+        for each in held
+        if type(each) is BuiltinFunctionType
+        or type(each) in table.STREAMS
+        or table.ITERATORS[type(each)] is not None
+        or (table.CONTAINER[type(each)] and not FOREIGN[type(each)])
+    ]
+
+
+# --- What was assumed ----------------------------------------------------------------------------
+
+_assumed: dict[int, tuple[Place, str]] = {}
+"""By id of the place of a call: what was called there."""
+
+
+def assume(place: Place, name: str) -> None:
+    """What is called at a place is taken to access what it reaches in one step."""
+    if id(place) not in _assumed:
+        _assumed[id(place)] = place, name
+
+
+def assumed_at(place: object) -> str | None:
+    """What was called at a place, if that was code in C that no table knows."""
+    known = _assumed.get(id(place))
+    return None if known is None else known[1]
+
+
+def forget_assumptions() -> None:
+    """At the beginning of an exploration."""
+    _assumed.clear()
+
+
+def name_of_function(function: Any) -> str:
+    """How a verdict calls a function or an object that is called: ``zlib.crc32``."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    if type(name) is not str:
+        return name_of_class(type(function))
+    module = getattr(function, "__module__", None)
+    if type(module) is str:
+        return f"{module}.{name}"
+    owner = getattr(function, "__self__", None)
+    # A method in C knows no module.
+    return name if owner is None else f"{name_of_class(type(owner))}.{name.rpartition('.')[2]}"
+
+
+def name_of_class(class_: type) -> str:
+    """How a verdict calls a class."""
+    return f"{module_of(class_)}.{class_.__qualname__}".removeprefix(".")

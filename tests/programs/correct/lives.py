@@ -1,0 +1,130 @@
+"""Correct programs: they hold a reference while they use what may die."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from tests.programs.together import together
+
+
+class _Node:
+    def __init__(self, value: int = 1) -> None:
+        self.value = value
+
+
+class _Holder:
+    """Has the only strong reference to an object."""
+
+    def __init__(self) -> None:
+        self.node: _Node | None = _Node()
+
+    def drop(self) -> None:
+        self.node = None
+
+
+def weak_reference_held_while_used() -> None:
+    """The local variable keeps the object alive."""
+    holder = _Holder()
+    reference = weakref.ref(holder.node)
+
+    def use() -> None:
+        node = reference()
+        if node is not None:
+            assert reference() is node and node.value == 1
+
+    together(use, holder.drop)
+
+
+def weak_reference_to_what_lives() -> None:
+    """Nobody lets go of the object."""
+    node = _Node()
+    reference = weakref.ref(node)
+
+    def use() -> None:
+        assert reference().value == 1
+
+    together(use, use)
+
+
+def weak_reference_with_a_lock() -> None:
+    """A lock keeps check and use together."""
+    holder = _Holder()
+    reference = weakref.ref(holder.node)
+    lock = threading.Lock()
+
+    def use() -> None:
+        with lock:
+            if reference() is not None:
+                assert reference().value == 1
+
+    def drop() -> None:
+        with lock:
+            holder.drop()
+
+    together(use, drop)
+
+
+def proxy_with_a_lock() -> None:
+    """A lock keeps reading and writing together."""
+    node = _Node(0)
+    proxy = weakref.proxy(node)
+    lock = threading.Lock()
+
+    def increment() -> None:
+        with lock:
+            proxy.value += 1
+
+    together(increment, increment)
+    assert node.value == 2
+
+
+def proxy_of_what_may_end() -> None:
+    """It is said what happens then."""
+    holder = _Holder()
+    proxy = weakref.proxy(holder.node)
+
+    def use() -> None:
+        try:
+            assert proxy.value == 1
+        except ReferenceError:
+            pass
+
+    together(use, holder.drop)
+
+
+def weak_values_got() -> None:
+    """One look only."""
+    holder = _Holder()
+    cache: weakref.WeakValueDictionary[str, _Node] = weakref.WeakValueDictionary()
+    cache["node"] = holder.node
+
+    def use() -> None:
+        node = cache.get("node")
+        if node is not None:
+            assert node.value == 1
+
+    together(use, holder.drop)
+
+
+def weak_set_of_what_lives() -> None:
+    """Members that live stay."""
+    nodes = [_Node(), _Node()]
+    members: weakref.WeakSet[_Node] = weakref.WeakSet()
+    lock = threading.Lock()
+
+    def add(number: int) -> None:
+        with lock:
+            members.add(nodes[number])
+
+    together(lambda: add(0), lambda: add(1))
+    assert len(members) == 2
+
+
+def finalizer_called_once() -> None:
+    """Whoever drops the last reference calls it."""
+    holder = _Holder()
+    called: list[int] = []
+    weakref.finalize(holder.node, called.append, 1)
+    together(holder.drop, holder.drop)
+    assert called == [1]

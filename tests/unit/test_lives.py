@@ -1,0 +1,154 @@
+"""Weak references: what reads a life, and what ends one."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import bohrbug
+from bohrbug import VerdictKind
+from bohrbug.runtime.threads.quiet_sets import patches
+from bohrbug.runtime.threads.rewrite import lives
+from bohrbug.runtime.threads.rewrite.place import Place
+
+HERE = Place((compile("", "here", "exec"), 0))
+
+
+class Node:
+    pass
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    lives.forget()
+    yield
+    lives.forget()
+
+
+def test_a_reference_without_a_callback_is_known_when_its_object_is_dead() -> None:
+    node = Node()
+    reference = weakref.ref(node)
+    lives.made(node, weakref.ref, HERE)
+    living = lives.read(reference, HERE)
+    del node
+    assert reference() is None
+    assert lives.read(reference, HERE) is living
+
+
+def test_what_was_dead_when_it_was_first_read_is_one_variable() -> None:
+    node = Node()
+    reference = weakref.ref(node)
+    del node
+    assert lives.read(reference, HERE) is lives.UNKNOWN
+
+
+def test_each_object_has_a_life_of_its_own() -> None:
+    one, other = Node(), Node()
+    assert lives.look(one, HERE) is lives.read(weakref.ref(one), HERE)
+    assert lives.look(one, HERE) is not lives.look(other, HERE)
+    assert lives.look(3, HERE) is None
+
+
+def test_reading_keeps_nothing_alive() -> None:
+    node = Node()
+    reference = weakref.ref(node)
+    proxy = weakref.proxy(node)
+    with_callback = weakref.ref(node, lambda _: None)
+    lives.made(node, weakref.ref, HERE)
+    for each in (reference, proxy, with_callback):
+        lives.read(each, HERE)
+    del node
+    assert reference() is None
+
+
+def test_references_with_callbacks_are_not_kept() -> None:
+    called: list[int] = []
+    node = Node()
+    reference = weakref.ref(node, lambda _: called.append(1))
+    lives.read(reference, HERE)
+    del reference, node
+    assert not called
+
+
+@pytest.mark.parametrize("make", [weakref.ref, weakref.proxy])
+def test_the_object_of_a_reference(make: Callable[[Any], Any]) -> None:
+    node = Node()
+    reference = make(node)
+    assert lives.target_of(reference) is node
+    references = gc.get_referrers(node)
+    for _ in range(10):
+        lives.target_of(reference)
+    assert len(gc.get_referrers(node)) == len(references)
+    del node, references
+    assert lives.target_of(reference) is None
+
+
+def test_only_what_another_task_ends_matters() -> None:
+    node = Node()
+    lives.read(weakref.ref(node), HERE)
+    del node
+    assert lives.forget() == []
+
+
+def holds_the_node_in_a_list() -> None:
+    """The list can't be referenced weakly, and would live on."""
+    nodes = [[Node()]]
+    reference = weakref.ref(nodes[0][0])
+    seen: list[object] = []
+
+    def look() -> None:
+        seen.append(len(nodes[0]))
+        seen.append(reference() is None)
+
+    threads = [threading.Thread(target=each) for each in (look, nodes.clear)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert reference() is None
+
+
+def test_objects_in_containers_die_when_they_would() -> None:
+    result = bohrbug.explore(holds_the_node_in_a_list, executions=100)
+    # The list is looked up after it was taken out, and that is all.
+    assert {failure.outcome.exception for failure in result.failures} == {"IndexError"}
+
+
+def counts_a_set() -> None:
+    members: weakref.WeakSet[Node] = weakref.WeakSet()
+    node = Node()
+    members.add(node)
+
+    def look() -> None:
+        assert len(members) == 1
+
+    threads = [threading.Thread(target=look) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_nobody_is_told_of_the_sets_of_all_threads() -> None:
+    result = bohrbug.explore(counts_a_set, executions=50)
+    assert not result.races
+    assert result.verdict.kind is VerdictKind.HOLDS
+
+
+def test_sets_of_threads_are_what_they_were_afterwards() -> None:
+    dangling = vars(threading)["_dangling"]
+    remove = dangling._remove
+    patches.install()
+    try:
+        assert type(dangling) is not weakref.WeakSet
+        assert isinstance(dangling, weakref.WeakSet)
+        assert threading.main_thread() in dangling
+    finally:
+        patches.restore()
+    assert type(dangling) is weakref.WeakSet
+    assert dangling._remove is remove

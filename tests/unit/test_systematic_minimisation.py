@@ -1,0 +1,111 @@
+"""What is said of a failure is true of all schedules with few preemptions, not only of one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import bohrbug
+from bohrbug import Interpreter
+from bohrbug.exploration.minimisation.systematic import fewest_preemptions
+from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+
+
+def together(*functions: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def called_between() -> None:
+    pass
+
+
+def writes_around_a_call() -> None:
+    """With the GIL the reader can come in at the call, and only there."""
+    state = SimpleNamespace(a=0, b=0)
+    seen: list[tuple[int, int]] = []
+
+    def write() -> None:
+        state.a = 1
+        called_between()
+        state.b = 1
+
+    def read() -> None:
+        seen.append((state.a, state.b))
+
+    together(write, read)
+    assert seen[0] in ((0, 0), (1, 1))
+
+
+def increments() -> None:
+    """With the GIL nobody can come in between."""
+    state = SimpleNamespace(a=0)
+
+    def increment() -> None:
+        state.a += 1
+
+    together(increment, increment)
+    assert state.a == 2
+
+
+def digits(number: int) -> int:
+    return len(str(number))
+
+
+def takes_from_an_iterator() -> None:
+    """It fails without a preemption, if the other is first."""
+    source = map(digits, [1, 2, 3])
+    taken: list[int] = []
+
+    def take_two() -> None:
+        taken.append(next(source))
+        taken.append(next(source))
+
+    def take_all() -> None:
+        for _ in source:
+            pass
+
+    together(take_two, take_all)
+
+
+def test_what_is_possible_with_the_gil_is_said_to_be_so() -> None:
+    (failure,) = bohrbug.explore(writes_around_a_call).failures
+    assert failure.interpreter in (Interpreter.ANOTHER_SCHEDULE, Interpreter.GIL)
+    assert bohrbug.explore(writes_around_a_call, interpreter="gil").failures
+
+
+def test_what_is_not_needs_a_build_without_the_gil() -> None:
+    (failure,) = bohrbug.explore(increments).failures
+    assert failure.interpreter is Interpreter.FREE_THREADED
+    assert not bohrbug.explore(increments, interpreter="gil").failures
+
+
+def test_the_fewest_preemptions_of_all_schedules_are_reported() -> None:
+    (failure,) = bohrbug.explore(takes_from_an_iterator).failures
+    assert not failure.trace.preemptions()
+    assert failure.interpreter is Interpreter.GIL
+
+
+FAILED = Outcome(OutcomeKind.ASSERTION, "no")
+
+
+def test_the_search_ends_with_its_budget() -> None:
+    made: list[Plan] = []
+
+    def passes(plan: Plan) -> Trace:
+        made.append(plan)
+        return Trace(plan=plan)
+
+    assert fewest_preemptions(passes, FAILED.signature(), 2, budget=1) is None
+    assert len(made) == 1
+
+
+def test_what_fails_alike_is_found() -> None:
+    found = fewest_preemptions(lambda plan: Trace(plan=plan, outcome=FAILED), FAILED.signature(), 0)
+    assert found is not None and found.outcome is FAILED
