@@ -32,7 +32,7 @@ from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
-from bohrbug.runtime.threads.rewrite import callables, files, hooks, memory, unknown
+from bohrbug.runtime.threads.rewrite import callables, files, held, hooks, memory, unknown
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -354,6 +354,7 @@ class ThreadsRuntime:
         if watchdog is not None:
             watchdog.watch(execution)
         self._discovery.listen(True)
+        held.count_references()
         if self.level is not Level.SYNC:
             made_code.follow = self._instrumentation.of_executed
         try:
