@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
@@ -11,7 +12,9 @@ import pytest
 
 import bohrbug
 from bohrbug.exploration.verdicts import CaveatKind, VerdictKind
+from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.rewrite import Discovery
+from bohrbug.runtime.threads.rewrite.attributes import is_stored
 from tests.programs.together import together
 
 
@@ -235,6 +238,38 @@ def test_what_began_while_nobody_listened_is_told_later(
         assert late_function.__code__ not in [code for code, _ in discovery.take()]
         late_function(state)
         assert late_function.__code__ in [code for code, _ in discovery.take()]
+
+
+def test_what_begins_in_a_thread_outside_of_the_execution_is_told_when_the_test_calls_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = State(nullcontext())
+    with Discovery() as discovery:
+        monkeypatch.setattr(current, "thread", threading.get_ident())
+        outside = threading.Thread(target=late_function, args=(state,))
+        outside.start()
+        outside.join()
+        assert late_function.__code__ not in [code for code, _ in discovery.take()]
+        late_function(state)
+        assert late_function.__code__ in [code for code, _ in discovery.take()]
+
+
+def test_an_exploration_does_not_depend_on_what_earlier_ones_stored() -> None:
+    # It stores the defaults of a function.
+    bohrbug.explore(lambda: together(lambda: namedtuple("Pair", "a b"), print), executions=20)
+    assert not is_stored("__defaults__")
+
+
+def test_loops_over_one_list_in_two_tasks_have_iterators_of_their_own() -> None:
+    items = [1, 2, 3]
+
+    def loop() -> None:
+        for item in items:
+            assert item
+        assert [item + 1 for item in items]
+
+    result = bohrbug.explore(lambda: together(loop, loop), executions=20)
+    assert result.verdict.kind is VerdictKind.HOLDS
 
 
 def test_a_search_that_may_begin_again_no_more_promises_nothing(

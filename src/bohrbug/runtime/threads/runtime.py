@@ -32,7 +32,15 @@ from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
-from bohrbug.runtime.threads.rewrite import callables, files, held, hooks, memory, unknown
+from bohrbug.runtime.threads.rewrite import (
+    attributes,
+    callables,
+    files,
+    held,
+    hooks,
+    memory,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -155,6 +163,7 @@ class ThreadsRuntime:
         gc.collect()
         # Before what was frozen, and need not be looked at, is found by the collector again.
         self._instrumentation.restore()
+        attributes.forget_stored_names()
         gc.unfreeze()
         if native is not None:
             native.forget_shared()

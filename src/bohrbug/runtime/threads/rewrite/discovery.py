@@ -13,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any, Self
 
 from bohrbug.accelerator import native
+from bohrbug.runtime.threads.control import in_another_thread
 
 OWN_FOLDER = __file__.rpartition("bohrbug")[0] + "bohrbug"
 """Our own functions, hooks among them, are never in scope."""
@@ -31,8 +32,7 @@ def _itself(code: CodeType) -> CodeType:
 class Discovery:
     """Context manager that collects the code objects of all functions entered in this thread.
 
-    Generators, comprehensions, lambdas and class bodies count as functions. Functions of other
-    threads may be collected, too.
+    Generators, comprehensions, lambdas and class bodies count as functions.
 
     Parameters:
         codes: collected so far; it may be given to go on with an earlier collection.
@@ -141,6 +141,9 @@ class Discovery:
         if not self._is_listening:
             # Methods that dataclasses have got are of no file.
             return str(module).startswith("bohrbug.")
+        if in_another_thread():
+            # No code of the test; it may be later.
+            return False
         original = self._original(code)
         key = id(original)
         if key in self._noticed:
