@@ -363,13 +363,14 @@ class ThreadsRuntime:
         if watchdog is not None:
             watchdog.watch(execution)
         self._discovery.listen(True)
-        held.count_references()
+        held.evaluation_has_changed()
         if self.level is not Level.SYNC:
             made_code.follow = self._instrumentation.of_executed
         try:
             return execution.run(self.function)
         finally:
             self._discovery.listen(False)
+            held.evaluation_has_changed()
             made_code.follow = None
             if watchdog is not None:
                 watchdog.release()

@@ -26,15 +26,20 @@ UNDER_ANOTHER = _references_of_parameter(iter([])) + 2
 loop over it and, where it is counted, the argument of getrefcount; and the other one."""
 
 
-def count_references() -> None:
-    """Count them where hooks are called, as an execution begins.
-
-    On Python 3.11 the stack of a caller holds the arguments as well, while somebody evaluates
-    frames in the place of the interpreter.
-    """
+def _count_references() -> None:
     global by_loop, by_comprehension
     by_loop = _references_of_parameter(iter([])) + 1
     by_comprehension = _references_of_parameter_twice(iter([])) + 1
 
 
-count_references()
+_count_references()
+
+
+def evaluation_has_changed() -> None:
+    """Others evaluate frames than before: count again.
+
+    On Python 3.11 the stack of a caller holds the arguments as well, while somebody evaluates
+    frames in the place of the interpreter. In the other versions nobody does.
+    """
+    if sys.version_info < (3, 12):
+        _count_references()
