@@ -10,10 +10,6 @@ def _references_of_parameter(value: Any) -> int:
     return sys.getrefcount(value)
 
 
-def _references_of_parameter_twice(value: Any) -> int:
-    return _references_of_parameter(value)
-
-
 by_loop = 0
 """As a hook counts them: its parameter and, where the interpreter counts it, the argument of
 getrefcount; and the stack of the looping frame."""
@@ -29,7 +25,8 @@ loop over it and, where it is counted, the argument of getrefcount; and the othe
 def _count_references() -> None:
     global by_loop, by_comprehension
     by_loop = _references_of_parameter(iter([])) + 1
-    by_comprehension = _references_of_parameter_twice(iter([])) + 1
+    of_stack = by_loop - (UNDER_ANOTHER - 1)
+    by_comprehension = by_loop + 1 + of_stack
 
 
 _count_references()
