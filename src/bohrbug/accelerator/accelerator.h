@@ -108,6 +108,10 @@ int bind_for_with(PyObject *cls, const char *name, FromWith function);
 PyObject *controlling_execution(void);
 /* Whether an execution runs, but not in the calling thread. */
 bool in_another_thread(void);
+
+/* Whether the calling code is a trace or profile function, or what sys.monitoring calls. */
+bool is_in_tracer(void);
+PyObject *in_tracer(PyObject *module, PyObject *nothing);
 /* Its running task, borrowed. */
 PyObject *running_task(PyObject *execution);
 /* Whether the running task is within a modelled primitive; -1: exception. */
@@ -247,6 +251,8 @@ PyObject *survey(PyObject *module, PyObject *arguments);
 
 PyObject *watch_functions(PyObject *module, PyObject *nothing);
 PyObject *functions_are_watched(PyObject *module, PyObject *nothing);
+PyObject *tell_first_calls(PyObject *module, PyObject *function);
+PyObject *listen_to_first_calls(PyObject *module, PyObject *wanted);
 PyObject *functions_running(PyObject *module, PyObject *arguments);
 PyObject *functions_in(PyObject *module, PyObject *arguments);
 

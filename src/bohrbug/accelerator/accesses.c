@@ -181,7 +181,7 @@ tell_sink(PyObject *told_sink, What what, PyObject *owner, PyObject *key, bool i
            PyObject *place)
 {
     /* Such as a server of the whole session, which runs rewritten functions, too. */
-    if (in_another_thread())
+    if (in_another_thread() || is_in_tracer())
         return 0;
     if (PyObject_TypeCheck(told_sink, point_sink_type))
         return slot_get(told_sink, point_sink_slots[POINT_ENABLED]) != Py_True

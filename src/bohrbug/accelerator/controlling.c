@@ -9,11 +9,23 @@ controlling_execution(void)
         return NULL;
     PyObject *thread = slot_get(holder, holder_slots[HOLDER_THREAD]);
     if (PyLong_AsUnsignedLong(thread) != PyThread_get_thread_ident() ||
-        EXECUTION(SUSPENDED) != zero) {
+        EXECUTION(SUSPENDED) != zero || is_in_tracer()) {
         PyErr_Clear();
         return NULL;
     }
     return self;
+}
+
+bool
+is_in_tracer(void)
+{
+    return PyThreadState_Get()->tracing > 0;
+}
+
+PyObject *
+in_tracer(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    return PyBool_FromLong(is_in_tracer());
 }
 
 bool

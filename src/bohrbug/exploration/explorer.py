@@ -56,7 +56,7 @@ BEFORE_WORKERS = 64
 """Executions of a search before workers join it: a small test needs none."""
 
 SECONDS_BEFORE_WORKERS = 0.5
-"""Seconds after which workers join, however few executions there were."""
+"""Seconds without anything new after which workers join, however few executions there were."""
 
 STUCK_PERIODS = 5
 """How much longer than a hang it may take until a blocked thread counts as lost, in hangs."""
@@ -287,7 +287,7 @@ class Explorer:
 
         Parameters:
             executions: stop after so many, but not before all places have settled.
-            seconds: stop then, if there is a limit.
+            seconds: stop then, if there is a limit; counted from when the search last began again.
         """
         strategy = self.strategy
         end = _now() + seconds
@@ -317,6 +317,8 @@ class Explorer:
             strategy.observe(trace)
             if new_points or self.findings.rules_changed:
                 self.restart()
+                # Rewriting takes time, too, and what comes then is to be seen here at best.
+                end = _now() + seconds
             if self.is_saving:
                 self.save()
         return True
@@ -530,7 +532,7 @@ class Explorer:
             if number == 2:
                 # Objects may be met in another order than then.
                 self.runtime.name_older_objects("resumed.")
-            executed = self.runtime.execute(plan, watch=True, discover=True)
+            executed = self.runtime.execute(plan, watch=True)
             if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
                 self.is_interrupted = True
                 return

@@ -191,7 +191,7 @@ class _Replays:
         """
         missing = runtime.missing_points()
         while missing:
-            runtime.execute(self._reproduction.failure.plan, discover=True)
+            runtime.execute(self._reproduction.failure.plan)
             runtime.keep_only_wanted_points()
             before, missing = missing, runtime.missing_points()
             if missing == before:

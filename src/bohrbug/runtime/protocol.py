@@ -105,9 +105,7 @@ class Runtime(Protocol):
         """Leave everything as it was."""
         ...
 
-    def execute(
-        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
-    ) -> Executed:
+    def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
         """Execute a plan.
 
         Parameters:
@@ -115,7 +113,6 @@ class Runtime(Protocol):
             learn: whether what is found changes what is a scheduling point from
                 the next execution on; false for replays.
             watch: look for data races even if ``learn`` is false.
-            discover: look for functions that run, if ``learn`` is true.
         """
         ...
 

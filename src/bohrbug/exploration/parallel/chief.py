@@ -103,7 +103,7 @@ class _ExplorersChief:
     def learn_from(self, plan: Plan) -> None:
         explorer, runtime = self._explorer, self._explorer.runtime
         for _ in range(LOOKS):
-            executed = runtime.execute(plan, watch=True, discover=True)
+            executed = runtime.execute(plan, watch=True)
             outcome = executed.trace.outcome
             if outcome.kind is OutcomeKind.INTERRUPTED or explorer.is_interrupted:
                 explorer.is_interrupted = True

@@ -204,9 +204,7 @@ class NativeRuntime:
 
     # -- executing ---------------------------------------------------------------------
 
-    def execute(
-        self, plan: Plan, learn: bool = True, watch: bool = False, discover: bool = False
-    ) -> Executed:
+    def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
         """Execute a plan.
 
         A failure is executed once more at once, with the stack of every step.
@@ -214,7 +212,7 @@ class NativeRuntime:
         Parameters:
             plan: the plan.
             learn: false for a replay, which gets stacks at once.
-            watch, discover: mean nothing here: accesses to memory are always seen, or never.
+            watch: means nothing here: accesses to memory are always seen, or never.
         """
         learnt, points, making = self._learnt, self.points, self.means.making
         self.made += 1

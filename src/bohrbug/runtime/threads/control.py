@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import _thread
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from bohrbug.accelerator import native
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -64,15 +66,38 @@ class _Holder:
 current = _Holder()
 
 
+def _can_not_tell() -> bool:
+    """Stands for the function in C where there is none."""
+    return False
+
+
+in_tracer: Any = _can_not_tell if native is None else native.in_tracer
+"""Whether the calling code is a trace or profile function, or what ``sys.monitoring`` calls.
+
+That is no code of the program: of a coverage tool, a debugger, a profiler. Python itself traces
+nothing in it, and no task may lose control there.
+"""
+
+
 def in_another_thread() -> bool:
     """Whether the calling thread is another one than that in which an execution runs."""
     return current.thread not in (0, real_get_ident())
 
 
+def is_unseen() -> bool:
+    """Whether what the calling code accesses is no business of an execution."""
+    return in_another_thread() or bool(in_tracer())
+
+
 def controlled() -> Execution | None:
     """The execution that controls the calling code, or ``None``."""
     execution = current.execution
-    if execution is not None and real_get_ident() == current.thread and not execution.suspended:
+    if (
+        execution is not None
+        and real_get_ident() == current.thread
+        and not execution.suspended
+        and not in_tracer()
+    ):
         return execution
     return None
 

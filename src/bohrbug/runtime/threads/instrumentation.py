@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType
+from typing import Any
 
 from bohrbug.model.site import site_of
 from bohrbug.runtime.threads.heap import knows_functions
@@ -13,8 +14,6 @@ from bohrbug.runtime.threads.rewrite import callables
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
-
-_OWN_FOLDER = __file__.rpartition("bohrbug")[0] + "bohrbug"
 
 
 @contextmanager
@@ -41,6 +40,7 @@ class Instrumentation:
     Attributes:
         codes: original code objects of the functions that the test was found to run.
         has_grown: functions were rewritten since somebody last set it to false.
+        has_new_made_code: code ran as data that none before was like.
         all_tell: no rewritten function has its original code back for the time being.
     """
 
@@ -49,25 +49,58 @@ class Instrumentation:
         self.codes: list[CodeType] = []
         self.has_grown = False
         self.all_tell = True
+        self.has_new_made_code = False
+        # Code that ran as it is, as no function that could be rewritten has it, and where.
+        self._unfollowed: dict[tuple[CodeType, str], bool] = {}
 
-    def rewrite(self, codes: Iterable[CodeType]) -> bool:
-        """Rewrite the functions with these code objects; whether any of them were new."""
+    def original(self, code: CodeType) -> CodeType:
+        """What a code object was before it was rewritten; itself if it never was."""
+        return self._rewriter.original(code)
+
+    def of_executed(self, code: CodeType, namespace: dict[str, Any], is_imported: bool) -> CodeType:
+        """See :meth:`.Rewriter.of_executed`."""
+        made, is_new = self._rewriter.of_executed(code, namespace, is_imported)
+        self.has_new_made_code = self.has_new_made_code or is_new
+        return made
+
+    def rewrite(self, codes: Iterable[CodeType]) -> list[CodeType]:
+        """Rewrite the functions with these code objects; those of them that are new."""
         known = {id(code) for code in self.codes}
         originals = [self._rewriter.original(code) for code in codes]
-        # Our own functions, hooks among them, are never in scope; looking for them takes time.
-        fresh = [
-            code
-            for code in originals
-            if id(code) not in known and not code.co_filename.startswith(_OWN_FOLDER)
-        ]
+        fresh = [code for code in originals if id(code) not in known]
         self.codes.extend(fresh)
         if not fresh:
-            return False
+            return []
         with all_in_sight():
             self._rewriter.keep(None)
             self.all_tell = True
             self.has_grown = self._rewriter.install(fresh) > 0
-        return True
+        return fresh
+
+    def is_followed(self, code: CodeType) -> bool:
+        """See :meth:`.Rewriter.is_followed`."""
+        return self._rewriter.is_followed(code)
+
+    def unfollowed(self, calls: Iterable[tuple[CodeType, str]]) -> list[CodeType]:
+        """Which code ran, and goes on to run as it is; the second time it is a caveat.
+
+        Parameters:
+            calls: original code objects, :meth:`rewritten <rewrite>` before, and their modules.
+
+        Returns:
+            What may be followed the next time it is called.
+        """
+        fresh = []
+        for code, module in calls:
+            if not self._rewriter.scope.includes_module(module) or self._rewriter.is_followed(code):
+                continue
+            key = code, code.co_filename
+            if key in self._unfollowed:
+                self._unfollowed[key] = True
+            else:
+                self._unfollowed[key] = False
+                fresh.append(code)
+        return fresh
 
     def let_tell(self, wanted: Callable[[CodeType], bool] | None) -> None:
         """Let functions tell their accesses, or give them their original code for the time being.
@@ -122,7 +155,11 @@ class Instrumentation:
 
     def skipped(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
+        reasons = dict(self._rewriter.skipped)
+        for (code, _), is_lasting in self._unfollowed.items():
+            if is_lasting:
+                reasons.setdefault(code, "each execution makes its code anew")
         return tuple(
             (str(site_of((code, 0)) or code.co_qualname), reason)
-            for code, reason in self._rewriter.skipped.items()
+            for code, reason in reasons.items()
         )

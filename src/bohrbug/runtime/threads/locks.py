@@ -16,7 +16,10 @@ from bohrbug.accelerator import native
 from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE, YIELD
 from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
+    controlled,
     current,
+    in_tracer,
+    is_unseen,
     real_allocate_lock,
     real_get_ident,
 )
@@ -67,7 +70,7 @@ class _Lock:
         execution = current.execution
         if frame.f_globals.get("__name__") in INTERNAL_MODULES:
             self._internal = True
-        elif execution is not None and real_get_ident() == current.thread:
+        elif execution is not None and not is_unseen():
             self._created = (frame.f_code, frame.f_lasti)
             self._state = execution.resources.new(execution.current, self._type, self._created)
         else:
@@ -145,13 +148,8 @@ class _Lock:
 
     def __enter__(self) -> bool:
         # The most frequent operation of all: the common case of _take, written out.
-        execution = current.execution
-        if (
-            execution is None
-            or self._internal
-            or execution.suspended
-            or real_get_ident() != current.thread
-        ):
+        execution = controlled()
+        if execution is None or self._internal:
             return self._acquire(_getframe(1), True, -1)
         task = execution.current
         real = self._real
@@ -171,15 +169,15 @@ class _Lock:
 
     def _acquire(self, frame: Any, blocking: Any = True, timeout: Any = -1) -> bool:
         """Acquire on behalf of the code that runs in ``frame``."""
-        execution = current.execution
-        if execution is None or real_get_ident() != current.thread or execution.suspended:
+        execution = controlled()
+        if execution is None:
             return bool(self._real.acquire(blocking, timeout))
         return self._take(execution, execution.current, frame, blocking, timeout)
 
     def _release(self, frame: Any) -> None:
         """Release on behalf of the code that runs in ``frame``."""
-        execution = current.execution
-        if execution is None or real_get_ident() != current.thread or execution.suspended:
+        execution = controlled()
+        if execution is None:
             self._real.release()
             return
         if not (
@@ -193,12 +191,11 @@ class _Lock:
 
     def _look(self, frame: Any) -> bool:
         """Whether the lock is held, on behalf of the code that runs in ``frame``."""
-        execution = current.execution
-        if execution is not None and real_get_ident() == current.thread:
+        execution = controlled()
+        if execution is not None:
             task = execution.current
             if not (
                 task.inside
-                or execution.suspended
                 or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
             ):
                 place = (frame.f_code, frame.f_lasti)
@@ -291,7 +288,7 @@ class RLock(_Lock):
     def _me(self) -> int:
         execution = current.execution
         ident = real_get_ident()
-        if execution is not None and ident == current.thread:
+        if execution is not None and ident == current.thread and not in_tracer():
             return execution.current.ident
         return ident
 
@@ -300,9 +297,9 @@ class RLock(_Lock):
         return self._acquire(_getframe(1), blocking, timeout)
 
     def _acquire(self, frame: Any, blocking: Any = True, timeout: Any = -1) -> bool:
-        execution = current.execution
-        thread = real_get_ident()
-        if execution is None or thread != current.thread or execution.suspended:
+        execution = controlled()
+        if execution is None:
+            thread = real_get_ident()
             if self._ident == thread and self._count:
                 self._count += 1
                 return True
@@ -335,8 +332,8 @@ class RLock(_Lock):
         self._release_real(frame)
 
     def _release_real(self, frame: Any) -> None:
-        execution = current.execution
-        if execution is None or real_get_ident() != current.thread or execution.suspended:
+        execution = controlled()
+        if execution is None:
             self._count = 0
             self._ident = 0
             self._owner = None

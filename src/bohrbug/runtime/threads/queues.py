@@ -15,7 +15,7 @@ from bohrbug.model.trace import Gate
 from bohrbug.runtime.threads.control import (
     controlled,
     current,
-    real_get_ident,
+    is_unseen,
     unseen,
 )
 from bohrbug.runtime.threads.execution import Execution
@@ -316,7 +316,7 @@ class SimpleQueue:
         frame = _getframe(1)
         self._created: Any = place_of(frame)
         execution = current.execution
-        if execution is not None and real_get_ident() == current.thread:
+        if execution is not None and not is_unseen():
             self._state = execution.resources.new(execution.current, "SimpleQueue", self._created)
 
     def _resource(self, execution: Any) -> Any:

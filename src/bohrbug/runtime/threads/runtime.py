@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
+from types import CodeType
 from typing import Any, Self
 
 from bohrbug.accelerator import native
@@ -15,7 +16,7 @@ from bohrbug.model.outcome import Access
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
-from bohrbug.runtime.threads import entropy, futures, thread_functions, thread_state
+from bohrbug.runtime.threads import entropy, futures, made_code, thread_functions, thread_state
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -31,7 +32,15 @@ from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
-from bohrbug.runtime.threads.rewrite import callables, files, hooks, memory, unknown
+from bohrbug.runtime.threads.rewrite import (
+    attributes,
+    callables,
+    files,
+    held,
+    hooks,
+    memory,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
 from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.named import Named
@@ -109,6 +118,7 @@ class ThreadsRuntime:
         self.level = level
         self._make_detector = detector
         self._instrumentation = Instrumentation(scope, breakers=settings.gil)
+        self._discovery = Discovery(original=self._instrumentation.original)
         self._points = AccessPoints(self._instrumentation)
         self._sampling = Sampling()
         self._types = Types(_is_synchronisation)
@@ -119,6 +129,12 @@ class ThreadsRuntime:
         self._spin_sink: SpinSink | None = None
         self.watchdog: Watchdog | None = None
         self._collected = True
+        # Whether an execution with several tasks has shown which functions they call.
+        self._has_seen_tasks = False
+        # Those that were called first in a later execution, and not in all.
+        self._rare: list[CodeType] = []
+        # Executions that called some of these, and were all watched for races.
+        self._rare_watched = 0
         self.made = 0
 
     # -- life --------------------------------------------------------------------
@@ -134,14 +150,20 @@ class ThreadsRuntime:
         gc.disable()
         unknown.forget_assumptions()
         thread_functions.instrument_callable = callables.instrumented_callable
+        if self.level is not Level.SYNC:
+            self._discovery.listen(False)
+            self._discovery.__enter__()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.execution = self._spin_sink = None
+        if self.level is not Level.SYNC:
+            self._discovery.__exit__()
         # Cheap, as all that is older is frozen; else it would pile up from test to test.
         gc.collect()
         # Before what was frozen, and need not be looked at, is found by the collector again.
         self._instrumentation.restore()
+        attributes.forget_stored_names()
         gc.unfreeze()
         if native is not None:
             native.forget_shared()
@@ -159,7 +181,6 @@ class ThreadsRuntime:
         plan: Plan,
         learn: bool = True,
         watch: bool = False,
-        discover: bool = False,
         watcher: MakeWatcher | None = None,
     ) -> Executed:
         """Execute a plan.
@@ -169,29 +190,67 @@ class ThreadsRuntime:
             learn: whether functions and racy places that are found change
                 what is a scheduling point from the next execution on.
             watch: look for data races even if ``learn`` is false.
-            discover: look for functions that run, if ``learn`` is true.
             watcher: makes what watches this execution, in place of the detector of data races,
                 and whether or not ``watch`` is true; only if ``learn`` is false.
         """
-        if learn:
-            self._instrumentation.has_grown = False
-            if self._points.found:
-                self.take_new_points()
-            if self.level is Level.SYNC:
-                self._sampling.count()
-            else:
-                discovers, watches = self._sampling.next(plan)
-                watch = watch or watches
-                if discover or discovers:
-                    return self._discover(plan)
-        return self._run(plan, self.settings, learn, watch, watcher)
+        if not learn:
+            return self._run(plan, self.settings, learn, watch, watcher)
+        self._instrumentation.has_grown = False
+        if self._points.found:
+            self.take_new_points()
+        if self.level is Level.SYNC:
+            self._sampling.count()
+            return self._run(plan, self.settings, learn, watch)
+        watch = self._sampling.next(plan) or watch
+        return self._look_for_late_code(self._run(plan, self.settings, learn, watch), watch)
 
-    def _discover(self, plan: Plan) -> Executed:
-        """Execute a plan, and find the functions that it runs."""
-        with Discovery() as discovery:
-            executed = self._run(plan, self.settings, learn=True, watch=True)
-        if executed.tasks > 1 and self._instrumentation.rewrite(discovery.codes):
+    def _look_for_late_code(self, executed: Executed, was_watched: bool) -> Executed:
+        """Rewrite what an execution has called for the first time, which went unseen in it.
+
+        Parameters:
+            executed: the execution.
+            was_watched: all accesses of functions that were rewritten before were seen.
+
+        Returns:
+            It, with new points if a search that counts on it has to begin again.
+        """
+        discovery, instrumentation = self._discovery, self._instrumentation
+        if executed.tasks == 1 or not (discovery.has_news or instrumentation.has_new_made_code):
+            return executed
+        was_rare = discovery.take_noticed()
+        if was_rare:
+            self._rare_watched += 1
+            if self._rare_watched == WATCHED_AT_FIRST:
+                discovery.notice(())
+        calls = discovery.take()
+        fresh = instrumentation.rewrite(code for code, _ in calls)
+        unfollowed = instrumentation.unfollowed(calls)
+        if unfollowed:
+            discovery.forget(unfollowed)
+        if unfollowed or instrumentation.has_new_made_code:
+            instrumentation.has_new_made_code = False
+            instrumentation.has_grown = True
+        if fresh:
             self._points.add_wanted()
+        if instrumentation.has_grown and not self._has_seen_tasks:
+            # All that was executed up to now was the beginning of this.
+            self._has_seen_tasks = True
+            return executed
+        late = [code for code in fresh if instrumentation.is_followed(code)]
+        if late and self._has_seen_tasks:
+            # If all were rewritten before, as functions in others, they were seen at once.
+            was_rare = True
+            self._rare += late
+            self._rare_watched = 0
+            discovery.notice(self._rare)
+        if instrumentation.has_grown:
+            self._sampling.quiet = 0
+            return replace(executed, new_points=executed.new_points + 1)
+        if was_rare and not was_watched and not executed.new_points:
+            # What few executions call has little chance to be seen in a sample of all.
+            plan = Plan(tuple(executed.trace.choices))
+            again = self._run(plan, self.settings, learn=True, watch=True)
+            return replace(executed, new_points=again.new_points)
         return executed
 
     def _run(
@@ -303,9 +362,16 @@ class ThreadsRuntime:
         watchdog = self.watchdog
         if watchdog is not None:
             watchdog.watch(execution)
+        self._discovery.listen(True)
+        held.evaluation_has_changed()
+        if self.level is not Level.SYNC:
+            made_code.follow = self._instrumentation.of_executed
         try:
             return execution.run(self.function)
         finally:
+            self._discovery.listen(False)
+            held.evaluation_has_changed()
+            made_code.follow = None
             if watchdog is not None:
                 watchdog.release()
             hooks.set_sink(None)

@@ -17,12 +17,6 @@ WATCHED_AT_FIRST = 40
 WATCHED_LATER = 8
 """After these, in one of so many; in which ones, the plan decides: see :func:`sample`."""
 
-DISCOVERIES = frozenset({1, 2, 10})
-"""Numbers of the executions in which functions that run are looked for."""
-
-DISCOVERED_LATER = 512
-"""After these, in one of so many; in which ones, the plan decides."""
-
 
 def _never_quick(choices: object, seed: int, are_rows: bool) -> int | None:
     """Stands for the function in C where there is none."""
@@ -95,12 +89,9 @@ class Sampling:
         self.executions += 1
         self.quiet += 1
 
-    def next(self, plan: Plan) -> tuple[bool, bool]:
-        """One more execution begins: whether to look for functions that run, and for races."""
+    def next(self, plan: Plan) -> bool:
+        """One more execution begins: whether to look for races in it."""
         self.executions += 1
         self.quiet += 1
-        number = sample(plan)
-        discovers = self.executions in DISCOVERIES or number % DISCOVERED_LATER == 0
         # CHESS, section 3.5: races are looked for "on the first few runs".
-        watches = self.quiet <= WATCHED_AT_FIRST or number % WATCHED_LATER == 0
-        return discovers, watches
+        return self.quiet <= WATCHED_AT_FIRST or sample(plan) % WATCHED_LATER == 0

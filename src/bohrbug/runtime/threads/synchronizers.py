@@ -32,8 +32,8 @@ from bohrbug.runtime.threads.control import (
     INTERNAL_MODULES,
     controlled,
     current,
+    is_unseen,
     real_allocate_lock,
-    real_get_ident,
 )
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.lifecycle import end_prelude
@@ -111,7 +111,7 @@ def _registering(cls: type, type_name: str, make_in_c: Callable[[Any], bool] | N
             # A part of another primitive; or it is not made under control.
             original(self, *args, **kwargs)
             return
-        if real_get_ident() == current.thread:
+        if not is_unseen():
             frame = _getframe(1)
             if type_name == "Future":
                 # Made by an executor on behalf of who submits.
@@ -350,8 +350,8 @@ def _clear(self: Any) -> None:
 
 @patches.method(_Event, "is_set")
 def _is_set(self: Any) -> bool:
-    execution = current.execution
-    if execution is not None and real_get_ident() == current.thread and not execution.suspended:
+    execution = controlled()
+    if execution is not None:
         frame = _getframe(1)
         if not is_quiet(execution, frame):
             state = execution.resources.of(self, "Event")

@@ -14,7 +14,7 @@ from bohrbug.accelerator import native
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import READ, WRITE, YIELD, Kind
 from bohrbug.model.outcome import Divergence
-from bohrbug.runtime.threads.control import in_another_thread
+from bohrbug.runtime.threads.control import is_unseen
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.variables import Running, Variables
@@ -78,7 +78,7 @@ class WatchingSink:
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Place) -> None:
         """A task is about to access ``owner.name``."""
-        if not self.enabled or in_another_thread():
+        if not self.enabled or is_unseen():
             return
         known = self._owners.get(id(owner))
         shadow = None if known is None else known.attributes.get(name)
@@ -97,7 +97,7 @@ class WatchingSink:
 
     def item(self, owner: Any, key: Any, is_write: bool, place: Place) -> None:
         """A task is about to access ``owner[key]``, or a global."""
-        if not self.enabled or in_another_thread():
+        if not self.enabled or is_unseen():
             return
         known = self._owners.get(id(owner))
         shadow = None
@@ -118,7 +118,7 @@ class WatchingSink:
 
     def whole(self, owner: Any, is_write: bool, place: Place) -> None:
         """A task is about to access a container as a whole, an iterator or a cell."""
-        if not self.enabled or in_another_thread():
+        if not self.enabled or is_unseen():
             return
         known = self._owners.get(id(owner))
         shadow = None if known is None else known.whole
@@ -154,21 +154,21 @@ class PointSink:
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`WatchingSink`."""
-        if self.enabled and id(place) in self._points and not in_another_thread():
+        if self.enabled and id(place) in self._points and not is_unseen():
             shadow = self._variables.shadow_of_attribute(owner, name, is_write, place)
             if shadow is not None:
                 self._execution.access(place, WRITE if is_write else READ, shadow)
 
     def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
         """See :class:`WatchingSink`."""
-        if self.enabled and id(place) in self._points and not in_another_thread():
+        if self.enabled and id(place) in self._points and not is_unseen():
             shadow = self._variables.shadow_of_item(owner, key, is_write, place)
             if shadow is not None:
                 self._execution.access(place, WRITE if is_write else READ, shadow)
 
     def whole(self, owner: Any, is_write: bool, place: Any) -> None:
         """See :class:`WatchingSink`."""
-        if self.enabled and id(place) in self._points and not in_another_thread():
+        if self.enabled and id(place) in self._points and not is_unseen():
             shadow = self._variables.shadow_of_whole(owner, is_write, place)
             if shadow is not None:
                 self._execution.access(place, WRITE if is_write else READ, shadow)
@@ -208,7 +208,7 @@ class SpinSink:
             hooks.set_sink(self)
 
     def _yield(self, place: Any) -> None:
-        if in_another_thread():
+        if is_unseen():
             return
         hooks.set_sink(self._usual)
         execution = self._execution

@@ -95,14 +95,27 @@ def note_stored(name: str) -> None:
     """Some code stores attributes of that name: methods found under it are data from now on."""
     if name not in _stored_names:
         _stored_names.add(name)
-        if name == "__class__":
-            # What an attribute is depends on it.
-            forget_classes()
-        else:
-            forget_name(name)
-        if name in PARTS_OF_FUNCTIONS:
-            for cache in _by_parts_of_functions:
-                cache.clear()
+        _forget_answers(name)
+
+
+def _forget_answers(name: str) -> None:
+    """Forget what was found out while it was not known that code stores this, or while it was."""
+    if name == "__class__":
+        # What an attribute is depends on it.
+        forget_classes()
+    else:
+        forget_name(name)
+    if name in PARTS_OF_FUNCTIONS:
+        for cache in _by_parts_of_functions:
+            cache.clear()
+
+
+def forget_stored_names() -> None:
+    """What was stored while one test was explored says nothing of the next one."""
+    names = [*_stored_names]
+    _stored_names.clear()
+    for name in names:
+        _forget_answers(name)
 
 
 def is_stored(name: str) -> bool:

@@ -24,6 +24,7 @@ from bohrbug.runtime.threads.rewrite import (
     effects,
     files,
     halfway,
+    held,
     hooks,
     library_table,
     references,
@@ -87,18 +88,6 @@ def binary_in_place(left: Any, right: Any, place: Place) -> None:
 # --- Hooks of iteration --------------------------------------------------------------------------
 
 
-def _references_of_parameter(value: Any) -> int:
-    return sys.getrefcount(value)
-
-
-# References to an iterator that nobody but the loop holds: the parameter of the hook and, where
-# the interpreter counts it, the argument of getrefcount; and the stack of the looping frame.
-_UNSHARED = _references_of_parameter(iter([])) + 1
-# Those to an iterator that another one holds, while it is looked at: the list of referents, the
-# loop over it and, where it is counted, the argument of getrefcount; and the other one.
-_UNSHARED_REFERENT = _UNSHARED + 1
-
-
 def iterate(owner: Any, place: Place) -> None:
     """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
     if type(owner) is not list and _CONTAINER[type(owner)] and hooks.active:
@@ -123,9 +112,11 @@ def step(iterator: Any, place: Place) -> None:
 
     Since Python 3.15 a loop over a list has the list in its place, and an index of its own.
     """
-    if table.ITERATORS[type(iterator)] and hooks.active:
-        _step_into(iterator, place, 0)
-        if sys.getrefcount(iterator) > _UNSHARED:
+    role = table.ITERATORS[type(iterator)]
+    if role and hooks.active:
+        if role is not table.OVER_NOTHING:
+            _step_into(iterator, place, 0)
+        if sys.getrefcount(iterator) > held.by_loop:
             _advance(iterator, place)
     elif _CONTAINER[type(iterator)] and hooks.active:
         hooks.tell_whole(iterator, False, place)
@@ -135,7 +126,7 @@ def step_of_comprehension(iterator: Any, place: Place) -> None:
     """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
     if table.ITERATORS[type(iterator)] and hooks.active:
         _step_into(iterator, place, 0)
-        if sys.getrefcount(iterator) > _UNSHARED + 1:
+        if sys.getrefcount(iterator) > held.by_comprehension:
             _advance(iterator, place)
 
 
@@ -175,14 +166,14 @@ def _step_into(iterator: Any, place: Place, depth: int) -> None:
                 hooks.tell_whole(referent, False, place)
         elif table.ITERATORS[class_] and depth < 4:
             _step_into(referent, place, depth + 1)
-            if sys.getrefcount(referent) > _UNSHARED_REFERENT:
+            if sys.getrefcount(referent) > held.UNDER_ANOTHER:
                 hooks.whole(referent, True, place)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
                 if table.ITERATORS[type(inner)]:
                     _step_into(inner, place, depth + 1)
-                    if sys.getrefcount(inner) > _UNSHARED_REFERENT:
+                    if sys.getrefcount(inner) > held.UNDER_ANOTHER:
                         hooks.whole(inner, True, place)
         elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
             call(referent, (), place)
@@ -308,7 +299,7 @@ def call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _built_in(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     owner = callable_.__self__
-    if not _is_of_module(owner):
+    if type(owner) not in _OWNERS_OF_FUNCTIONS:
         _method(owner, callable_.__name__, arguments, place)
         return
     effect = _FUNCTIONS.get(callable_) or _effect_of_function(callable_)
@@ -320,8 +311,9 @@ def _built_in(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 _UNKNOWN = library_table.UNKNOWN
 _HARMLESS = library_table.HARMLESS
-# What functions in C hold that some tools for bindings make.
-_Capsule: type = type(datetime.datetime_CAPI)
+# Types of ``__self__`` of functions in C that are no methods; what some tools for bindings make
+# holds a capsule.
+_OWNERS_OF_FUNCTIONS = frozenset({ModuleType, type(None), type(datetime.datetime_CAPI)})
 
 
 def _effect_of_function(function: Any) -> effects.Effect:
@@ -337,15 +329,10 @@ def _effect_of_function(function: Any) -> effects.Effect:
 def _effect_of_built_in(callable_: Any) -> effects.Effect | None:
     """What a function or a bound method in C does; ``None``: nothing of which something is told."""
     owner = callable_.__self__
-    if _is_of_module(owner):
+    if type(owner) in _OWNERS_OF_FUNCTIONS:
         return _effect_of_function(callable_)
     known = _METHODS[type(owner)].get(callable_.__name__)
     return _UNKNOWN if known is None and FOREIGN[type(owner)] else known
-
-
-def _is_of_module(owner: Any) -> bool:
-    """Whether a function in C with this ``__self__`` is no method."""
-    return type(owner) is ModuleType or type(owner) is _Capsule or owner is None
 
 
 def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:

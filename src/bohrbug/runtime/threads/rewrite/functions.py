@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -18,6 +19,7 @@ from bohrbug.runtime.threads.heap import (
     functions_running,
 )
 from bohrbug.runtime.threads.rewrite import attributes, builtins_table, halfway, unknown
+from bohrbug.runtime.threads.rewrite.hooks import Globals
 from bohrbug.runtime.threads.rewrite.module_globals import (
     GlobalsView,
     stored_attributes,
@@ -45,6 +47,11 @@ class Rewriter:
         # Those that have their original code for the time being, with that and their own.
         self._silenced: list[tuple[weakref.ref[FunctionType], CodeType, CodeType]] = []
         self._installed = False
+        # What was executed as data: one code object for all that are equal, and it rewritten.
+        self._executed: dict[tuple[CodeType, str], CodeType] = {}
+        self._templates: dict[int, tuple[CodeType, GlobalsView]] = {}
+        # What was made of it for one execution, or executed and has nothing to tell.
+        self._bound: dict[int, weakref.ref[CodeType]] = {}
 
     @property
     def skipped(self) -> dict[CodeType, str]:
@@ -73,8 +80,7 @@ class Rewriter:
         ]
         for function in functions:
             # Before any of them is rewritten: what one stores, another one reads.
-            for name in stored_attributes(self.original(function.__code__)):
-                attributes.note_stored(name)
+            _note_stored(self.original(function.__code__))
         for function in functions_running(list(self._made()), everywhere):
             # One that rewritten code has made.
             self._changed[id(function)] = weakref.ref(function)
@@ -108,6 +114,93 @@ class Rewriter:
             for original, made in list(view.made.values())[before:]:
                 self._originals[id(made)] = original
         return result
+
+    def of_executed(
+        self, code: CodeType, namespace: dict[str, Any], is_imported: bool
+    ) -> tuple[CodeType, bool]:
+        """What is to be run in place of code that ``exec``, or an import, is given.
+
+        Parameters:
+            code: which may be made anew each time.
+            namespace: its globals.
+            is_imported: no other task runs within; only the functions in it are rewritten.
+
+        Returns:
+            The code, and whether none like it was seen before, so that it runs as it is.
+        """
+        module = namespace.get("__name__", "")
+        has_nested = any(isinstance(constant, CodeType) for constant in code.co_consts)
+        if (
+            not isinstance(module, str)
+            or module.startswith("namedtuple_")
+            or not self.scope.includes_module(module)
+        ):
+            return code, False
+        if not (has_nested or (code.co_names and not is_imported)):
+            self._bound[id(code)] = weakref.ref(code, partial(self._forget, id(code)))
+            return code, False
+        key = (code, code.co_filename)
+        known = self._executed.get(key)
+        if known is None:
+            self._executed[key] = code
+            _note_stored(code)
+            return code, True
+        template, view = self._template(known)
+        made = self._bind(template, view.holder, Globals(namespace))
+        if is_imported:
+            made = known.replace(co_consts=made.co_consts[: len(known.co_consts)])
+            self._remember(made, known)
+        self._installed = True
+        return made, False
+
+    def _template(self, code: CodeType) -> tuple[CodeType, GlobalsView]:
+        """Code rewritten so that it fits all globals, and the view by which it was."""
+        found = self._templates.get(id(code))
+        if found is None:
+            # Nothing is bound yet when it begins, and what it binds itself may be anything.
+            view = GlobalsView({}, frozenset(stored_globals(code) | set(code.co_names)))
+            # It may be the code itself that imports weakref.
+            view.has_weak_references = True
+            found = self._templates[id(code)] = rewrite(code, view, breakers=self.breakers), view
+            self._views[id(code)] = view
+            self._originals.update((id(made), original) for original, made in view.made.values())
+        return found
+
+    def _bind(self, template: CodeType, holder: Globals, namespace: Globals) -> CodeType:
+        """A template with the globals that it runs with in the place of those it was made for."""
+        constants = tuple(
+            self._bind(constant, holder, namespace)
+            if isinstance(constant, CodeType)
+            else (namespace if constant is holder else constant)
+            for constant in template.co_consts
+        )
+        if all(new is old for new, old in zip(constants, template.co_consts, strict=True)):
+            return template
+        made = template.replace(co_consts=constants)
+        self._remember(made, self.original(template))
+        return made
+
+    def _remember(self, made: CodeType, original: CodeType) -> None:
+        key = id(made)
+        self._originals[key] = original
+        self._bound[key] = weakref.ref(made, partial(self._forget, key))
+
+    def _forget(self, key: int, _: object) -> None:
+        self._originals.pop(key, None)
+        self._bound.pop(key, None)
+
+    def is_followed(self, code: CodeType) -> bool:
+        """Whether functions with this original code tell their accesses, or need not, or can't.
+
+        Those that can't are in :attr:`skipped`.
+        """
+        key = id(code)
+        return (
+            key in self._bound
+            or any(key in view.made or code in view.skipped for view in self._views.values())
+            # A copy of code that was rewritten.
+            or any(isinstance(constant, Place) for constant in code.co_consts)
+        )
 
     def original(self, code: CodeType) -> CodeType:
         """What a code object was before it was rewritten; itself if it never was."""
@@ -155,7 +248,8 @@ class Rewriter:
                 function.__code__ = self.original(function.__code__)
         self._changed.clear()
         self._silenced.clear()
-        for function in functions_running(list(self._made()), all_functions()):
+        bound = [code for code in (each() for each in self._bound.values()) if code is not None]
+        for function in functions_running([*self._made(), *bound], all_functions()):
             function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
@@ -200,6 +294,12 @@ class Rewriter:
         for key, namespace in fresh.items():
             view = self._views[key] = _view_of(namespace, frozenset(names[key]), self.breakers)
             self._originals.update((id(made), original) for original, made in view.made.values())
+
+
+def _note_stored(code: CodeType) -> None:
+    """Methods of the names under which some code stores attributes are data from now on."""
+    for name in stored_attributes(code):
+        attributes.note_stored(name)
 
 
 _CODES_KEPT = 50_000
