@@ -152,3 +152,12 @@ def test_sets_of_threads_are_what_they_were_afterwards() -> None:
         patches.restore()
     assert type(dangling) is weakref.WeakSet
     assert dangling._remove is remove
+
+
+def test_a_place_is_noted_once_however_many_references_are_made_there() -> None:
+    """``WeakKeyDictionary`` makes one for each lookup, and each time all places are asked for."""
+    other = Place((HERE[0], 2))
+    node = Node()
+    for place in (HERE, other, HERE, HERE, other):
+        lives.made(node, None, place)
+    assert lives._life_of(node).places() == [HERE, other]

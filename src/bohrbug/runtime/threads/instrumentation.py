@@ -16,9 +16,14 @@ from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
 
+_has_frozen = False
+"""Since :func:`collect` was last called, objects of executions may have been frozen."""
+
+
 @contextmanager
 def all_in_sight() -> Generator[None]:
     """Within it the rewriter, which may have to ask the collector, finds frozen functions, too."""
+    global _has_frozen
     if knows_functions():
         yield
         return
@@ -28,6 +33,19 @@ def all_in_sight() -> Generator[None]:
         yield
     finally:
         gc.freeze()
+        _has_frozen = True
+
+
+def collect() -> None:
+    """Collect all garbage of executions, also what was frozen while something kept it alive."""
+    global _has_frozen
+    if not _has_frozen:
+        gc.collect()
+        return
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    _has_frozen = False
 
 
 class Instrumentation:

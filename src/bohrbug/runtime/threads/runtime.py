@@ -27,7 +27,7 @@ from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.installation import installation
-from bohrbug.runtime.threads.instrumentation import Instrumentation
+from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
@@ -318,7 +318,7 @@ class ThreadsRuntime:
         """
         if self._let_go is not None:
             self._let_go()
-        gc.collect()
+        collect()
 
     def _make_accesses_visible(
         self, execution: Execution, variables: Variables, watcher: Watcher | None

@@ -178,7 +178,9 @@ def made(target: Any, make: Callable[[Any], Any] | None, place: Place) -> None:
     except TypeError:
         # It will be said where it is made.
         return
-    life.made_at.append(place)
+    # An instruction has one place: by identity, and seldom many.
+    if not any(each is place for each in life.made_at):
+        life.made_at.append(place)
     _ending.made(life)
     if make is not None:
         known = make(target)
