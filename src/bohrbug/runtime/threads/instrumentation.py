@@ -15,7 +15,6 @@ from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 
-
 _has_frozen = False
 """Since :func:`collect` was last called, objects of executions may have been frozen."""
 
