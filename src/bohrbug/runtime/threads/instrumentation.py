@@ -153,6 +153,7 @@ class Instrumentation:
             with all_in_sight():
                 self.restore()
                 other._rewriter.install(self.codes)
+                other._rewriter.know_executed(self._rewriter)
             yield other
         finally:
             with all_in_sight():

@@ -153,6 +153,12 @@ class Rewriter:
         self._installed = True
         return made, False
 
+    def know_executed(self, other: Rewriter) -> None:
+        """Rewrite what ran as data for another rewriter, too, before it runs again."""
+        for key, code in other._executed.items():
+            self._executed.setdefault(key, code)
+            self._template(self._executed[key])
+
     def _template(self, code: CodeType) -> tuple[CodeType, GlobalsView]:
         """Code rewritten so that it fits all globals, and the view by which it was."""
         found = self._templates.get(id(code))
