@@ -31,7 +31,13 @@ from bohrbug import VerdictKind
 from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.model.outcome import Uncontrolled
 from bohrbug.report.verdict import one_line_verdict
-from bohrbug.runtime.threads.rewrite import actions, builtins_table, library_table, unknown
+from bohrbug.runtime.threads.rewrite import (
+    actions,
+    builtins_table,
+    functions_table,
+    library_table,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, is_written_in_c
 from tests.programs.together import together
 from tests.unit.rewriting import told
@@ -77,7 +83,7 @@ def test_no_function_of_the_standard_library_is_unknown() -> None:
         for name, function in vars(module).items()
         if isinstance(function, BuiltinFunctionType)
         and isinstance(function.__self__, ModuleType)
-        and function not in builtins_table.FUNCTIONS
+        and function not in functions_table.FUNCTIONS
         and library_table.effect_of(function) is library_table.UNKNOWN
     }
     assert not unknown_functions
@@ -91,7 +97,7 @@ def test_each_action_is_done_by_something() -> None:
     """What a merge once lost: an action of a descriptor's methods, which no table named."""
     methods = [*builtins_table._METHODS.values(), *library_table.METHODS.values()]
     named = {
-        *(effect.action for effect in builtins_table.FUNCTIONS.values()),
+        *(effect.action for effect in functions_table.FUNCTIONS.values()),
         *(effect.action for of_class in methods for effect in of_class.values()),
         *(library_table.effect_of(function).action for function in _functions_in_c()),
     }
@@ -231,7 +237,7 @@ def test_state_of_the_process() -> None:
 @pytest.fixture
 def checksum_in_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function of the library is taken for one of an extension that nobody knows."""
-    monkeypatch.setitem(builtins_table.FUNCTIONS, zlib.crc32, library_table.UNKNOWN)
+    monkeypatch.setitem(functions_table.FUNCTIONS, zlib.crc32, library_table.UNKNOWN)
 
 
 def _about_arguments(accesses: list[str]) -> list[str]:

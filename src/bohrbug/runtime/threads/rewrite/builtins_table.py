@@ -1,4 +1,4 @@
-"""What functions and containers implemented in C read and write.
+"""What containers and iterators implemented in C, and their methods, read and write.
 
 An entry errs on the side of telling too much: a read of the whole container where only some items
 matter costs an execution or two, an access that is not told costs a bug.
@@ -6,14 +6,9 @@ matter costs an execution or two, an access that is not told costs a bug.
 
 from __future__ import annotations
 
-import _bisect
 import _ctypes
-import _heapq
 import _io
-import _operator
-import _weakref
 import array
-import builtins
 import collections
 import contextvars
 import csv
@@ -21,11 +16,10 @@ import functools
 import itertools
 import mmap
 import operator
-import os
 import re
 import struct
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -54,37 +48,21 @@ from bohrbug.runtime.threads.rewrite.classes import (
 from bohrbug.runtime.threads.rewrite.effects import (
     BINARY,
     BINARY_IN_PLACE,
-    CONSUME,
     CONTAINS_ITEM,
     DELETE_ITEM,
-    GET_ATTRIBUTE,
     GET_BY_DESCRIPTOR,
     ITERATE,
-    LINK_FILE,
-    LOOK_AT_CLASS,
     NOTHING,
-    OPEN_FILE,
     PLAIN_WRITE,
-    PRINT,
     READ,
-    READ_ALL,
-    READ_CURRENT_FOLDER,
-    READ_DESCRIPTOR,
-    READ_FILE,
     READ_ITEM,
     READ_KEY,
     READ_STREAM,
-    RENAME_FILE,
-    SET_ATTRIBUTE,
     SET_BY_DESCRIPTOR,
     SET_ITEM,
     STEP,
     USE_STREAM,
-    VARS,
     WRITE,
-    WRITE_CURRENT_FOLDER,
-    WRITE_DESCRIPTOR,
-    WRITE_FILE,
     WRITE_KEY,
     WRITE_STREAM,
     Effect,
@@ -531,83 +509,6 @@ def add_methods(methods: dict[type, dict[str, Effect]]) -> None:
     """Effects of the methods of further classes."""
     _METHODS.update(methods)
     METHODS.clear()
-
-
-# --- Functions and constructors ------------------------------------------------------------------
-
-CONSTRUCTORS: dict[type, int] = {
-    **dict.fromkeys((list, tuple, set, frozenset, dict, bytes, bytearray, str, bool), 0),
-    **dict.fromkeys((collections.deque, collections.OrderedDict, memoryview), 0),
-    **dict.fromkeys((collections.defaultdict, array.array), 1),
-    # Made once, and never changed.
-    **{vars(builtins)[name]: 0 for name in ("frozendict",) if name in vars(builtins)},
-}
-"""Classes whose constructors read all items of their arguments from this position on."""
-
-
-def _functions() -> dict[Callable[..., Any], Effect]:
-    effects: dict[Callable[..., Any], Effect] = {}
-
-    def enter(
-        module: ModuleType, names: str, action: str, *consumes: int, calls_back: bool = False
-    ) -> None:
-        for name in _names(names):
-            function = getattr(module, name, None)
-            if isinstance(function, BuiltinFunctionType):
-                effects[function] = Effect(action, consumes, True, calls_back)
-
-    enter(builtins, "len format abs round divmod pow dir", READ)
-    enter(builtins, "repr ascii", READ_ALL)
-    enter(builtins, "isinstance", LOOK_AT_CLASS)
-    enter(builtins, "sorted sum min max any all", CONSUME, calls_back=True)
-    enter(builtins, "next anext", STEP)
-    enter(builtins, "iter", ITERATE)
-    enter(builtins, "getattr hasattr", GET_ATTRIBUTE)
-    enter(builtins, "setattr delattr", SET_ATTRIBUTE)
-    enter(builtins, "vars", VARS)
-    enter(_heapq, "heappush heappop heappushpop heapreplace heapify", WRITE, calls_back=True)
-    # Up to 3.13 those for the largest item first are private.
-    enter(_heapq, "_heapreplace_max _heapify_max _heappop_max", WRITE, calls_back=True)
-    enter(_heapq, "heappush_max heappop_max heappushpop_max", WRITE, calls_back=True)
-    enter(_heapq, "heapreplace_max heapify_max", WRITE, calls_back=True)
-    enter(_bisect, "bisect bisect_left bisect_right", READ, calls_back=True)
-    enter(_bisect, "insort insort_left insort_right", WRITE, calls_back=True)
-    enter(_operator, "length_hint truth not_", READ)
-    enter(_operator, "countOf indexOf", CONSUME)
-    enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
-    enter(_operator, "getitem", READ_ITEM)
-    enter(_operator, "setitem", SET_ITEM)
-    enter(_operator, "delitem", DELETE_ITEM)
-    enter(_operator, "contains", CONTAINS_ITEM)
-    enter(_operator, "add mul or_ and_ sub xor concat eq ne lt le gt ge", BINARY)
-    enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
-    enter(functools, "reduce", NOTHING, 0, calls_back=True)
-    # It does the work of Counter's constructor and of its update.
-    enter(collections, "_count_elements", WRITE, 0)
-    effects[print] = Effect(PRINT)
-    enter(builtins, "open", OPEN_FILE)
-    enter(os, "open", OPEN_FILE)
-    enter(os, "stat lstat statx access listdir scandir readlink", READ_FILE)
-    enter(os, "mkdir rmdir remove unlink truncate chmod chown utime mkfifo", WRITE_FILE)
-    enter(os, "rename replace", RENAME_FILE)
-    enter(os, "link symlink", LINK_FILE)
-    enter(os, "chdir", WRITE_CURRENT_FOLDER)
-    effects[os.getcwd] = Effect(READ_CURRENT_FOLDER)
-    enter(os, "pread preadv fstat get_blocking", READ_DESCRIPTOR)
-    enter(os, "read readv write writev pwrite pwritev lseek ftruncate close", WRITE_DESCRIPTOR)
-    enter(os, "readinto", WRITE_DESCRIPTOR)
-    return effects
-
-
-FUNCTIONS = _functions()
-
-
-def add_functions(module: ModuleType, names: str, action: str) -> None:
-    """Effects of further functions, done to the first argument."""
-    for name in _names(names):
-        function = getattr(module, name, None)
-        if isinstance(function, BuiltinFunctionType):
-            FUNCTIONS[function] = Effect(action, (), True)
 
 
 def forget_classes() -> None:

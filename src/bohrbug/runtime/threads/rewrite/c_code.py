@@ -23,6 +23,7 @@ from bohrbug.runtime.threads.rewrite import (
     actions,
     effects,
     files,
+    functions_table,
     halfway,
     held,
     hooks,
@@ -209,7 +210,7 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
 # --- Hooks of calls ------------------------------------------------------------------------------
 
 _CALLED = unknown.CALLED
-_FUNCTIONS = table.FUNCTIONS
+_FUNCTIONS = functions_table.FUNCTIONS
 _METHODS = table.METHODS
 _PLAIN_WRITE = effects.PLAIN_WRITE
 
@@ -364,7 +365,7 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
         if _length(arguments) == 1:
             hooks.read_class(arguments[0], place)
         return
-    first = table.CONSTRUCTORS.get(callable_)
+    first = functions_table.CONSTRUCTORS.get(callable_)
     if first is not None:
         for argument in arguments[first:]:
             _consume(argument, place)

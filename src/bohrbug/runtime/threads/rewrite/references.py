@@ -15,6 +15,7 @@ from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite import hooks, lives, memory
 from bohrbug.runtime.threads.rewrite.classes import order_of, remember_class
 from bohrbug.runtime.threads.rewrite.effects import Effect
+from bohrbug.runtime.threads.rewrite.functions_table import add_functions
 from bohrbug.runtime.threads.rewrite.place import Place
 
 _MAKE_PROXY = "make a weak reference"
@@ -78,9 +79,9 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     _TAKE_ADDRESS: _take_address,
 }
 
-table.add_functions(_weakref, "proxy", _MAKE_PROXY)
-table.add_functions(_weakref, "getweakrefcount getweakrefs", _COUNT)
-table.add_functions(_ctypes, "addressof byref", _TAKE_ADDRESS)
+add_functions(_weakref, "proxy", _MAKE_PROXY)
+add_functions(_weakref, "getweakrefcount getweakrefs", _COUNT)
+add_functions(_ctypes, "addressof byref", _TAKE_ADDRESS)
 table.add_methods(
     {
         weakref.ReferenceType: {"__call__": Effect(CALL)},

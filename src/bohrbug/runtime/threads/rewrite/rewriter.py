@@ -17,7 +17,6 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     stores_parts_of_functions,
     write_kinds,
 )
-from bohrbug.runtime.threads.rewrite.builtins_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.codec import (
     Instruction,
@@ -27,6 +26,7 @@ from bohrbug.runtime.threads.rewrite.codec import (
     splice,
 )
 from bohrbug.runtime.threads.rewrite.frame_slots import cells_bound_once, variable_names
+from bohrbug.runtime.threads.rewrite.functions_table import CONSTRUCTORS
 from bohrbug.runtime.threads.rewrite.instruction_table import is_told, unknown_reason
 from bohrbug.runtime.threads.rewrite.module_globals import GlobalsView
 from bohrbug.runtime.threads.rewrite.place import Place
