@@ -36,7 +36,7 @@ class Interval(NamedTuple):
     Attributes:
         code: of the frame that makes it.
         first: offset in bytes from where on the instruction may be said to be.
-        last: offset in bytes of the instruction.
+        last: offset in bytes of the instruction's last code unit.
         tell: tells of the access once more, for the place that it is given.
     """
 
@@ -123,6 +123,8 @@ def _access_behind(code: CodeType, hook: int) -> tuple[int, int]:
         last = first
         while raw[last] in _NOT_YET:
             last += _size(raw[last])
+        # Where a loop goes on in a generator without a call, Python 3.12 stands in the caches.
+        last += _size(raw[last]) - 2
         known = _offsets[id(code), hook] = code, first, last
         _codes_with_intervals.add(id(code))
     return known[1:]
