@@ -191,7 +191,6 @@ PyObject *use_swap(PyObject *module, PyObject *arguments);
 
 PyObject *use_parts(PyObject *module, PyObject *arguments);
 PyObject *use_thread_parts(PyObject *module, PyObject *arguments);
-PyObject *use_hashes(PyObject *module, PyObject *arguments);
 
 /* -- points.c ------------------------------------------------------------------- */
 
@@ -260,6 +259,11 @@ PyObject *functions_in(PyObject *module, PyObject *arguments);
 
 PyObject *numbered(PyObject *module, PyObject *arguments);
 PyObject *neighbours(PyObject *module, PyObject *arguments);
+
+/* -- identities.c --------------------------------------------------------------- */
+
+PyObject *know_births(PyObject *module, PyObject *arguments);
+PyObject *forget_births(PyObject *module, PyObject *nothing);
 
 /* -- hashes.c ------------------------------------------------------------------- */
 

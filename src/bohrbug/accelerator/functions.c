@@ -4,6 +4,7 @@ Looking for functions among all objects takes as long as a few executions do. Fr
 the interpreter tells of each function that is made, changed or destroyed: from the first time
 that somebody asks they are kept in a table, with what is asked for. */
 #include "heap.h"
+#include "identities.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
 
@@ -81,10 +82,24 @@ leave(PyFunctionObject *function)
     table.places[free_place] = (Entry){0};
 }
 
+/* It is not allocated as instances of other classes are. */
+static void
+note_birth_of(PyFunctionObject *function)
+{
+    const char *name = PyUnicode_AsUTF8(function->func_qualname);
+    if (name == NULL)
+        PyErr_Clear();
+    note_birth((PyObject *)function, name == NULL ? "function" : name, true);
+}
+
 /* A PyFunction_WatchCallback. */
 static int
 look_at_change(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject *value)
 {
+    if (event == PyFunction_EVENT_CREATE)
+        note_birth_of(function);
+    else if (event == PyFunction_EVENT_DESTROY)
+        note_end(function);
     if (!table.is_complete)
         return 0;
     if (event == PyFunction_EVENT_CREATE)

@@ -1,4 +1,4 @@
-/* What threading makes with every thread: what is in it, an event, and a hash for its set of threads. */
+/* What threading makes with every thread: what is in it, and an event. */
 #include "scheduling.h"
 
 /* -- events that are parts ----------------------------------------------------------- */
@@ -424,82 +424,4 @@ use_thread_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
         Py_INCREF(kept[i]);
     thread_type = (PyTypeObject *)thread;
     return PyCFunction_New(&thread_definition, NULL);
-}
-
-/* -- hashes of threads ----------------------------------------------------------------- */
-
-static PyObject *hash_reference, *hash_patches, *counter, *text_hash, *text_older;
-enum { LAST_EXECUTION, COUNT };
-static Slot counter_slots[] = {[LAST_EXECUTION] = {"_execution", 0}, [COUNT] = {"_count", 0}, {0}};
-
-/* Whether some thread with that address was there before the exploration; -1: exception. */
-static int
-may_be_older(PyObject *thread)
-{
-    PyObject *older = PyObject_GetAttr(hash_patches, text_older);
-    PyObject *key = older == NULL ? NULL : PyLong_FromVoidPtr(thread);
-    int result = key == NULL ? -1 : PyDict_Contains(older, key);
-    Py_XDECREF(older);
-    Py_XDECREF(key);
-    return result;
-}
-
-/* _Counter.next */
-static PyObject *
-next_number(PyObject *self)
-{
-    PyObject *serial = slot_get(EXECUTION(RESOURCES), table_slots[TABLE_SERIAL]);
-    int is_same = PyObject_RichCompareBool(slot_get(counter, counter_slots[LAST_EXECUTION]),
-                                           serial, Py_EQ);
-    if (is_same < 0)
-        return NULL;
-    slot_set(counter, counter_slots[LAST_EXECUTION], serial);
-    Py_ssize_t before = is_same ? slot_int(counter, counter_slots[COUNT]) : 0;
-    PyObject *number = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(before + 1);
-    if (number != NULL)
-        slot_set(counter, counter_slots[COUNT], number);
-    return number;
-}
-
-static PyObject *
-hash_of_thread(PyObject *thread, PyObject *Py_UNUSED(nothing))
-{
-    PyObject *dict = PyObject_GenericGetDict(thread, NULL);
-    if (dict == NULL)
-        return NULL;
-    PyObject *known = Py_XNewRef(PyDict_GetItemWithError(dict, text_hash));
-    PyObject *execution = known == NULL ? controlling_execution() : NULL;
-    if (execution != NULL && !PyErr_Occurred() && may_be_older(thread) == 0) {
-        known = next_number(execution);
-        /* It must never change, whoever asks next. */
-        if (known != NULL && PyDict_SetItem(dict, text_hash, known) < 0)
-            Py_CLEAR(known);
-    }
-    Py_DECREF(dict);
-    if (known != NULL || PyErr_Occurred())
-        return known;
-    return PyObject_CallOneArg(hash_reference, thread);
-}
-
-static PyMethodDef hash_definition = {
-    "__hash__", hash_of_thread, METH_NOARGS, "__hash__($self, /)\n--\n\nReturn hash(self).",
-};
-
-/* use_hashes(Thread, __hash__, patches, counter, name): the method ``__hash__`` of Thread */
-PyObject *
-use_hashes(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *thread, *reference, *patches, *numbers, *name;
-    if (!PyArg_ParseTuple(arguments, "O!OOOU", &PyType_Type, &thread, &reference, &patches,
-                          &numbers, &name) ||
-        find_slots((PyObject *)Py_TYPE(numbers), counter_slots) < 0)
-        return NULL;
-    text_older = PyUnicode_InternFromString("older");
-    if (text_older == NULL)
-        return NULL;
-    hash_reference = Py_NewRef(reference);
-    hash_patches = Py_NewRef(patches);
-    counter = Py_NewRef(numbers);
-    text_hash = Py_NewRef(name);
-    return PyDescr_NewMethod((PyTypeObject *)thread, &hash_definition);
 }

@@ -1,8 +1,9 @@
-"""Sets of threads and futures have the same order in every execution.
+"""Without the accelerator: sets of threads and futures have the same order in every execution.
 
 ``concurrent.futures`` keeps its threads and futures in sets, as many programs do. Objects hash by
 their address, so that the order of such a set, in which an executor joins its threads for
-example, would differ from one execution to the next.
+example, would differ from one execution to the next.  The accelerator does it for all objects that
+an execution makes (:mod:`.identities`).
 """
 
 from __future__ import annotations
@@ -93,12 +94,6 @@ def _hash_in_order(cls: type, keeps_address: Any) -> Callable[[Any], int]:
     return __hash__
 
 
-_hash_of_thread = _hash_in_order(threading.Thread, _is_older)
-if native is not None:
-    # In the place of the function that was just made.
-    patches.add(
-        threading.Thread,
-        "__hash__",
-        native.use_hashes(threading.Thread, _hash_of_thread, patches, _counter, _HASH),
-    )
-_hash_in_order(base.Future, _is_foreign)
+if native is None:
+    _hash_in_order(threading.Thread, _is_older)
+    _hash_in_order(base.Future, _is_foreign)

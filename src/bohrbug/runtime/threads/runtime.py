@@ -16,7 +16,14 @@ from bohrbug.model.outcome import Access
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
-from bohrbug.runtime.threads import entropy, futures, made_code, thread_functions, thread_state
+from bohrbug.runtime.threads import (
+    entropy,
+    futures,
+    identities,
+    made_code,
+    thread_functions,
+    thread_state,
+)
 from bohrbug.runtime.threads.data.kinds import Kind, Types
 from bohrbug.runtime.threads.data.owners import WeakOwner
 from bohrbug.runtime.threads.data.places import PlaceSet
@@ -381,6 +388,7 @@ class ThreadsRuntime:
                 put_back()
             self._thread_names.end()
             entropy.end()
+            identities.end()
 
     def look_closer(self) -> bool:
         """After a hang: whether the next execution will see more than the last one did."""

@@ -1,0 +1,61 @@
+"""What tells objects apart is the same in each execution: ``id``, hashes, ``repr``.
+
+By default it is the address of an object, and with it the order of sets of objects, that of
+``sorted(locks, key=id)``, or which shard ``hash(key) % 8`` is.  Addresses differ from one execution
+to the next, as what is free in memory does.  So objects that an execution makes are known by their
+number: which task has made them, and as the how-many-th of their class.
+
+That takes the accelerator, as it exchanges what ``object`` does in C.
+"""
+
+from __future__ import annotations
+
+from bohrbug.accelerator import native
+from bohrbug.runtime.threads.patches import Patches
+
+_OWN = frozenset({"bohrbug", "greenlet"})
+"""Packages of classes whose objects the program has nothing to do with."""
+
+
+class _Identities(Patches):
+    """Known once, for all of the process: an object may outlive the execution that made it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._are_known = False
+
+    def install(self) -> None:
+        """See :class:`Patches`."""
+        if native is None or self._are_known:
+            return
+        self._are_known = True
+        classes = _all_classes()
+        counted = [each for each in classes if _package(each) not in _OWN]
+        native.know_births(counted, classes)
+        native.watch_functions()
+
+
+patches = _Identities()
+
+
+def _all_classes() -> list[type]:
+    """All classes that there are."""
+    found: dict[type, None] = {object: None}
+    waiting: list[type] = [object]
+    for class_ in waiting:
+        for subclass in type.__subclasses__(class_):
+            if subclass not in found:
+                found[subclass] = None
+                waiting.append(subclass)
+    return waiting
+
+
+def _package(class_: type) -> str:
+    module = type.__getattribute__(class_, "__module__")
+    return module.partition(".")[0] if type(module) is str else ""
+
+
+def end() -> None:
+    """After an execution: the next one counts from the beginning."""
+    if native is not None:
+        native.forget_births()
