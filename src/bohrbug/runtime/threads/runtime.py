@@ -46,6 +46,7 @@ from bohrbug.runtime.threads.rewrite import (
     held,
     hooks,
     memory,
+    orders,
     unknown,
 )
 from bohrbug.runtime.threads.rewrite.discovery import Discovery
@@ -156,6 +157,7 @@ class ThreadsRuntime:
         gc.freeze()
         gc.disable()
         unknown.forget_assumptions()
+        orders.forget()
         thread_functions.instrument_callable = callables.instrumented_callable
         if self.level is not Level.SYNC:
             self._discovery.listen(False)
@@ -289,6 +291,8 @@ class ThreadsRuntime:
             deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
         self._has_left_frames = trace.outcome.is_failure
+        for what in orders.taken():
+            trace.uncontrolled.assume(what)
         new_points = 0
         found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
         if detector is not None:

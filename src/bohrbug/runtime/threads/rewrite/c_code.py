@@ -8,6 +8,7 @@ there is a sink.
 
 from __future__ import annotations
 
+import collections
 import datetime
 import functools
 import gc
@@ -28,6 +29,7 @@ from bohrbug.runtime.threads.rewrite import (
     held,
     hooks,
     library_table,
+    orders,
     references,
     unknown,
 )
@@ -92,12 +94,16 @@ def binary_in_place(left: Any, right: Any, place: Place) -> None:
 def iterate(owner: Any, place: Place) -> None:
     """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
     if type(owner) is not list and _CONTAINER[type(owner)] and hooks.active:
+        if type(owner) in orders.SETS:
+            orders.note(owner, place)
         hooks.tell_whole(owner, False, place)
 
 
 def consume(owner: Any, place: Place) -> None:
-    """All items of ``owner`` are about to be read in one go."""
+    """All items of ``owner`` are about to be read in one go, in their order."""
     if hooks.active:
+        if type(owner) in orders.SETS:
+            orders.note(owner, place)
         _consume(owner, place)
 
 
@@ -368,11 +374,14 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     first = functions_table.CONSTRUCTORS.get(callable_)
     if first is not None:
         for argument in arguments[first:]:
-            _consume(argument, place)
+            (consume if callable_ in _KEEPING_ORDER else _consume)(argument, place)
     elif references.MAKES_REFERENCES[callable_]:
         references.make(callable_, arguments, place)
     elif _is_made_by_unknown_code(callable_):
         _use_unknown(callable_, arguments, place)
+
+
+_KEEPING_ORDER = frozenset({list, tuple, collections.deque})
 
 
 def _is_made_by_unknown_code(class_: type) -> bool:
@@ -480,6 +489,8 @@ _CALLS: dict[type, Callable[[Any, tuple[Any, ...], Place], None]] = {
 
 def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> None:
     effect = _METHODS[type(owner)].get(name)
+    if name == "pop" and type(owner) is set:
+        orders.note(owner, place)
     if effect is not None:
         if effect is _PLAIN_WRITE and not KNOWN_DICTS:
             hooks.whole(owner, True, place)
