@@ -28,11 +28,11 @@ class _Identities(Patches):
         """See :class:`Patches`."""
         if native is None or self._are_known:
             return
-        self._are_known = True
         classes = _all_classes()
         counted = [each for each in classes if _package(each) not in _OWN]
         native.know_births(counted, classes)
         native.watch_functions()
+        self._are_known = True
 
 
 patches = _Identities()
@@ -40,14 +40,15 @@ patches = _Identities()
 
 def _all_classes() -> list[type]:
     """All classes that there are."""
-    found: dict[type, None] = {object: None}
-    waiting: list[type] = [object]
-    for class_ in waiting:
+    # By their ids: a metaclass may say what it likes of whether classes are equal.
+    seen = {id(object)}
+    found: list[type] = [object]
+    for class_ in found:
         for subclass in type.__subclasses__(class_):
-            if subclass not in found:
-                found[subclass] = None
-                waiting.append(subclass)
-    return waiting
+            if id(subclass) not in seen:
+                seen.add(id(subclass))
+                found.append(subclass)
+    return found
 
 
 def _package(class_: type) -> str:

@@ -53,6 +53,11 @@ def _yield_when_spinning(execution: Execution, task: Task, frame: Any) -> None:
         execution.perform(YIELD, state, (frame.f_code, frame.f_lasti))
 
 
+def _address_in_words(primitive: object) -> str:
+    """What programs are told is the address of an object; this tool itself knows the real one."""
+    return object.__repr__(primitive).rpartition(" at ")[2].removesuffix(">")
+
+
 class _Lock:
     """What ``Lock`` and ``RLock`` share: the way to wait for the real lock."""
 
@@ -248,7 +253,7 @@ class lock(_Lock):
 
     def __repr__(self) -> str:
         status = "locked" if self._real.locked() else "unlocked"
-        return f"<{status} _thread.lock object at {id(self):#x}>"
+        return f"<{status} _thread.lock object at {_address_in_words(self)}>"
 
 
 def _refuse_arguments(cls: type, positional: bool) -> None:
@@ -393,7 +398,7 @@ class RLock(_Lock):
         status = "locked" if self._count else "unlocked"
         return (
             f"<{status} _thread.RLock object owner={self._ident} count={self._count} "
-            f"at {id(self):#x}>"
+            f"at {_address_in_words(self)}>"
         )
 
 
