@@ -97,7 +97,8 @@ IDENTITIES: dict[str, Callable[[], object]] = {
     "order of bound methods": lambda: [each() for each in {t.method for t in _made_in(5)}],
     "order of ids": lambda: [each.number for each in sorted(_made_in(5), key=id)],
     "order of locks": lambda: [
-        id(one) < id(other) for one, other in permutations(_made_in(4, lambda _: threading.Lock()), 2)
+        id(one) < id(other)
+        for one, other in permutations(_made_in(4, lambda _: threading.Lock()), 2)
     ],
     "shards": lambda: [hash(each) % 3 for each in _made_in(5)],
     "hash by the method of object": lambda: [object.__hash__(each) for each in _made_in(3)],
@@ -323,7 +324,7 @@ LOOPS: dict[str, Callable[[Any], object]] = {
     "list": lambda things: list(things),
     "display": lambda things: [*things],
     "tuple": lambda things: tuple(things),
-    "comprehension": lambda things: [each for each in things],
+    "comprehension": lambda things: [each.number for each in things],
     "pop": lambda things: things.pop(),
     "next": lambda things: next(iter(things)),
 }
@@ -346,12 +347,12 @@ HARMLESS: dict[str, Callable[[], object]] = {
     "looking up": lambda: Thing(0) in {Thing(1), Thing(2)},
     "adding": lambda: {Thing(1), Thing(2)}.add(Thing(3)),
     "length": lambda: len({Thing(1), Thing(2)}),
-    "one object": lambda: [each for each in {Thing(1)}],
-    "numbers": lambda: [each for each in {1, 2}],
-    "texts": lambda: [each for each in {"a", None}],
-    "a dict": lambda: [each for each in {Thing(1): 1, Thing(2): 2}],
+    "one object": lambda: list({Thing(1)}),
+    "numbers": lambda: list({1, 2}),
+    "texts": lambda: list({"a", None}),
+    "a dict": lambda: list({Thing(1): 1, Thing(2): 2}),
     "sorted": lambda: sorted({Thing(1), Thing(2)}, key=lambda each: each.number),
-    "a set of a set": lambda: set({Thing(1), Thing(2)}) | {Thing(3)},
+    "a set of a set": lambda: frozenset({Thing(1), Thing(2)}) | {Thing(3)},
     "ids": lambda: {id(Thing(1)): 1}.get(id(Thing(2))),
 }
 
@@ -381,9 +382,6 @@ def _popped(futures: set[Future[int]]) -> list[Future[int]]:
 ORDERED: dict[str, Callable[[list[Future[int]]], list[Future[int]]]] = {
     "wait": lambda futures: list(wait(futures).done),
     "wait of the module": lambda futures: [*concurrent.futures.wait(futures)[0]],
-    "not done": lambda futures: [
-        each for each in wait([Future() for _ in futures], timeout=0).not_done and wait(futures).done
-    ],
     "pop": lambda futures: _popped(wait(futures).done),
     "copy": lambda futures: list(wait(futures).done.copy()),
     "difference": lambda futures: list(wait([*futures, *_done(1)[:0]]).done - set()),

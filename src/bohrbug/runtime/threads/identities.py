@@ -10,6 +10,8 @@ That takes the accelerator, as it exchanges what ``object`` does in C.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bohrbug.accelerator import native
 from bohrbug.runtime.threads.patches import Patches
 
@@ -44,7 +46,8 @@ def _all_classes() -> list[type]:
     seen = {id(object)}
     found: list[type] = [object]
     for class_ in found:
-        for subclass in type.__subclasses__(class_):
+        subclasses: list[type] = type.__subclasses__(class_)
+        for subclass in subclasses:
             if id(subclass) not in seen:
                 seen.add(id(subclass))
                 found.append(subclass)
@@ -56,7 +59,9 @@ def _package(class_: type) -> str:
     return module.partition(".")[0] if type(module) is str else ""
 
 
-def end() -> None:
-    """After an execution: the next one counts from the beginning."""
-    if native is not None:
-        native.forget_births()
+def _end() -> None:
+    """Where nothing is counted."""
+
+
+end: Callable[[], None] = _end if native is None else native.forget_births
+"""After an execution: the next one counts from the beginning."""

@@ -1,8 +1,8 @@
 """In which order a program meets futures that ``concurrent.futures`` gives it in a set.
 
-``wait`` returns sets, and ``as_completed`` begins with a set of those that are done already.  Natively
-a set of futures is gone through in the order of their addresses, which may be any.  Here it is a
-choice of the schedule, made each time that the program takes the next one of several.
+``wait`` returns sets, and ``as_completed`` begins with a set of those that are done already.
+Natively a set of futures is gone through in the order of their addresses, which may be any.  Here
+it is a choice of the schedule, made each time that the program takes the next one of several.
 """
 
 from __future__ import annotations

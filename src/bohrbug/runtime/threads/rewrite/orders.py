@@ -29,7 +29,10 @@ class _ByIdentity(dict[type, bool]):
     """Whether objects of a class hash by what tells them apart, which is an address."""
 
     def __missing__(self, class_: type) -> bool:
-        answer = look_up(class_, "__hash__") is _by_address and class_ is not type(None)
+        hashing = look_up(class_, "__hash__")
+        # What stands for it without the accelerator is wrapped around it.
+        hashing = getattr(hashing, "__wrapped__", hashing)
+        answer = hashing is _by_address and class_ is not type(None)
         self[class_] = answer
         remember_class(self, class_)
         return answer
