@@ -58,7 +58,7 @@ def _is_by_identity(element: Any) -> bool:
     class_ = type(element)
     if class_ in _nested:
         return any(map(_is_by_identity, element))
-    if isinstance(element, weakref.ref):
+    if issubclass(class_, weakref.ref):
         return _is_by_identity(element())
     return _BY_IDENTITY[class_]
 
