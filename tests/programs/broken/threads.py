@@ -267,3 +267,19 @@ def daemon_thread_races() -> None:
 
     threading.Thread(target=change, daemon=True).start()
     assert values[0] == 0
+
+
+def first_of_the_futures_that_are_done() -> None:
+    """A set of futures has no order: the first one need not be the first that was submitted."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        done, _ = concurrent.futures.wait([pool.submit(int, number) for number in range(2)])
+        assert next(iter(done)).result() == 0
+
+
+def order_of_what_is_completed_already() -> None:
+    """What was done before is yielded in the order of a set, not in that of its completion."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        futures = [pool.submit(int, number) for number in range(2)]
+        concurrent.futures.wait(futures)
+        results = [future.result() for future in concurrent.futures.as_completed(futures)]
+        assert results == [0, 1]

@@ -337,3 +337,22 @@ def file_replaced_at_once() -> None:
             os.replace(beside, path)
 
         together(save, lambda: path.read_text().index("="))
+
+
+def locks_in_the_order_of_their_ids() -> None:
+    """Two tasks name two locks the other way round, and take them in the same order."""
+    locks = (threading.Lock(), threading.Lock())
+
+    def both(named: tuple[threading.Lock, ...]) -> None:
+        first, second = sorted(named, key=id)
+        with first, second:
+            pass
+
+    together(lambda: both(locks), lambda: both(locks[::-1]))
+
+
+def every_future_of_a_set() -> None:
+    """The futures of a set are gone through in any order, and all are counted."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        done, _ = concurrent.futures.wait([pool.submit(int, number) for number in range(3)])
+        assert sum(future.result() for future in done) == 3
