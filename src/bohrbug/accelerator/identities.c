@@ -28,10 +28,19 @@ static struct {
 
 enum { FIRST_SIZE = 128, SMALL = 1024 };
 
+/* Where an object's place would be: what lies side by side in memory does so in the table, as it is
+ * mostly made, and let go, one after the other. */
+static size_t
+home_of(const void *object)
+{
+    size_t address = (size_t)object;
+    return ((address >> 4) + (address >> 20) * (size_t)0x9E3779B1u) & known.mask;
+}
+
 static size_t
 place_in_known(const void *object)
 {
-    size_t place = scattered(object) & known.mask;
+    size_t place = home_of(object);
     while (known.places[place].object != NULL && known.places[place].object != object)
         place = (place + 1) & known.mask;
     return place;
@@ -86,7 +95,7 @@ forget(const void *object)
     /* What follows without a gap moves up, as far as it may. */
     for (size_t place = (free_place + 1) & known.mask; known.places[place].object != NULL;
          place = (place + 1) & known.mask) {
-        size_t home = scattered(known.places[place].object) & known.mask;
+        size_t home = home_of(known.places[place].object);
         if (((place - home) & known.mask) >= ((place - free_place) & known.mask)) {
             known.places[free_place] = known.places[place];
             free_place = place;
@@ -333,8 +342,10 @@ forget_births(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
         if (identity->object != NULL && !identity->is_told)
             forget(identity->object);
     }
+    /* Room for as many as were born now is kept for those of the next execution. */
+    size_t wanted = known.count + cradles.count;
+    if (known.mask >= SMALL && 16 * wanted < known.mask)
+        resize((known.mask + 1) / 2);
     cradles.count = 0;
-    if (known.mask >= SMALL && known.count < FIRST_SIZE / 2)
-        resize(FIRST_SIZE);
     Py_RETURN_NONE;
 }
