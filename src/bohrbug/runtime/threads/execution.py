@@ -45,7 +45,7 @@ from bohrbug.runtime.threads.pace import (
 )
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
-from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
 
@@ -260,24 +260,33 @@ class Execution(Deciding):
             self.detector.synchronise(task.index, state, kind.is_write)
         return True
 
-    def access(self, place: Any, kind: Kind, shadow: Any) -> None:
+    def access(self, place: Any, kind: Kind, shadow: Any) -> bool:
         """The running task is about to access a variable at a place that is a scheduling point.
 
         Parameters:
             place: of the access.
             kind: ``READ`` or ``WRITE``.
             shadow: the variable, see :class:`~bohrbug.runtime.threads.data.shadows.Shadow`.
+
+        Returns:
+            True if the access was only announced, and will be told again.
         """
         task = self.current
         if task.inside or self.atomic or self.suspended or len(self.alive) == 1:
-            return
+            return task.joined == ANNOUNCING
         if self.aborting:
             raise TaskKilled
+        if task.joined == JOINED:
+            self._access_as_well(task, kind, shadow)
+            return False
         if self.gil and not task.breakable:
-            return
+            return task.joined == ANNOUNCING
         entry = self._variables.get(id(shadow))
         if entry is None:
             entry = self._name_variable(shadow)
+        if task.joined == ANNOUNCING:
+            # Whoever runs first, variables are called by the task that came to them first.
+            return True
         resource, container, _ = entry
         task.pending = _new_operation(Operation, (kind, resource, place))
         task.waiting = True
@@ -288,6 +297,8 @@ class Execution(Deciding):
             raise TaskKilled
         task.waiting = False
         task.breakable = False
+        if task.joined:
+            task.joined = JOINED
         if container is not None:
             self.trace.effects.append((len(self.rows) - 1, task.id, container, kind.is_write))
         if kind.is_write:
@@ -301,6 +312,18 @@ class Execution(Deciding):
             if count >= SPIN_READS:
                 counts.clear()
                 self._spinning = True
+        return False
+
+    def _access_as_well(self, task: Task, kind: Kind, shadow: Any) -> None:
+        """The step that the running task makes accesses a further variable."""
+        resource, container, _ = self._variables.get(id(shadow)) or self._name_variable(shadow)
+        for touched in (resource, container):
+            if touched is not None:
+                effect = (len(self.rows) - 1, task.id, touched, kind.is_write)
+                self.trace.effects.append(effect)
+        if kind.is_write:
+            task.looks.clear()
+            self._idle_yields = 0
 
     def _name_variable(self, shadow: Any) -> Names:
         """A variable is accessed at a scheduling point for the first time."""

@@ -48,6 +48,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
 from bohrbug.runtime.threads.rewrite.effects import (
     BINARY,
     BINARY_IN_PLACE,
+    COMPARE,
     CONTAINS_ITEM,
     DELETE_ITEM,
     GET_BY_DESCRIPTOR,
@@ -323,9 +324,9 @@ def _methods(
     effects = {name: Effect(READ) for name in _names(_SPECIAL_READS) if hasattr(class_, name)}
     effects.update({name: Effect(READ, (0,)) for name in _names(reads)})
     effects.update(dict.fromkeys(_names(writes), PLAIN_WRITE))
-    effects.update(
-        {name: Effect(BINARY, ()) for name in _names(_SPECIAL_BINARY) if hasattr(class_, name)}
-    )
+    for action, special_names in ((BINARY, _SPECIAL_BINARY), (COMPARE, _COMPARISONS)):
+        known = (name for name in _names(special_names) if hasattr(class_, name))
+        effects.update(dict.fromkeys(known, Effect(action)))
     effects.update(
         {
             name: Effect(BINARY_IN_PLACE)
@@ -344,7 +345,9 @@ def _methods(
     effects["__init__"] = Effect(WRITE, (0, 1))
     effects.update(others or {})
     return {
-        name: effect._replace(calls_back=True) if name in _CALLING_BACK else effect
+        name: effect._replace(calls_back=name in _CALLING_BACK, by_value=name in _BY_VALUE)
+        if name in _CALLING_BACK or name in _BY_VALUE
+        else effect
         for name, effect in effects.items()
     }
 
@@ -356,14 +359,17 @@ _CALLING_BACK = frozenset(
 )
 """Methods that compare items, take a function, or read what they are given item by item."""
 
+_BY_VALUE = frozenset({"sort", "remove", "index", "count", "__repr__", "__str__", "__format__"})
+"""Methods that compare items, or make text of them."""
+
 
 _SPECIAL_READS = (
     "__len__ __repr__ __str__ __reversed__ __copy__ __deepcopy__ __reduce__ __reduce_ex__"
     " __sizeof__ copy __bytes__"
 )
+_COMPARISONS = "__eq__ __ne__ __lt__ __le__ __gt__ __ge__"
 _SPECIAL_BINARY = (
-    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __mul__ __or__ __ror__ __and__ __rand__"
-    " __sub__ __rsub__ __xor__ __rxor__"
+    "__add__ __mul__ __or__ __ror__ __and__ __rand__ __sub__ __rsub__ __xor__ __rxor__"
 )
 _MAPPING_METHODS = {
     "get": Effect(READ_KEY),
@@ -454,7 +460,11 @@ _METHODS: dict[type, dict[str, Effect]] = {
         writes="write write_byte seek read read_byte readline move resize close flush madvise",
         reads="find rfind size tell",
     ),
-    str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
+    str: {
+        "join": Effect(NOTHING, (0,)),
+        "format": Effect(NOTHING, by_value=True),
+        "format_map": Effect(NOTHING, (0,), by_value=True),
+    },
     bytes: {"join": Effect(NOTHING, (0,))},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
     | {"getvalue": Effect(WRITE)},

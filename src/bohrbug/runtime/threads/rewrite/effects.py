@@ -14,6 +14,7 @@ CONTAINS_ITEM = "contains"
 STEP = "next"
 ITERATE = "iter"
 CONSUME = "read all items"
+COMPARE = "comparison"
 GET_ATTRIBUTE = "getattr"
 SET_ATTRIBUTE = "setattr"
 VARS = "vars"
@@ -57,6 +58,8 @@ class Effect(NamedTuple):
             is given, iterators that it reads, comparisons of items.
         leads_on: it works on the streams that the owner holds, too.
         reads_all: all that the first argument leads to is read.
+        by_value: the owner and the arguments are compared, or made into text: what lies in
+            containers inside is read, too.
         state: of the process that it is about, for people.
     """
 
@@ -66,6 +69,7 @@ class Effect(NamedTuple):
     calls_back: bool = False
     leads_on: bool = False
     reads_all: bool = False
+    by_value: bool = False
     state: str = ""
 
 

@@ -287,9 +287,25 @@ class _Rewriting:
             hook = c_code.binary
         self.put(index, before=self.call(hook, (2, 1), self.place(instruction)))
 
+    def store_subscript(self, index: int, instruction: Instruction, stack: Any) -> None:
+        if self._is_slice(stack[-1]):
+            before = self.call(c_code.store_slice, (3, 2), self.place(instruction))
+        else:
+            before = self.call(hooks.write_item, (2, 1), self.place(instruction))
+        self.put(index, before=before)
+
+    def _is_slice(self, producer: Producer | None) -> bool:
+        if producer is None:
+            return False
+        if opcodes.NAMES[producer[1]] == "BUILD_SLICE":
+            return True
+        return producer[1] == opcodes.LOAD_CONST and isinstance(
+            self.code.co_consts[self.instructions[producer[0]].arg], slice
+        )
+
     def compare(self, index: int, instruction: Instruction, stack: Any) -> None:
         if not (self._is_scalar(stack[-1]) or self._is_scalar(stack[-2])):
-            self.put(index, before=self.call(c_code.binary, (2, 1), self.place(instruction)))
+            self.put(index, before=self.call(c_code.compare, (2, 1), self.place(instruction)))
 
     def _is_scalar(self, producer: Producer | None) -> bool:
         """Whether a value is a constant that no container is combined with item by item."""
@@ -332,7 +348,7 @@ class _Rewriting:
             opcodes.NAMES[instruction.opcode] == "FORMAT_VALUE" and bool(instruction.arg & 4)
         )
         depth = 2 if with_specification else 1
-        self.put(index, before=self.call(hooks.read_whole, (depth,), self.place(instruction)))
+        self.put(index, before=self.call(c_code.format_value, (depth,), self.place(instruction)))
 
     def call_function(self, index: int, instruction: Instruction, stack: Any) -> None:
         """A call with positional arguments, and perhaps keyword arguments behind them."""
@@ -495,10 +511,10 @@ _BY_NAME: Mapping[str, Handler] = {
     "STORE_DEREF": _Rewriting.store_cell,
     "DELETE_DEREF": _Rewriting.store_cell,
     "BINARY_SUBSCR": _peeking(hooks.read_item, 2, 1),
-    "STORE_SUBSCR": _peeking(hooks.write_item, 2, 1),
+    "STORE_SUBSCR": _Rewriting.store_subscript,
     "DELETE_SUBSCR": _peeking(hooks.delete_item, 2, 1),
     "BINARY_SLICE": _peeking(hooks.read_slice, 3),
-    "STORE_SLICE": _peeking(hooks.write_slice, 3),
+    "STORE_SLICE": _peeking(c_code.store_slice, 4, 3),
     "CONTAINS_OP": _peeking(c_code.contains, 2, 1),
     "COMPARE_OP": _Rewriting.compare,
     "BINARY_OP": _Rewriting.binary_operation,
