@@ -50,7 +50,7 @@ class Deaths(lives.Ending):
     def current(self) -> int:
         """See :class:`.lives.Ending`."""
         execution = controlled()
-        if execution is not self._execution or len(execution.alive) == 1 or execution.aborting:
+        if execution is not self._execution or execution.is_alone() or execution.aborting:
             return -1
         return execution.current.index
 

@@ -27,6 +27,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.alone import Ends
 from bohrbug.runtime.threads.checks import Checks
 from bohrbug.runtime.threads.data.naming import Names, names_of
 from bohrbug.runtime.threads.deciding import Deciding
@@ -76,6 +77,7 @@ class Execution(Deciding):
 
     __slots__ = (
         "__weakref__",
+        "_ends",
         "_minds_gil",
         "_namespaces",
         "_swap",
@@ -111,6 +113,7 @@ class Execution(Deciding):
         self.sink: Any = None
         self._namespaces = lasting.namespaces
         self._variables: dict[int, Names] = {}
+        self._ends = Ends(self.root.id, self.rows)
         self.patience = float("inf")
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
@@ -122,6 +125,12 @@ class Execution(Deciding):
     def steps(self) -> int:
         """The number of steps so far."""
         return len(self.rows)
+
+    def is_alone(self) -> bool:
+        """Whether the running task has nobody whose operations could come before its own."""
+        return len(self.alive) == 1 and (
+            len(self.all_tasks) == 1 or (self.current is self.root and self._ends.all_come_before())
+        )
 
     @property
     def namespaces(self) -> set[object]:
@@ -272,7 +281,7 @@ class Execution(Deciding):
             True if the access was only announced, and will be told again.
         """
         task = self.current
-        if task.inside or self.atomic or self.suspended or len(self.alive) == 1:
+        if task.inside or self.atomic or self.suspended or self.is_alone():
             return task.joined == ANNOUNCING
         if self.aborting:
             raise TaskKilled

@@ -24,7 +24,7 @@ patches = Patches()
 def _inspect(owner: Any, place: Any) -> None:
     """An attribute is about to be read that operations on the object change."""
     execution = controlled()
-    if execution is None or execution.current.inside or len(execution.alive) == 1:
+    if execution is None or execution.current.inside or execution.is_alone():
         return
     state = execution.resources.of(owner, type(owner).__name__)
     execution.perform(INSPECT, state, place)
@@ -102,7 +102,7 @@ _RENAMED = "Thread.name"
 
 def _point_at_name(kind: Kind, frame: Any) -> None:
     execution = controlled()
-    if execution is None or execution.current.inside or len(execution.alive) == 1:
+    if execution is None or execution.current.inside or execution.is_alone():
         return
     if kind is SET:
         # From the next execution on, reading one is an operation, too.

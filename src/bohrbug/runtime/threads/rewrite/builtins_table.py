@@ -121,7 +121,8 @@ _DICT_VIEWS: tuple[type, ...] = tuple(
     for mapping in (dict[int, int](), collections.OrderedDict[int, int]())
     for name in ("keys", "values", "items")
 )
-VIEWS = frozenset(_DICT_VIEWS)
+VIEWS = frozenset({*_DICT_VIEWS, types.MappingProxyType})
+"""They show what is in a dict, which stands for them."""
 
 _FAMILIES: dict[type, str] = {
     dict: MAPPING,
@@ -138,7 +139,7 @@ _FAMILIES: dict[type, str] = {
     memoryview: OTHER,
     mmap.mmap: OTHER,
     types.SimpleNamespace: OTHER,
-    **dict.fromkeys((*_DICT_VIEWS, *PROXIES), OTHER),
+    **dict.fromkeys((*_DICT_VIEWS, types.MappingProxyType, *PROXIES), OTHER),
 }
 
 
@@ -245,6 +246,11 @@ OVER_NOTHING = "over nothing that changes"
 OVER_LINES = "over the lines of a stream"
 
 
+class _HasItems:
+    def __getitem__(self, number: int) -> int:
+        raise IndexError(number)
+
+
 def _iterator_types() -> dict[type, str]:
     ordered = collections.OrderedDict[int, int]()
     containers: list[Any] = [[], {}, set(), collections.deque(), bytearray(), array.array("b")]
@@ -269,6 +275,7 @@ def _iterator_types() -> dict[type, str]:
     ]
     over_iterators += [
         type(iter(int, 1)),
+        type(iter(_HasItems())),
         type(struct.iter_unpack("b", b"")),
         type(csv.reader([])),
     ]
@@ -481,6 +488,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
+    types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
     **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),
 }

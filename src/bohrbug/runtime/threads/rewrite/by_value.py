@@ -42,9 +42,7 @@ class _Holding(dict[type, bool]):
     """Whether objects of a class hold others that an operation by value looks at."""
 
     def __missing__(self, class_: type) -> bool:
-        self[class_] = answer = issubclass(
-            class_, (*_TRANSPARENT, *_HOLDING, BaseException, types.MappingProxyType)
-        )
+        self[class_] = answer = issubclass(class_, (*_TRANSPARENT, *_HOLDING, BaseException))
         remember_class(self, class_)
         return answer
 
@@ -112,7 +110,7 @@ def _held_by(thing: Any) -> Iterable[Any]:
     if issubclass(class_, BaseException):
         arguments: Iterable[Any] = vars(BaseException)["args"].__get__(thing)
         return arguments
-    if class_ in table.VIEWS or class_ is types.MappingProxyType:
+    if class_ in table.VIEWS:
         return [held for inner in gc.get_referents(thing) for held in gc.get_referents(inner)]
     held = gc.get_referents(thing)
     if class_ is types.SimpleNamespace:

@@ -209,16 +209,9 @@ def _step_and_advance(iterator: Any, place: Place, depth: int) -> None:
 def _advance(iterator: Any, place: Place) -> None:
     """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
     hooks.whole(iterator, True, place)
-    if type(iterator) in _RUNNING:
+    if type(iterator) is GeneratorType or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS:
+        # It is a function in Python, or may call one.
         halfway.begin(hooks.telling_again(iterator, True))
-
-
-_RUNNING = frozenset(
-    {GeneratorType, map, filter}
-    | {itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.starmap}
-    | {itertools.filterfalse, itertools.groupby}
-)
-"""Iterators that call functions written in Python."""
 
 
 def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_whole) -> None:
@@ -252,6 +245,12 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> No
             _step_into(referent, place, depth + 1, read)
             if sys.getrefcount(referent) > held.UNDER_ANOTHER:
                 hooks.whole(referent, True, place)
+        elif class_ is _DataOfTee and depth < 4:
+            for inner in gc.get_referents(referent):
+                if table.ITERATORS[type(inner)]:
+                    # The other iterators of the tee have it, too.
+                    _step_into(inner, place, depth + 1, read)
+                    hooks.whole(inner, True, place)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
@@ -262,6 +261,8 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> No
         elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
             call(referent, (), place)
 
+
+_DataOfTee: type = vars(itertools)["_tee_dataobject"]
 
 _GIVING_ITEMS_TO_A_FUNCTION = frozenset(
     {map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile}
@@ -292,9 +293,14 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
         count: of the positions, whose attributes ``__match_args__`` of the class names.
         place: of the pattern.
     """
-    if not hooks.active or not issubclass(type(class_), type):
-        return
+    if hooks.active and issubclass(type(class_), type):
+        hooks.in_one_step(place, _match_class, subject, class_, names, count, place)
+
+
+def _match_class(subject: Any, class_: Any, names: Any, count: int, place: Place) -> None:
     hooks.read_class(subject, place)
+    if count:
+        hooks.read_attribute(class_, "__match_args__", read_kinds("__match_args__"), place)
     # A metaclass may decide in code of its own, which must not run twice.
     if type(class_) is type and class_ not in order_of(type(subject)):
         return

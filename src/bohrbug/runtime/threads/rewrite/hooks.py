@@ -47,6 +47,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     WHOLE,
     Kinds,
     class_data_owner,
+    class_owners,
     forget_name,
     instance_dict,
     instance_has,
@@ -288,9 +289,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
             forget_name(name)
             attribute(owner, name, True, place)
         else:
-            found = class_data_owner(owner, name)
-            if found is not None:
-                attribute(found, name, False, place)
+            in_one_step(place, _tell_class_attribute, owner, name, place)
     elif kind is INSTANCE_DICT:
         remember_dict(owner)
     elif kind is PRIMITIVE:
@@ -427,10 +426,13 @@ def delete_item(owner: Any, key: Any, place: Place) -> None:
 
 def _tell_class_data(owner: Any, name: str, is_write: bool, place: Place) -> None:
     if not instance_has(owner, name):
-        found = class_data_owner(type(owner), name)
-        if found is not None:
-            attribute(found, name, False, place)
+        _tell_class_attribute(type(owner), name, place)
     attribute(owner, name, is_write, place)
+
+
+def _tell_class_attribute(class_: Any, name: str, place: Place) -> None:
+    for asked in class_owners(class_, name):
+        attribute(asked, name, False, place)
 
 
 def _tell_class_and_data(owner: Any, name: str, is_write: bool, place: Place) -> None:

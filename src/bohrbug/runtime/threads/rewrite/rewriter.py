@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Mapping
-from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from inspect import CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import ReferenceType
@@ -91,6 +91,7 @@ class _Rewriting:
         self.is_entered = self.is_function and (
             code.co_name[0] != "<" or code.co_name in ("<lambda>", "<genexpr>")
         )
+        self.is_left = self.is_entered and _is_called_by_c(code)
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
     def run(self) -> CodeType:
@@ -116,6 +117,8 @@ class _Rewriting:
                 handler(self, index, instruction, stack)
             if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
                 self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
+            if self.is_left and opcodes.NAMES[instruction.opcode] in _LEAVING:
+                self.put(index, before=self.call(halfway.leave, (), self.place(instruction)))
             if self.breakers:
                 self._break(index, instruction)
             if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
@@ -458,6 +461,27 @@ _CONSTANT_LOADS = frozenset(
     for name in ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT")
     if name in dis.opmap
 )
+
+_LEAVING = frozenset({"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"})
+
+_NOT_BY_C_IN_THE_MIDDLE = frozenset(
+    {"__init__", "__new__", "__enter__", "__exit__", "__del__", "__init_subclass__"}
+)
+
+
+def _is_called_by_c(code: CodeType) -> bool:
+    """Whether code in C calls a function, as a rule, in the middle of what it does.
+
+    So it is with special methods, with lambdas, which are keys, and with generators. Other
+    functions are not told of when they end, as that would cost each call something.
+    """
+    name = code.co_name
+    return (
+        bool(code.co_flags & CO_GENERATOR)
+        or name == "<lambda>"
+        or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
+    )
+
 
 _DROPPING = frozenset(
     {"DELETE_FAST", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
