@@ -344,7 +344,7 @@ def _methods(
     effects["__init__"] = Effect(WRITE, (0, 1))
     effects.update(others or {})
     return {
-        name: effect._replace(calls_back=True) if name in _CALLING_BACK else effect
+        name: effect.calling_back() if name in _CALLING_BACK else effect
         for name, effect in effects.items()
     }
 

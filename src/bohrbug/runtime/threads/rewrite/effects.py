@@ -68,6 +68,21 @@ class Effect(NamedTuple):
     reads_all: bool = False
     state: str = ""
 
+    def calling_back(self) -> Effect:
+        """The same of a call that may call functions written in Python.
+
+        Made without the method ``_replace``, which the test would then seem to have called.
+        """
+        return Effect(
+            self.action,
+            self.consumes,
+            self.takes_owner_from_arguments,
+            True,
+            self.leads_on,
+            self.reads_all,
+            self.state,
+        )
+
 
 PLAIN_WRITE = Effect(WRITE)
 """The most frequent one, such as that of ``list.append``."""
