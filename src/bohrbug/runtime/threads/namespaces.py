@@ -22,8 +22,12 @@ def put_into_closed(cls: type, attributes: dict[str, Any]) -> None:
 
     The interpreter is told, as it remembers where it found attributes of classes.
     """
-    namespace_of(cls).update(attributes)
+    namespace = namespace_of(cls)
+    # What was there lives on until nobody remembers it.
+    before = [namespace.get(name) for name in attributes]
+    namespace.update(attributes)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+    before.clear()
 
 
 def with_subclasses(cls: type) -> list[type]:
