@@ -352,7 +352,7 @@ def _methods(
     effects["__init__"] = Effect(WRITE, (0, 1))
     effects.update(others or {})
     return {
-        name: effect._replace(calls_back=name in _CALLING_BACK, by_value=name in _BY_VALUE)
+        name: effect.with_items(name in _CALLING_BACK, name in _BY_VALUE)
         if name in _CALLING_BACK or name in _BY_VALUE
         else effect
         for name, effect in effects.items()

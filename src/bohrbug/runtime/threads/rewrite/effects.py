@@ -72,6 +72,22 @@ class Effect(NamedTuple):
     by_value: bool = False
     state: str = ""
 
+    def with_items(self, calls_back: bool, by_value: bool) -> Effect:
+        """The same of a call that looks at items.
+
+        Made without the method ``_replace``, which the test would then seem to have called.
+        """
+        return Effect(
+            self.action,
+            self.consumes,
+            self.takes_owner_from_arguments,
+            calls_back,
+            self.leads_on,
+            self.reads_all,
+            by_value,
+            self.state,
+        )
+
 
 PLAIN_WRITE = Effect(WRITE)
 """The most frequent one, such as that of ``list.append``."""
