@@ -32,6 +32,9 @@ def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         hooks.read_item(owner, arguments[0], place)
+    else:
+        # An iterator will call it with items that nobody knows yet.
+        hooks.read_whole(owner, place)
 
 
 def _read_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:

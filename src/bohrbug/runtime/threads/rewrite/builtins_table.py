@@ -488,6 +488,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
+    BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(WRITE)},
     types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
     **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),

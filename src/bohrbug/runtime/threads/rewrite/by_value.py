@@ -68,7 +68,9 @@ def _tell(things: Iterable[Any], place: Place, told: Sequence[int]) -> None:
     first: Any = None
     calls_back = False
     for thing in _reached(things):
-        if table.CONTAINER[type(thing)] or HOLDING[type(thing)]:
+        if issubclass(type(thing), BaseException):
+            hooks.attribute(thing, "args", False, place)
+        elif table.CONTAINER[type(thing)] or HOLDING[type(thing)]:
             if id(thing) not in told:
                 hooks.tell_whole(thing, False, place)
             if first is None:
@@ -98,7 +100,7 @@ def _reached(things: Iterable[Any]) -> Iterator[Any]:
         if len(seen) >= MOST_REACHED:
             return
         seen[id(thing)] = thing
-        if not issubclass(class_, (*_TRANSPARENT, BaseException)):
+        if not issubclass(class_, _TRANSPARENT):
             yield thing
         if HOLDING[class_]:
             waiting.extend(_held_by(thing))

@@ -211,7 +211,14 @@ def _advance(iterator: Any, place: Place) -> None:
     hooks.whole(iterator, True, place)
     if type(iterator) is GeneratorType or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS:
         # It is a function in Python, or may call one.
-        halfway.begin(hooks.telling_again(iterator, True))
+        halfway.begin(hooks.telling_again(_what_goes_on(iterator), True))
+
+
+def _what_goes_on(iterator: Any) -> Any:
+    """What changes as an iterator goes on: of a tee what all of its iterators share."""
+    if type(iterator) is not _Tee:
+        return iterator
+    return next(each for each in gc.get_referents(iterator) if type(each) is _DataOfTee)
 
 
 def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_whole) -> None:
@@ -245,10 +252,11 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> No
             _step_into(referent, place, depth + 1, read)
             if sys.getrefcount(referent) > held.UNDER_ANOTHER:
                 hooks.whole(referent, True, place)
-        elif class_ is _DataOfTee and depth < 4:
+        elif class_ is _DataOfTee:
+            # The other iterators of the tee have it, and what is under it, too.
+            hooks.whole(referent, True, place)
             for inner in gc.get_referents(referent):
-                if table.ITERATORS[type(inner)]:
-                    # The other iterators of the tee have it, too.
+                if table.ITERATORS[type(inner)] and depth < 4:
                     _step_into(inner, place, depth + 1, read)
                     hooks.whole(inner, True, place)
         elif class_ is tuple and depth < 4:
@@ -258,10 +266,13 @@ def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> No
                     _step_into(inner, place, depth + 1, read)
                     if sys.getrefcount(inner) > held.UNDER_ANOTHER:
                         hooks.whole(inner, True, place)
-        elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
+        elif class_ is table.MethodWrapper or (
+            class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType
+        ):
             call(referent, (), place)
 
 
+_Tee: type = vars(itertools)["_tee"]
 _DataOfTee: type = vars(itertools)["_tee_dataobject"]
 
 _GIVING_ITEMS_TO_A_FUNCTION = frozenset(
@@ -693,6 +704,8 @@ def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         contains(arguments[0], owner, place)
+    else:
+        _consume(owner, place)
 
 
 def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:

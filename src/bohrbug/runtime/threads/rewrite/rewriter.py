@@ -12,6 +12,7 @@ from weakref import ReferenceType
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
 from bohrbug.runtime.threads.rewrite.attributes import (
+    is_stored,
     note_stored,
     read_kinds,
     stores_parts_of_functions,
@@ -219,11 +220,14 @@ class _Rewriting:
     def load_super_attribute(self, index: int, instruction: Instruction, stack: Any) -> None:
         opcode, arg = instruction.opcode, instruction.arg
         name = self.code.co_names[opcodes.attribute_name_index(opcode, arg)]
-        if opcodes.is_method_load(opcode, arg):
-            self.put(index, instead=opcodes.plain_attribute_load(opcode, arg))
-        else:
+        is_method = opcodes.is_method_load(opcode, arg)
+        instead = opcodes.plain_attribute_load(opcode, arg) if is_method else None
+        before = b""
+        # The special methods of a base are hardly ever exchanged, and often called.
+        if not is_method or name[:2] != "__" or is_stored(name):
             place = self.place(instruction)
-            self.put(index, before=self.call(hooks.read_super_attribute, (2, 1), name, place))
+            before = self.call(hooks.read_super_attribute, (2, 1), name, place)
+        self.put(index, before=before, instead=instead)
 
     def store_attribute(self, index: int, instruction: Instruction, stack: Any) -> None:
         name = self.code.co_names[instruction.arg]
