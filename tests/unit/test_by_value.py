@@ -7,6 +7,7 @@ import functools
 import io
 import itertools
 import operator
+import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -225,3 +226,26 @@ def test_accesses_of_one_operation_happen_at_once(name: str, strategy: str) -> N
     result = bohrbug.explore(program, strategy=strategy, causes=0)
     assert result.verdict.kind is VerdictKind.HOLDS
     assert seen == expected
+
+
+def test_accesses_happen_at_once_where_weak_references_are_read() -> None:
+    """Another sink is told there; were they steps of their own, no replay would follow."""
+
+    def program() -> None:
+        class Owner:
+            value = 0
+
+        owner = Owner()
+        weak = weakref.ref(owner)
+
+        def use() -> None:
+            found = weak()
+            assert found is not None
+            found.value += 1
+
+        together(use, use)
+        assert owner.value == 2
+
+    result = bohrbug.explore(program, causes=0)
+    assert result.verdict.kind is VerdictKind.FAILED
+    assert result.failures[0].confirmed

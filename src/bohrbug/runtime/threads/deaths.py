@@ -102,6 +102,9 @@ class _SweepingSink:
     def __init__(self, usual: Any, variables: Variables) -> None:
         self._usual = usual
         self._sweep = variables.sweep
+        self.join = usual.join
+        self.announced = usual.announced
+        self.part = usual.part
         self.breaker = usual.breaker
 
     @property

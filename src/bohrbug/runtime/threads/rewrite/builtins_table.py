@@ -19,9 +19,11 @@ import operator
 import re
 import struct
 import types
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from types import (
+    AsyncGeneratorType,
     BuiltinFunctionType,
+    CoroutineType,
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
@@ -246,6 +248,26 @@ OVER_NOTHING = "over nothing that changes"
 OVER_LINES = "over the lines of a stream"
 
 
+RUNNING_TYPES = (GeneratorType, CoroutineType, AsyncGeneratorType)
+"""Types of what runs over an interval, in frames of their own."""
+
+
+async def _asynchronous() -> AsyncGenerator[None, None]:
+    yield
+
+
+def _awaitables_of_generators() -> Iterator[type]:
+    generator = _asynchronous()
+    awaitable: Any
+    for awaitable in (generator.__anext__(), generator.aclose()):
+        yield type(awaitable)
+        awaitable.close()
+
+
+AWAITABLES_OF_GENERATORS = frozenset(_awaitables_of_generators())
+"""Types of what asynchronous generators give to be awaited: to do so lets the generator run."""
+
+
 class _HasItems:
     def __getitem__(self, number: int) -> int:
         raise IndexError(number)
@@ -266,7 +288,8 @@ def _iterator_types() -> dict[type, str]:
     nothing: list[Any] = [(), "", "\u0100", b"", range(1), range(1 << 70), frozenset()]
     for thing in nothing:
         roles.setdefault(type(iter(thing)), OVER_NOTHING)
-    roles.update(dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING))
+    roles.update(dict.fromkeys((*RUNNING_TYPES, itertools.count, itertools.repeat), OVER_NOTHING))
+    roles.update(dict.fromkeys(AWAITABLES_OF_GENERATORS, OVER_ITERATORS))
     over_iterators: list[type] = [map, filter, zip, enumerate, reversed]
     over_iterators += [
         value

@@ -15,7 +15,7 @@ import itertools
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
@@ -209,16 +209,21 @@ def _step_and_advance(iterator: Any, place: Place, depth: int) -> None:
 def _advance(iterator: Any, place: Place) -> None:
     """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
     hooks.whole(iterator, True, place)
-    if type(iterator) is GeneratorType or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS:
+    if (
+        type(iterator) in table.RUNNING_TYPES
+        or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS
+    ):
         # It is a function in Python, or may call one.
         halfway.begin(hooks.telling_again(_what_goes_on(iterator), True))
 
 
 def _what_goes_on(iterator: Any) -> Any:
-    """What changes as an iterator goes on: of a tee what all of its iterators share."""
-    if type(iterator) is not _Tee:
+    """What changes as an iterator goes on; of some it is an object that others have as well."""
+    class_ = type(iterator)
+    if class_ is not _Tee and class_ not in table.AWAITABLES_OF_GENERATORS:
         return iterator
-    return next(each for each in gc.get_referents(iterator) if type(each) is _DataOfTee)
+    behind = (_DataOfTee, AsyncGeneratorType)
+    return next((each for each in gc.get_referents(iterator) if type(each) in behind), iterator)
 
 
 def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_whole) -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Mapping
-from inspect import CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_NEWLOCALS,
+    CO_OPTIMIZED,
+)
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import ReferenceType
@@ -481,7 +487,7 @@ def _is_called_by_c(code: CodeType) -> bool:
     """
     name = code.co_name
     return (
-        bool(code.co_flags & CO_GENERATOR)
+        bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
         or name == "<lambda>"
         or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
     )
