@@ -491,7 +491,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         reads="find rfind size tell",
     ),
     str: {
-        "join": Effect(NOTHING, (0,)),
+        **dict.fromkeys(("join", "translate"), Effect(NOTHING, (0,))),
         "format": Effect(NOTHING, by_value=True),
         "format_map": Effect(NOTHING, (0,), by_value=True),
     },
@@ -511,6 +511,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
+    LruCacheWrapper: dict.fromkeys(("cache_clear", "cache_info"), Effect(WRITE)),
     BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(WRITE)},
     types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),

@@ -704,6 +704,9 @@ def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> Non
 def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """The first argument and what hangs on it is read; another one is a stream to write to."""
     _use(arguments if owner is None else (owner, *arguments), False, place)
+    if arguments and _CONTAINER[type(arguments[0])]:
+        # Objects in it may have something to say to how they are written.
+        halfway.begin(hooks.telling_again(arguments[0], False))
 
 
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:

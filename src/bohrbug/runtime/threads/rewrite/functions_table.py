@@ -119,7 +119,7 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
     enter(functools, "reduce", NOTHING, 0, calls_back=True)
     # It does the work of Counter's constructor and of its update.
-    enter(collections, "_count_elements", WRITE, 0)
+    enter(collections, "_count_elements", WRITE, 0, calls_back=True)
     effects[print] = Effect(PRINT)
     enter(builtins, "open", OPEN_FILE)
     enter(os, "open", OPEN_FILE)
