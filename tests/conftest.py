@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import importlib.util
 import os
 import signal
 from pathlib import Path
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src"
+_BOHRBUG = importlib.util.find_spec("bohrbug")
+assert _BOHRBUG is not None
+assert _BOHRBUG.origin is not None
+SOURCE = Path(_BOHRBUG.origin).parent.parent
+"""Where the Bohrbug under test is imported from: this checkout, or an installation of it."""
 
 # How fast the machine is says nothing of the code.
 settings.register_profile(
@@ -28,7 +32,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    """Environment of child processes: this checkout is found, and no settings of the user's."""
+    """Environment of child processes: the same Bohrbug, no settings of the user's."""
     settings = ("PYTEST_", "BOHRBUG_", "COV_", "COVERAGE_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
     kept = {name: text for name, text in os.environ.items() if not name.startswith(settings)}
     kept["PYTHONPATH"] = str(SOURCE)

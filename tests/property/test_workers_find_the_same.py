@@ -14,7 +14,10 @@ from bohrbug.exploration.result import Result
 from tests.property import executing
 from tests.thoroughness import examples
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked"),
+    pytest.mark.slow,
+]
 
 SEQUENCES = ("random", "pct", "pos", "surw", "rff")
 """Strategies that execute the same plans, whatever their number."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import FrozenInstanceError, dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
@@ -33,21 +34,42 @@ from bohrbug.runtime.threads.sampling import number_of
 SOURCES = Path(__file__).parent.parent.parent / "src"
 
 
-def version_with(setting: str) -> str:
+def version_with(setting: str | None, *options: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    environment.pop("BOHRBUG_PURE_PYTHON", None)
+    if setting is not None:
+        environment["BOHRBUG_PURE_PYTHON"] = setting
     return subprocess.run(
-        [sys.executable, "-m", "bohrbug", "--version"],
-        env={**os.environ, "PYTHONPATH": str(SOURCES), "BOHRBUG_PURE_PYTHON": setting},
+        [sys.executable, *options, "--version"],
+        env=environment,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
 
 
-def test_the_version_says_what_is_in_use() -> None:
-    assert "pure Python, as BOHRBUG_PURE_PYTHON asks for" in version_with("1")
-    expected = "accelerated in C" if native is not None else "pure Python"
-    assert expected in version_with("0")
-    assert expected in version_with("")
+IS_COMPILED = find_spec("bohrbug.accelerator._accelerator") is not None
+"""Whether there is an accelerator for this Python, in use in this process or not."""
+
+
+@pytest.mark.parametrize("setting", [None, "", "0", "1"])
+def test_the_version_says_what_is_in_use(setting: str | None) -> None:
+    if setting == "1":
+        expected = "pure Python, as BOHRBUG_PURE_PYTHON asks for"
+    elif IS_COMPILED:
+        expected = "accelerated in C"
+    else:
+        expected = "pure Python, as the accelerator was not compiled"
+    assert f"({expected})" in version_with(setting, "-m", "bohrbug")
+
+
+def test_the_version_says_that_nothing_was_compiled() -> None:
+    without = (
+        "import sys, runpy; sys.modules['bohrbug.accelerator._accelerator'] = None;"
+        "sys.argv[0] = 'bohrbug'; runpy.run_module('bohrbug', run_name='__main__')"
+    )
+    expected = "pure Python, as the accelerator was not compiled"
+    assert f"({expected})" in version_with(None, "-c", without)
 
 
 class Holder:
@@ -236,6 +258,34 @@ def test():
 print(failure.interpreter.name)
 """
     assert printed_by(program, pure) == "FREE_THREADED\n"
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_as_much_is_executed_with_and_without_it(pure: str) -> None:
+    program = """
+import threading, bohrbug
+
+class Account:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.entries = []
+    def pay(self):
+        with self.lock:
+            self.entries.append(1)
+
+def test():
+    account = Account()
+    payers = [threading.Thread(target=account.pay) for _ in range(2)]
+    for each in payers:
+        each.start()
+    for each in payers:
+        each.join()
+    assert account.entries == [1, 1]
+
+result = bohrbug.explore(test, strategy="dpor")
+print(result.verdict.kind.name, result.executions)
+"""
+    assert printed_by(program, pure) == "HOLDS 4\n"
 
 
 @pytest.mark.parametrize("pure", ["", "1"])

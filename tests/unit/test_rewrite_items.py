@@ -36,6 +36,7 @@ def test_list() -> None:
         "write items[0]",
         "read items[2]",
         "read items",
+        "read list",
         "write items",
         "write items",
         "write items",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import pytest
+
 import bohrbug
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.result import VerdictKind
@@ -67,6 +69,7 @@ def test_what_never_ended_is_inconclusive_where_the_budget_allows_no_closer_look
     assert "without reaching a scheduling point" in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_what_never_ends_is_a_livelock_once_it_is_seen() -> None:
     result = bohrbug.explore(never_ends, seconds=None, max_steps=5_000, causes=0, minimise=False)
     assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.LIVELOCK]

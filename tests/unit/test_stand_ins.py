@@ -14,15 +14,10 @@ from typing import Any
 import pytest
 
 import bohrbug
-from bohrbug.accelerator import native
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.runtime.threads import stand_ins
 from bohrbug.runtime.threads.locks import RealLock, RealRLock
 from tests.programs.together import together
-
-needs_accelerator = pytest.mark.skipif(
-    native is None, reason="the types of real locks are closed to Python"
-)
 
 Get = Callable[[], Any]
 MakeLock = Callable[[], Any]
@@ -81,7 +76,6 @@ HOLDERS = (
 )
 
 
-@needs_accelerator
 @pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
 @pytest.mark.parametrize("hold", HOLDERS)
 def test_a_lock_keeps_tasks_apart_wherever_it_is_held(
@@ -108,7 +102,6 @@ def test_a_lock_keeps_tasks_apart_wherever_it_is_held(
     lock.release()
 
 
-@needs_accelerator
 def test_references_that_can_be_exchanged_and_others_mean_the_same_lock() -> None:
     lock = threading.Lock()
     locks = (lock,)
@@ -131,7 +124,6 @@ def test_the_methods_of_real_locks_are_put_back(cls: type) -> None:
         assert type(vars(cls)[name]) is MethodDescriptorType
 
 
-@needs_accelerator
 @pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
 def test_a_lock_that_nothing_stands_for_is_used_as_ever(make: MakeLock) -> None:
     real = make()

@@ -153,7 +153,6 @@ PyObject *use_weighted(PyObject *module, PyObject *decider);
 /* -- locks.c -------------------------------------------------------------------- */
 
 PyObject *use_locks(PyObject *module, PyObject *arguments);
-PyObject *exchange_method(PyObject *module, PyObject *arguments);
 
 /* -- real_locks.c ----------------------------------------------------------------- */
 

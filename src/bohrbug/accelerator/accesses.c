@@ -140,6 +140,10 @@ tell_watching_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bo
         if (told == NULL)
             goto done;
         Py_DECREF(told);
+        if (told == Py_True) { /* only announced */
+            result = 0;
+            goto done;
+        }
     }
     Py_ssize_t index = running_index(execution);
     PyObject *conflict = is_usual_detector(detector)
@@ -172,7 +176,7 @@ tell_point_sink(PyObject *self, What what, PyObject *owner, PyObject *key, bool 
         result = access_point(slot_get(self, point_sink_slots[POINT_EXECUTION]), place,
                               is_write ? write_kind : read_kind, shadow);
     Py_DECREF(shadow);
-    return result;
+    return result < 0 ? -1 : 0;
 }
 
 /* A method of one of the two sinks; ``key`` is NULL for WHOLE. */

@@ -31,12 +31,30 @@ task_has_ended(PyObject *task)
     return TASK(task, ENDED) == Py_True;
 }
 
+/* Whether another task was started by the running one, or before that by an ancestor of both. */
+static bool
+was_started_before(PyObject *joined, PyObject *running)
+{
+    const char *id = PyUnicode_AsUTF8(TASK(joined, ID)), *own = PyUnicode_AsUTF8(TASK(running, ID));
+    const char *end = id == NULL ? NULL : strrchr(id, '.');
+    if (end == NULL || own == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    size_t length = (size_t)(end - id);
+    if (strncmp(id, own, length) != 0)
+        return false;
+    return own[length] == 0 ||
+           (own[length] == '.' && strtol(own + length + 1, NULL, 10) > strtol(end + 1, NULL, 10));
+}
+
 Progress
 join_thread(PyObject *thread, PyFrameObject *caller)
 {
     PyObject *self = controlling_execution();
     PyObject *joined = self == NULL ? NULL : task_of(self, thread);
-    if (joined == NULL || joined == EXECUTION(CURRENT))
+    if (joined == NULL || joined == EXECUTION(CURRENT) ||
+        !was_started_before(joined, EXECUTION(CURRENT)))
         return RARE;
     PyObject *place = place_in(caller);
     PyObject *ready = place == NULL ? NULL : new_readiness(task_has_ended, joined, true);

@@ -8,7 +8,6 @@ static PyMethodDef functions[] = {
     {"use_partial_order", use_partial_order, METH_O, "Take over the hot methods of POS."},
     {"use_weighted", use_weighted, METH_O, "Take over the hot methods of SURW."},
     {"use_locks", use_locks, METH_VARARGS, "Take over the hot methods of locks."},
-    {"exchange_method", exchange_method, METH_VARARGS, "Exchange a method of a closed type."},
     {"use_tasks", use_tasks, METH_VARARGS, "Take over the making and the end of tasks."},
     {"use_threads", use_threads, METH_VARARGS, "What methods of threads do at first."},
     {"use_carriers", use_carriers, METH_VARARGS, "Take over what carriers do."},

@@ -102,16 +102,3 @@ release_real(PyObject *real)
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }
-
-/* Exchange a method of a type that programs can't change. */
-PyObject *
-exchange_method(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyTypeObject *type;
-    PyObject *name, *method;
-    if (!PyArg_ParseTuple(arguments, "O!UO", &PyType_Type, &type, &name, &method) ||
-        PyDict_SetItem(type->tp_dict, name, method) < 0)
-        return NULL;
-    PyType_Modified(type);
-    Py_RETURN_NONE;
-}

@@ -31,7 +31,7 @@ Slot task_slots[] = {
     [BLOCKED_SINCE] = {"blocked_since", 0}, [BREAKABLE] = {"breakable", 0},
     [DEADLINE] = {"deadline", 0}, [ENDED] = {"ended", 0}, [GREENLET] = {"greenlet", 0},
     [HOLDING] = {"holding", 0}, [ID] = {"id", 0}, [INDEX] = {"index", 0}, [INSIDE] = {"inside", 0},
-    [LOOKS] = {"looks", 0}, [PENDING] = {"pending", 0}, [READY] = {"ready", 0},
+    [JOINED] = {"joined", 0}, [LOOKS] = {"looks", 0}, [PENDING] = {"pending", 0}, [READY] = {"ready", 0},
     [WAITING] = {"waiting", 0}, [WAITS_FOR] = {"waits_for", 0}, {0},
 };
 Slot state_slots[] = {[STATE_ID] = {"id", 0}, [STATE_SERIAL] = {"serial", 0}, {0}};
@@ -238,7 +238,7 @@ try_access(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
     PyObject *task = EXECUTION(CURRENT);
     if (EXECUTION(ABORTING) != Py_False || EXECUTION(MINDS_GIL) != Py_False ||
         EXECUTION(ATOMIC) != zero || EXECUTION(SUSPENDED) != zero || TASK(task, INSIDE) != zero ||
-        PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
+        TASK(task, JOINED) != zero || PyList_GET_SIZE(EXECUTION(ALIVE)) == 1)
         return RARE;
     PyObject *key = PyLong_FromVoidPtr(shadow);
     if (key == NULL)
@@ -286,6 +286,7 @@ done:
     return progress;
 }
 
+/* 1: it was only announced. */
 int
 access_point(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
 {
@@ -295,7 +296,7 @@ access_point(PyObject *self, PyObject *place, PyObject *kind, PyObject *shadow)
         PyObject *result =
             PyObject_Vectorcall(execution_twins[ACCESS].reference, arguments, 4, NULL);
         Py_XDECREF(result);
-        return result == NULL ? -1 : 0;
+        return result == NULL ? -1 : result == Py_True;
     }
     return progress == FAILED ? -1 : 0;
 }
@@ -307,9 +308,8 @@ access_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "access() takes place, kind and variable");
         return NULL;
     }
-    if (access_point(self, arguments[0], arguments[1], arguments[2]) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    int announced = access_point(self, arguments[0], arguments[1], arguments[2]);
+    return announced < 0 ? NULL : Py_NewRef(announced ? Py_True : Py_False);
 }
 
 /* -- predicates ---------------------------------------------------------------------- */

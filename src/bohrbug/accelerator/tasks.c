@@ -11,14 +11,14 @@ static Slot fresh_slots[] = {
     /* from here on true */
     {"waiting", 0}, {"breakable", 0},
     /* from here on 0 */
-    {"blocked_since", 0}, {"inside", 0}, {"children", 0}, {"resources", 0},
+    {"blocked_since", 0}, {"inside", 0}, {"joined", 0}, {"children", 0}, {"resources", 0},
     /* from here on empty text */
     {"name", 0}, {"target", 0},
     /* from here on an empty dict each */
     {"holding", 0}, {"looks", 0}, {"local_values", 0},
     {0},
 };
-enum { FIRST_FALSE = 13, FIRST_TRUE = 18, FIRST_ZERO = 20, FIRST_TEXT = 24, FIRST_DICT = 26 };
+enum { FIRST_FALSE = 13, FIRST_TRUE = 18, FIRST_ZERO = 20, FIRST_TEXT = 25, FIRST_DICT = 27 };
 
 Slot thread_slots[] = {
     [BEGUN] = {"begun", 0}, [CARRIER] = {"carrier", 0}, [CHILDREN] = {"children", 0},

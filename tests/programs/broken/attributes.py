@@ -295,3 +295,109 @@ def getattr_hook_caches() -> None:
     lazy = Lazy()
     together(lambda: lazy.value, lambda: lazy.value)
     assert len(computed) == 1
+
+
+def attribute_of_an_exception() -> None:
+    """A lost update of an attribute of an object whose class is built in."""
+    error: Any = ValueError()
+    error.count = 0
+
+    def use() -> None:
+        error.count += 1
+
+    together(use, use)
+    assert error.count == 2
+
+
+def text_of_an_exception() -> None:
+    """The text changes as its arguments are exchanged."""
+    error = ValueError(1)
+    texts: list[bool] = []
+
+    def change() -> None:
+        error.args = (2,)
+
+    together(change, lambda: texts.append(str(error) == str(error)))
+    assert texts == [True]
+
+
+def method_of_a_base_exchanged() -> None:
+    """What super() finds is another function the second time."""
+
+    class Base:
+        def answer(self) -> int:
+            return 1
+
+    class Derived(Base):
+        def answer(self) -> int:
+            return super().answer() - super().answer()
+
+    def change() -> None:
+        Base.answer = lambda self: 2  # type: ignore[method-assign]
+
+    answers: list[int] = []
+    together(lambda: answers.append(Derived().answer()), change)
+    assert answers == [0]
+
+
+def class_attribute_that_is_gone() -> None:
+    """AttributeError: both have seen it there, and delete it."""
+
+    class Owner:
+        value = 1
+
+    def use() -> None:
+        if hasattr(Owner, "value"):
+            del Owner.value
+
+    together(use, use)
+
+
+def class_attribute_through_its_namespace() -> None:
+    """The namespace that a class shows is its own."""
+
+    class Owner:
+        value = 1
+
+    values: list[bool] = []
+
+    def change() -> None:
+        Owner.value = 2
+
+    together(lambda: values.append(vars(Owner)["value"] == Owner.__dict__["value"]), change)
+    assert values == [True]
+
+
+def dict_behind_a_proxy() -> None:
+    """KeyError: the dict that the proxy shows is cleared between the two looks."""
+    table = {"a": 1}
+    proxy = types.MappingProxyType(table)
+
+    def look() -> None:
+        if "a" in proxy:
+            proxy["a"]
+
+    together(look, table.clear)
+
+
+def positions_of_a_class_pattern() -> None:
+    """Which attributes a pattern reads changes between two matches."""
+
+    class Point:
+        __match_args__: Any = ("x", "y")
+
+        def __init__(self) -> None:
+            self.x, self.y = 1, 2
+
+    def first(point: Point) -> int:
+        match point:
+            case Point(value):
+                return int(value)
+        return 0
+
+    def change() -> None:
+        Point.__match_args__ = ("y", "x")
+
+    found: list[bool] = []
+    together(lambda: found.append(first(Point()) == first(Point())), change)
+    assert found == [True]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import bisect
 import contextvars
+import csv
 import functools
 import heapq
+import itertools
 import threading
 import types
 from collections.abc import Iterator
@@ -195,3 +197,56 @@ def method_stored_on_the_object() -> None:
 
     together(fetch, fetch)
     assert got == ["fake", "fake"]
+
+
+class _Counting:
+    """An iterator written in Python, which counts under a lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.number = 0
+
+    def __iter__(self) -> _Counting:
+        return self
+
+    def __next__(self) -> int:
+        with self.lock:
+            self.number += 1
+            return self.number - 1
+
+
+def shared_enumerate() -> None:
+    """[(0, 1), (1, 0)]: the number is given when the item has come."""
+    numbered = enumerate(_Counting())
+    pairs: list[tuple[int, int]] = []
+    together(lambda: pairs.append(next(numbered)), lambda: pairs.append(next(numbered)))
+    assert all(number == item for number, item in pairs), pairs
+
+
+def two_iterators_of_a_tee() -> None:
+    """RuntimeError: cannot re-enter the tee iterator."""
+    first, second = itertools.tee(_Counting())
+    together(lambda: next(first), lambda: next(second))
+
+
+def shared_csv_reader() -> None:
+    """ValueError: generator already executing."""
+    rows = csv.reader(f"{number}" for number in _numbers())
+    together(lambda: next(rows), lambda: next(rows))
+
+
+class _Items:
+    """A sequence of three items, of which iter() makes an iterator in C."""
+
+    def __getitem__(self, number: int) -> int:
+        if number > 2:
+            raise IndexError(number)
+        return len(str(number)) - 1 + number
+
+
+def shared_iterator_over_a_sequence() -> None:
+    """The first item twice: the iterator goes on when it has the item."""
+    items = iter(_Items())
+    seen: list[int] = []
+    together(lambda: seen.append(next(items)), lambda: seen.append(next(items)))
+    assert sorted(seen) == [0, 1], seen

@@ -283,3 +283,78 @@ def order_of_what_is_completed_already() -> None:
         concurrent.futures.wait(futures)
         results = [future.result() for future in concurrent.futures.as_completed(futures)]
         assert results == [0, 1]
+
+
+def root_goes_on_when_it_is_woken() -> None:
+    """The list is read between the event and the append; nobody has joined the thread yet."""
+    event = threading.Event()
+    done: list[int] = []
+
+    def work() -> None:
+        event.set()
+        done.append(1)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    event.wait()
+    count = len(done)
+    worker.join()
+    assert count == 1
+
+
+def root_updates_when_it_is_woken() -> None:
+    """A lost update between the root task and one whose end it has not waited for."""
+    counter = Counter()
+    ready = threading.Semaphore(0)
+
+    def work() -> None:
+        ready.release()
+        counter.value += 1
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    ready.acquire()
+    counter.value += 1
+    worker.join()
+    assert counter.value == 2
+
+
+def joined_before_it_is_started() -> None:
+    """RuntimeError: cannot join thread before it is started."""
+    thread = threading.Thread(target=len, args=("",))
+    together(thread.start, thread.join)
+    thread.join()
+
+
+def ident_before_it_is_started() -> None:
+    """It is None until another task has started the thread."""
+    thread = threading.Thread(target=len, args=("",))
+    idents: list[int | None] = []
+    together(thread.start, lambda: idents.append(thread.ident))
+    thread.join()
+    assert idents != [None]
+
+
+def timer_calls_code_in_c() -> None:
+    """KeyError: the dict is cleared between the two looks."""
+    table = {"a": 1}
+    timer = threading.Timer(0.1, table.clear)
+    timer.start()
+    if "a" in table:
+        table["a"]
+    timer.join()
+
+
+def future_calls_code_in_c() -> None:
+    """The callback of a future has appended to the list between two looks at it."""
+    results: list[object] = []
+    lengths: list[int] = []
+    future: concurrent.futures.Future[int] = concurrent.futures.Future()
+    future.add_done_callback(results.append)
+
+    def look() -> None:
+        lengths.append(len(results))
+        lengths.append(len(results))
+
+    together(lambda: future.set_result(1), look)
+    assert lengths[0] == lengths[1]

@@ -166,3 +166,30 @@ def guarded_mapped_file() -> None:
 
         together(count, count)
         assert memory[0] == 2
+
+
+def guarded_enumerate() -> None:
+    """One at a time."""
+    lock = threading.Lock()
+    numbered = enumerate(_numbers())
+    pairs: list[tuple[int, int]] = []
+
+    def use() -> None:
+        with lock:
+            pairs.append(next(numbered))
+
+    together(use, use)
+    assert pairs == [(0, 0), (1, 1)]
+
+
+def texts_of_lists_of_their_own() -> None:
+    """Each task makes text of lists in a list that only it has."""
+    texts: list[str] = []
+
+    def use() -> None:
+        lists = [[1], [2]]
+        lists[0].append(3)
+        texts.append(f"{lists}")
+
+    together(use, use)
+    assert texts == ["[[1, 3], [2]]"] * 2

@@ -15,6 +15,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import INTERNAL_MODULES
 from bohrbug.runtime.threads.locks import RLock, lock
+from bohrbug.runtime.threads.namespaces import classes_by_namespace, proxy_of, with_subclasses
 
 _IMMUTABLE = (staticmethod, classmethod, tuple, types.BuiltinMethodType)
 
@@ -45,15 +46,6 @@ def unchangeable_types() -> set[type]:
         *with_subclasses(staticmethod),
         *with_subclasses(classmethod),
     }
-
-
-def with_subclasses(cls: type) -> set[type]:
-    """A class, and all that are derived from it."""
-    found = {cls}
-    subclass: type
-    for subclass in type.__subclasses__(cls):
-        found |= with_subclasses(subclass)
-    return found
 
 
 class Adoption:
@@ -98,15 +90,16 @@ class Adoption:
         self._replacements.update(
             (key, replacement) for key, replacement in rebuilt.items() if replacement is not None
         )
+        classes = classes_by_namespace()
         for holder in changing:
             if id(holder) in rebuilt:
                 continue
-            if not isinstance(holder, dict):
-                self._in_object(holder)
-            elif "__module__" in holder and "__dict__" in holder:
-                self._in_class(holder["__dict__"].__objclass__)
-            else:
+            if id(holder) in classes:
+                self._in_class(classes[id(holder)])
+            elif isinstance(holder, dict):
                 self._in_dictionary(holder)
+            else:
+                self._in_object(holder)
 
     def restore(self) -> None:
         """Put originals back, the last exchanged first."""
@@ -166,9 +159,10 @@ class Adoption:
 
     def _in_class(self, cls: type) -> None:
         """Through the class, which keeps caches of its attributes."""
-        exchanged = [item for item in vars(cls).items() if id(item[1]) in self._replacements]
+        attributes = proxy_of(cls)
+        exchanged = [item for item in attributes.items() if id(item[1]) in self._replacements]
         for key, value in exchanged:
-            replacement = self._replacement(value, cls.__module__)
+            replacement = self._replacement(value, attributes.get("__module__"))
             if replacement is None or type(value) is tuple:
                 continue
             try:
@@ -176,7 +170,12 @@ class Adoption:
             except TypeError:
                 # A class of the interpreter: it keeps the real primitive.
                 continue
-            self._remember(value, functools.partial(type.__setattr__, cls, key, value))
+
+            def undo(key: Any = key, value: Any = value, put: Any = replacement) -> None:
+                if attributes.get(key) is put:
+                    type.__setattr__(cls, key, value)
+
+            self._remember(value, undo)
 
     def _in_object(self, holder: Any) -> None:
         if isinstance(holder, list):

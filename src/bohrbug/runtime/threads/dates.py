@@ -2,14 +2,12 @@
 
 ``datetime.datetime.now`` is a method of a type of the interpreter, of which nobody may set an
 attribute; subclasses and other modules have that very type.  So its namespace is changed from
-below, and the interpreter told so.  ``datetime.today`` and ``date.today`` call ``time.time``.
+below.  ``datetime.today`` and ``date.today`` call ``time.time``.
 """
 
 from __future__ import annotations
 
-import ctypes
 import datetime
-import gc
 import sys
 import time
 import warnings
@@ -18,14 +16,14 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.namespaces import put_into_closed
 from bohrbug.runtime.threads.patches import Patches
 
 _datetime = datetime.datetime
 _utc = datetime.UTC
-_NAMESPACE: dict[str, Any] = gc.get_referents(vars(_datetime))[0]
-_now = _NAMESPACE["now"]
-_utcnow = _NAMESPACE["utcnow"]
-_from_timestamp = _NAMESPACE["fromtimestamp"]
+_now, _utcnow, _from_timestamp = (
+    vars(_datetime)[name] for name in ("now", "utcnow", "fromtimestamp")
+)
 _UTCNOW_IS_DEPRECATED = (
     "datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version. Use "
     "timezone-aware objects to represent datetimes in UTC: datetime.datetime.now(datetime.UTC)."
@@ -75,18 +73,12 @@ class DatePatches(Patches):
     def install(self) -> None:
         """See :class:`Patches`."""
         super().install()
-        _put(classmethod(now), classmethod(utcnow))
+        put_into_closed(_datetime, {"now": classmethod(now), "utcnow": classmethod(utcnow)})
 
     def restore(self) -> None:
         """See :class:`Patches`."""
-        _put(_now, _utcnow)
+        put_into_closed(_datetime, {"now": _now, "utcnow": _utcnow})
         super().restore()
-
-
-def _put(of_now: Any, of_utcnow: Any) -> None:
-    _NAMESPACE["now"] = of_now
-    _NAMESPACE["utcnow"] = of_utcnow
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(_datetime))
 
 
 def add_to(patches: Patches) -> None:

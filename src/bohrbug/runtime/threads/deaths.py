@@ -50,7 +50,7 @@ class Deaths(lives.Ending):
     def current(self) -> int:
         """See :class:`.lives.Ending`."""
         execution = controlled()
-        if execution is not self._execution or len(execution.alive) == 1 or execution.aborting:
+        if execution is not self._execution or execution.is_alone() or execution.aborting:
             return -1
         return execution.current.index
 
@@ -102,6 +102,9 @@ class _SweepingSink:
     def __init__(self, usual: Any, variables: Variables) -> None:
         self._usual = usual
         self._sweep = variables.sweep
+        self.join = usual.join
+        self.announced = usual.announced
+        self.part = usual.part
         self.breaker = usual.breaker
 
     @property

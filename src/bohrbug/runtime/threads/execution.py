@@ -27,6 +27,7 @@ from bohrbug.model.operation import (
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads import control
+from bohrbug.runtime.threads.alone import Ends
 from bohrbug.runtime.threads.checks import Checks
 from bohrbug.runtime.threads.data.naming import Names, names_of
 from bohrbug.runtime.threads.deciding import Deciding
@@ -45,7 +46,7 @@ from bohrbug.runtime.threads.pace import (
 )
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
-from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Firing, Task, TaskKilled
 
 _new_operation = tuple.__new__
 
@@ -76,6 +77,7 @@ class Execution(Deciding):
 
     __slots__ = (
         "__weakref__",
+        "_ends",
         "_minds_gil",
         "_namespaces",
         "_swap",
@@ -111,6 +113,7 @@ class Execution(Deciding):
         self.sink: Any = None
         self._namespaces = lasting.namespaces
         self._variables: dict[int, Names] = {}
+        self._ends = Ends(self.root.id, self.rows)
         self.patience = float("inf")
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
@@ -122,6 +125,12 @@ class Execution(Deciding):
     def steps(self) -> int:
         """The number of steps so far."""
         return len(self.rows)
+
+    def is_alone(self) -> bool:
+        """Whether the running task has nobody whose operations could come before its own."""
+        return len(self.alive) == 1 and (
+            len(self.all_tasks) == 1 or (self.current is self.root and self._ends.all_come_before())
+        )
 
     @property
     def namespaces(self) -> set[object]:
@@ -260,24 +269,33 @@ class Execution(Deciding):
             self.detector.synchronise(task.index, state, kind.is_write)
         return True
 
-    def access(self, place: Any, kind: Kind, shadow: Any) -> None:
+    def access(self, place: Any, kind: Kind, shadow: Any) -> bool:
         """The running task is about to access a variable at a place that is a scheduling point.
 
         Parameters:
             place: of the access.
             kind: ``READ`` or ``WRITE``.
             shadow: the variable, see :class:`~bohrbug.runtime.threads.data.shadows.Shadow`.
+
+        Returns:
+            True if the access was only announced, and will be told again.
         """
         task = self.current
-        if task.inside or self.atomic or self.suspended or len(self.alive) == 1:
-            return
+        if task.inside or self.atomic or self.suspended or self.is_alone():
+            return task.joined == ANNOUNCING
         if self.aborting:
             raise TaskKilled
+        if task.joined == JOINED:
+            self._access_as_well(task, kind, shadow)
+            return False
         if self.gil and not task.breakable:
-            return
+            return task.joined == ANNOUNCING
         entry = self._variables.get(id(shadow))
         if entry is None:
             entry = self._name_variable(shadow)
+        if task.joined == ANNOUNCING:
+            # Whoever runs first, variables are called by the task that came to them first.
+            return True
         resource, container, _ = entry
         task.pending = _new_operation(Operation, (kind, resource, place))
         task.waiting = True
@@ -288,6 +306,8 @@ class Execution(Deciding):
             raise TaskKilled
         task.waiting = False
         task.breakable = False
+        if task.joined:
+            task.joined = JOINED
         if container is not None:
             self.trace.effects.append((len(self.rows) - 1, task.id, container, kind.is_write))
         if kind.is_write:
@@ -301,6 +321,18 @@ class Execution(Deciding):
             if count >= SPIN_READS:
                 counts.clear()
                 self._spinning = True
+        return False
+
+    def _access_as_well(self, task: Task, kind: Kind, shadow: Any) -> None:
+        """The step that the running task makes accesses a further variable."""
+        resource, container, _ = self._variables.get(id(shadow)) or self._name_variable(shadow)
+        for touched in (resource, container):
+            if touched is not None:
+                effect = (len(self.rows) - 1, task.id, touched, kind.is_write)
+                self.trace.effects.append(effect)
+        if kind.is_write:
+            task.looks.clear()
+            self._idle_yields = 0
 
     def _name_variable(self, shadow: Any) -> Names:
         """A variable is accessed at a scheduling point for the first time."""

@@ -42,10 +42,10 @@ from bohrbug.runtime.threads.adoption import (
     PASSED_OVER,
     Adoption,
     unchangeable_types,
-    with_subclasses,
 )
 from bohrbug.runtime.threads.heap import survey
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock
+from bohrbug.runtime.threads.namespaces import with_subclasses
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.queues import RealSimpleQueue, wrap_simple_queue
 
@@ -176,13 +176,13 @@ class Installation:
 
     def _adopt(self, functions: list[tuple[Any, Any]]) -> None:
         """Exchange references to real primitives that were made before the patches."""
-        executors = with_subclasses(_Executor)
+        executors = set(with_subclasses(_Executor))
         shared: set[type] = set()
         pools: set[type] = set()
         if os.name == "posix":
             shared = semaphores.types_of_semaphores(sys.modules)
             pool_class = process_pools.pool_class()
-            pools = with_subclasses(pool_class) if pool_class is not None else pools
+            pools = set(with_subclasses(pool_class)) if pool_class is not None else pools
         objects, holders = survey(
             [original for original, _ in functions],
             set(_WRAP),

@@ -37,6 +37,11 @@ _QUIET = "quiet"
 RealLock = _thread.LockType
 RealRLock = _thread.RLock
 
+# Looked up once: programs find other methods there while we are in control, see stand_ins.
+acquire_real: Any = RealLock.acquire
+release_real: Any = RealLock.release
+real_is_locked: Any = RealLock.locked
+
 
 def _check_arguments(blocking: Any, timeout: Any) -> None:
     """Raise what the real ``acquire`` raises for bad arguments."""
@@ -88,7 +93,7 @@ class _Lock:
         return state
 
     def _is_free(self) -> bool:
-        return not self._real.locked()
+        return not real_is_locked(self._real)
 
     def _take(
         self,
@@ -109,7 +114,7 @@ class _Lock:
         if quiet:
             if not task.inside:
                 _yield_when_spinning(execution, task, frame)
-            if real.acquire(False):
+            if acquire_real(real, False):
                 self._took(execution, task, frame)
                 if not self._internal:
                     # Within a wait that ends, for example.
@@ -124,7 +129,7 @@ class _Lock:
         place = (frame.f_code, frame.f_lasti)
         if not blocking or timeout == 0:
             execution.perform(TRY_ACQUIRE, state, place)
-            if not real.acquire(False):
+            if not acquire_real(real, False):
                 execution.observe(state, place)
                 return False
             self._took(execution, task, frame)
@@ -135,10 +140,10 @@ class _Lock:
             place,
             self._is_free,
             None if timeout == -1 else timeout,
-            self._owner is None and real.locked(),
+            self._owner is None and real_is_locked(real),
         ):
             return False
-        if not real.acquire(False):
+        if not acquire_real(real, False):
             raise TaskKilled
         self._took(execution, task, frame)
         return True
@@ -158,12 +163,12 @@ class _Lock:
             return self._acquire(_getframe(1), True, -1)
         task = execution.current
         real = self._real
-        if task.inside or (self._owner is None and real.locked()):
+        if task.inside or (self._owner is None and real_is_locked(real)):
             return self._acquire(_getframe(1), True, -1)
         frame = _getframe(1)
         place = (frame.f_code, frame.f_lasti)
         execution.perform(ACQUIRE, self._resource(execution), place, self._is_free)
-        if not real.acquire(False):
+        if not acquire_real(real, False):
             raise TaskKilled
         self._owner = task
         task.holding[self] = place
@@ -176,14 +181,14 @@ class _Lock:
         """Acquire on behalf of the code that runs in ``frame``."""
         execution = controlled()
         if execution is None:
-            return bool(self._real.acquire(blocking, timeout))
+            return bool(acquire_real(self._real, blocking, timeout))
         return self._take(execution, execution.current, frame, blocking, timeout)
 
     def _release(self, frame: Any) -> None:
         """Release on behalf of the code that runs in ``frame``."""
         execution = controlled()
         if execution is None:
-            self._real.release()
+            release_real(self._real)
             return
         if not (
             execution.current.inside
@@ -206,7 +211,7 @@ class _Lock:
                 place = (frame.f_code, frame.f_lasti)
                 execution.perform(LOCKED, self._resource(execution), place)
                 execution.observe(self._resource(execution), place)
-        return bool(self._real.locked())
+        return bool(real_is_locked(self._real))
 
     def _took(self, execution: Execution, task: Task, frame: Any) -> None:
         self._owner = task
@@ -215,7 +220,7 @@ class _Lock:
     def _let_go(self, execution: Execution) -> None:
         owner = self._owner
         self._owner = None
-        self._real.release()
+        release_real(self._real)
         if owner is not None:
             owner.holding.pop(self, None)
 
@@ -224,8 +229,8 @@ class _Lock:
         owner, self._owner = self._owner, None
         if owner is not None:
             owner.holding.pop(self, None)
-            if self._real.locked():
-                self._real.release()
+            if real_is_locked(self._real):
+                release_real(self._real)
 
     def _at_fork_reinit(self) -> None:
         self._real._at_fork_reinit()
@@ -252,7 +257,7 @@ class lock(_Lock):
     locked_lock = locked
 
     def __repr__(self) -> str:
-        status = "locked" if self._real.locked() else "unlocked"
+        status = "locked" if real_is_locked(self._real) else "unlocked"
         return f"<{status} _thread.lock object at {_address_in_words(self)}>"
 
 
@@ -308,7 +313,7 @@ class RLock(_Lock):
             if self._ident == thread and self._count:
                 self._count += 1
                 return True
-            if not self._real.acquire(blocking, timeout):
+            if not acquire_real(self._real, blocking, timeout):
                 return False
             self._ident = thread
             self._count = 1
@@ -342,7 +347,7 @@ class RLock(_Lock):
             self._count = 0
             self._ident = 0
             self._owner = None
-            self._real.release()
+            release_real(self._real)
             return
         task = execution.current
         if not (

@@ -68,7 +68,7 @@ def _wrapped_handle(self: Any, record: Any) -> Any:
     if (
         execution is None
         or execution.current.inside
-        or len(execution.alive) == 1
+        or execution.is_alone()
         or not _is_looked_at(self)
     ):
         return _handle(self, record)

@@ -10,9 +10,10 @@ import threading
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import INSPECT, SET, Kind
+from bohrbug.model.operation import INSPECT, SET, Kind, TaskId
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.idents import FIRST_IDENT
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
@@ -24,7 +25,7 @@ patches = Patches()
 def _inspect(owner: Any, place: Any) -> None:
     """An attribute is about to be read that operations on the object change."""
     execution = controlled()
-    if execution is None or execution.current.inside or len(execution.alive) == 1:
+    if execution is None or execution.current.inside or execution.is_alone():
         return
     state = execution.resources.of(owner, type(owner).__name__)
     execution.perform(INSPECT, state, place)
@@ -34,8 +35,8 @@ def _inspect(owner: Any, place: Any) -> None:
 Inspecting.tell = staticmethod(_inspect)
 
 
-def _look_around(execution: Execution, frame: Any) -> None:
-    """A task is about to ask which threads are alive."""
+def look_around(execution: Execution, frame: Any) -> None:
+    """A task is about to ask which threads are alive, or whether one was started."""
     if execution.current.inside or len(execution.all_tasks) == 1:
         return
     place = place_of(frame)
@@ -67,7 +68,7 @@ def _enumerate_threads() -> list[Any]:
     execution = controlled()
     if execution is None:
         return _enumerate()
-    _look_around(execution, _getframe(1))
+    look_around(execution, _getframe(1))
     execution.current.inside += 1
     try:
         listed = _enumerate()
@@ -80,7 +81,7 @@ def _active_count() -> int:
     execution = controlled()
     if execution is None:
         return len(_enumerate())
-    _look_around(execution, _getframe(1))
+    look_around(execution, _getframe(1))
     execution.current.inside += 1
     try:
         listed = _enumerate()
@@ -102,7 +103,7 @@ _RENAMED = "Thread.name"
 
 def _point_at_name(kind: Kind, frame: Any) -> None:
     execution = controlled()
-    if execution is None or execution.current.inside or len(execution.alive) == 1:
+    if execution is None or execution.current.inside or execution.is_alone():
         return
     if kind is SET:
         # From the next execution on, reading one is an operation, too.
@@ -124,3 +125,41 @@ def _set_name(self: Any, name: Any) -> None:
 
 
 patches.add(threading.Thread, "name", property(_get_name, _set_name, doc=_name_of_thread.__doc__))
+
+
+_ident_of_thread: Any = vars(threading.Thread)["ident"]
+
+
+def _get_ident(self: Any) -> Any:
+    execution = controlled()
+    if execution is not None and may_start_elsewhere(execution, self):
+        look_around(execution, _getframe(1))
+    return _ident_of_thread.__get__(self)
+
+
+patches.add(threading.Thread, "ident", property(_get_ident, doc=_ident_of_thread.__doc__))
+
+
+def may_start_elsewhere(execution: Execution, thread: Any) -> bool:
+    """Whether it is another task than the running one that starts a thread, or has started it."""
+    if not thread._initialized or execution.current.inside:
+        return False
+    if not thread._started._flag:
+        return True
+    index = (thread._ident or 0) - FIRST_IDENT
+    if not 0 < index < len(execution.all_tasks):
+        return False
+    return not _was_started_before(execution.all_tasks[index].id, execution.current.id)
+
+
+def _was_started_before(other: TaskId, running: TaskId) -> bool:
+    """Whether another task was started by the running one, or before that by an ancestor of both.
+
+    Its id says so: it is that of who started it, and how many that one has started.
+    """
+    starter, _, number = other.rpartition(".")
+    if running == starter:
+        return True
+    if not running.startswith(f"{starter}."):
+        return False
+    return int(running[len(starter) + 1 :].partition(".")[0]) > int(number)

@@ -72,11 +72,45 @@ class VariableState:
 class OlderObjects(dict[int, Any]):
     """Ids of objects that live on from one execution to the next, by ``id(object)``.
 
+    Objects that were made in an execution, unseen, get such ids as well. The next execution makes
+    others in their place: they get the same ids, as these are free again when an object dies.
+
     Attributes:
         origin: part of the ids given from now on.
     """
 
     origin = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = 0
+        self._free: list[tuple[str, int]] = []
+
+    def name(self, obj: object) -> ResourceId:
+        """The id of an object, which it gets now if it has none."""
+        identity = id(obj)
+        known = self.get(identity)
+        if known is not None and known[1]() is obj:
+            name: ResourceId = known[0]
+            return name
+        origin = self.origin
+        free = [number for kind, number in self._free if kind == origin]
+        if free:
+            number = min(free)
+            self._free.remove((origin, number))
+        else:
+            number = self._numbers
+            self._numbers += 1
+
+        def forget(reference: object) -> None:
+            known = self.get(identity)
+            if known is not None and known[1] is reference:
+                del self[identity]
+            self._free.append((origin, number))
+
+        name = f"before:{origin}{number}"
+        self[identity] = (name, weakref.ref(obj, forget))
+        return name
 
 
 _serials = itertools.count(1)
@@ -161,12 +195,7 @@ class ResourceTable:
 
     def outside(self, obj: object, type: str) -> ResourceState:
         """A new state for an object whose making was not seen in this execution."""
-        known = self._names.get(id(obj))
-        if known is not None and known[1]() is obj:
-            name = known[0]
-        else:
-            name = f"before:{self._names.origin}{len(self._names)}"
-            self._names[id(obj)] = (name, weakref.ref(obj))
+        name = self._names.name(obj)
         created = getattr(obj, "_created", None)
         state = ResourceState(name, type, created, serial=self.serial)
         self._states.append(state)

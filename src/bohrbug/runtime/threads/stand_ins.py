@@ -1,8 +1,7 @@
 """Real locks that are held where nothing can be exchanged: in tuples, sets, caches, contexts.
 
 While we are in control, the methods of the types of real locks are others: those of a lock that
-existed before do what is done to the lock that stands for it.  That takes the accelerator, as
-these types are closed to programs written in Python.
+existed before do what is done to the lock that stands for it.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from collections.abc import Callable, Iterable
 from sys import _getframe
 from typing import Any
 
-from bohrbug.accelerator import native
 from bohrbug.runtime.threads.locks import RealLock, RealRLock, RLock, lock, wrap_lock, wrap_rlock
+from bohrbug.runtime.threads.namespaces import put_into_closed
 from bohrbug.runtime.threads.stacks import is_own
 
 _stand_ins: dict[int, Any] = {}
 """What stands for real locks, and keeps them alive, by their ids."""
 
-_originals: list[tuple[type, str, Any]] = []
+_originals: dict[type, dict[str, Any]] = {}
+"""The methods of real locks, while others are in their place."""
 
 
 def know(stand_ins: Iterable[lock | RLock]) -> None:
@@ -40,23 +40,31 @@ def for_lock(real: Any) -> Any:
 
 def install() -> None:
     """Let real locks be what stands for them, whoever calls their methods."""
-    if native is None or _originals:
+    if _originals:
         return
     for cls, stand_in, makers in (
         (RealLock, lock, _METHODS_OF_LOCKS),
         (RealRLock, RLock, _METHODS_OF_LOCKS | _METHODS_FOR_CONDITIONS),
     ):
-        for name, make in makers.items():
-            original = vars(cls).get(name)
-            if original is not None and hasattr(stand_in, name):
-                _originals.append((cls, name, original))
-                native.exchange_method(cls, name, _looking_alike(make(original, name), original))
+        _originals[cls] = originals = {
+            name: vars(cls)[name]
+            for name in makers
+            if name in vars(cls) and hasattr(stand_in, name)
+        }
+        put_into_closed(
+            cls,
+            {
+                name: _looking_alike(makers[name](original, name), original)
+                for name, original in originals.items()
+            },
+        )
 
 
 def restore() -> None:
     """Let real locks be themselves."""
-    while _originals:
-        native.exchange_method(*_originals.pop())
+    for cls, originals in _originals.items():
+        put_into_closed(cls, originals)
+    _originals.clear()
     _stand_ins.clear()
 
 

@@ -30,6 +30,11 @@ class Firing(Enum):
     """When no task is enabled and as much real time has passed: something outside needs it."""
 
 
+SEPARATE, ANNOUNCING, JOINING, JOINED = range(4)
+"""What the accesses are that a task tells of: steps of their own; parts of one step, of which first
+all are announced; the first of these, which makes the step; those that belong to it."""
+
+
 class Task:
     """One schedulable thread of an execution.
 
@@ -58,6 +63,7 @@ class Task:
         "ident",
         "index",
         "inside",
+        "joined",
         "last_yield",
         "local_values",
         "looks",
@@ -106,6 +112,8 @@ class Task:
         self.blocked_since = 0
         # Depth of calls into modelled primitives, within which nothing is a scheduling point.
         self.inside = 0
+        # Whether the accesses that it tells of now are one step, and how far that is.
+        self.joined = SEPARATE
         self.prelude_of: Task | None = None
         self.children = 0
         self.resources = 0

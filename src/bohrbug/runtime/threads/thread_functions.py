@@ -43,6 +43,7 @@ from bohrbug.runtime.threads.interpreter import (
 )
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
+from bohrbug.runtime.threads.looking import look_around, may_start_elsewhere
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import event_in_c, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -406,6 +407,8 @@ def _join(self: Any, timeout: float | None = None) -> None:
         return
     frame = _getframe(1)
     task = execution.current
+    if not is_quiet(execution, frame) and may_start_elsewhere(execution, self):
+        look_around(execution, frame)
     joined = _task_of(execution, self)
     if joined is None or joined is task or not self._started._flag:
         if joined is None and self._started._flag and self is not threading.main_thread():
@@ -436,6 +439,8 @@ def _is_alive(self: Any) -> bool:
         return _thread_is_alive(self)
     frame = _getframe(1)
     task = execution.current
+    if not is_quiet(execution, frame) and may_start_elsewhere(execution, self):
+        look_around(execution, frame)
     other = _task_of(execution, self) if self._initialized else None
     if other is not None and not is_quiet(execution, frame):
         execution.perform(IS_ALIVE, other.state, place_of(frame))

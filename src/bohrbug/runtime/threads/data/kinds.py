@@ -58,7 +58,7 @@ _IMMUTABLE = _identities(
     types.GenericAlias,
     super,
 )
-_NEVER_HELD = _identities(BaseException, types.FrameType, types.TracebackType)
+_NEVER_HELD = _identities(types.FrameType, types.TracebackType)
 """They keep whole stacks alive, so that a strong reference to one would do so too."""
 
 PLAIN_KEYS = _identities(str, int, bytes, bool, type(None), float)
@@ -75,6 +75,7 @@ class Kind:
         "held",
         "identity_keys",
         "is_container",
+        "is_error",
         "is_mapping",
         "is_module",
         "is_type",
@@ -88,6 +89,7 @@ class Kind:
         bases = {id(base) for base in mro}
         self.name = name_of(cls)
         self.is_type = id(type) in bases
+        self.is_error = id(BaseException) in bases
         self.is_module = id(types.ModuleType) in bases
         self.is_mapping = id(dict) in bases
         self.held = not _weakref_offset_of(cls)

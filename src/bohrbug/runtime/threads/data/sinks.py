@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.data.shadows import Shadow
 from bohrbug.runtime.threads.data.variables import Running, Variables
 from bohrbug.runtime.threads.monitoring import AccessDetector
 from bohrbug.runtime.threads.rewrite import hooks
+from bohrbug.runtime.threads.task import ANNOUNCING, JOINING, SEPARATE
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -37,7 +38,8 @@ class WatchingSink:
         variables: finds the variables.
         execution: has the task that is running as ``current``.
         on_point: called first if the place is among ``points``, with the place,
-            ``READ`` or ``WRITE``, and the variable; may pass control to other tasks.
+            ``READ`` or ``WRITE``, and the variable; may pass control to other tasks. True if the
+            access is only announced, so that nothing is passed on.
         points: the places that are scheduling points; may grow at any time.
     """
 
@@ -87,7 +89,9 @@ class WatchingSink:
             if shadow is None:
                 return
         if id(place) in self._points:
-            self._on_point(place, WRITE if is_write else READ, shadow)
+            announced = self._on_point(place, WRITE if is_write else READ, shadow)
+            if announced:
+                return
         index = self._execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
@@ -108,7 +112,9 @@ class WatchingSink:
             if shadow is None:
                 return
         if id(place) in self._points:
-            self._on_point(place, WRITE if is_write else READ, shadow)
+            announced = self._on_point(place, WRITE if is_write else READ, shadow)
+            if announced:
+                return
         index = self._execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
@@ -127,13 +133,33 @@ class WatchingSink:
             if shadow is None:
                 return
         if id(place) in self._points:
-            self._on_point(place, WRITE if is_write else READ, shadow)
+            announced = self._on_point(place, WRITE if is_write else READ, shadow)
+            if announced:
+                return
         index = self._execution.current.index
         if is_write:
             if shadow.writes.get(id(place) + self._tags[index]) != self._epochs[index]:
                 self._detector.write(shadow, index, place)
         elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
             self._detector.read(shadow, index, place)
+
+    def join(self, place: Place) -> bool:
+        """What is told from here on is one step; see :func:`.hooks.in_one_step`."""
+        if not self.enabled or id(place) not in self._points or is_unseen():
+            return False
+        task = self._execution.current
+        if task.joined != SEPARATE:
+            return False
+        task.joined = ANNOUNCING
+        return True
+
+    def announced(self) -> None:
+        """All that belongs to the step was told, and is told again, to be done."""
+        self._execution.current.joined = JOINING
+
+    def part(self) -> None:
+        """Each access that is told is a step of its own again."""
+        self._execution.current.joined = SEPARATE
 
     def breaker(self) -> None:
         """A build with the GIL could switch threads here."""
@@ -172,6 +198,24 @@ class PointSink:
             shadow = self._variables.shadow_of_whole(owner, is_write, place)
             if shadow is not None:
                 self._execution.access(place, WRITE if is_write else READ, shadow)
+
+    def join(self, place: Place) -> bool:
+        """What is told from here on is one step; see :func:`.hooks.in_one_step`."""
+        if not self.enabled or id(place) not in self._points or is_unseen():
+            return False
+        task = self._execution.current
+        if task.joined != SEPARATE:
+            return False
+        task.joined = ANNOUNCING
+        return True
+
+    def announced(self) -> None:
+        """All that belongs to the step was told, and is told again, to be done."""
+        self._execution.current.joined = JOINING
+
+    def part(self) -> None:
+        """Each access that is told is a step of its own again."""
+        self._execution.current.joined = SEPARATE
 
     def breaker(self) -> None:
         """A build with the GIL could switch threads here."""
@@ -238,6 +282,18 @@ class SpinSink:
         """See :class:`WatchingSink`."""
         self._usual.whole(owner, is_write, place)
         self._yield(place)
+
+    def join(self, place: Any) -> bool:
+        """See :class:`WatchingSink`."""
+        return bool(self._usual.join(place))
+
+    def announced(self) -> None:
+        """See :class:`WatchingSink`."""
+        self._usual.announced()
+
+    def part(self) -> None:
+        """See :class:`WatchingSink`."""
+        self._usual.part()
 
     def breaker(self) -> None:
         """See :class:`WatchingSink`."""

@@ -211,6 +211,9 @@ class Variables:
             kind = GLOBALS
         elif not kind.tracked or (kind.is_type and is_immutable_type(target)):
             return None
+        if kind.is_error and kind.held and target is sys.exception():
+            # It would be held with its stack, and nobody but its handler has it, as a rule.
+            return None
         identity = id(target)
         owner: Owner
         if kind.held:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import effects, hooks
+from bohrbug.runtime.threads.rewrite import by_value, effects, hooks
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.instance_dicts import remember_dict
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -32,6 +32,9 @@ def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _read_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         hooks.read_item(owner, arguments[0], place)
+    else:
+        # An iterator will call it with items that nobody knows yet.
+        hooks.read_whole(owner, place)
 
 
 def _read_key(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -91,8 +94,14 @@ def _delete_item(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _print(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_print, arguments, place)
+
+
+def _tell_print(arguments: tuple[Any, ...], place: Place) -> None:
     hooks.item(vars(sys), "stdout", False, place)
     print_to(sys.stdout, place)
+    if keeps_text_for_the_test(sys.stdout):
+        by_value.read(arguments, place)
 
 
 def print_to(stream: Any, place: Place) -> None:

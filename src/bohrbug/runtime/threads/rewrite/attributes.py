@@ -178,6 +178,23 @@ def _is_data_descriptor(value: Any) -> bool:
     return _has(value, "__set__") or _has(value, "__delete__")
 
 
+def class_owners(class_: type, name: str) -> tuple[type, ...]:
+    """The classes that are asked for an attribute, up to the one that has it.
+
+    Only this one, if no code is known to store such attributes.
+    """
+    found = class_data_owner(class_, name)
+    if name not in _stored_names or issubclass(type(class_), enum.EnumMeta):
+        return () if found is None else (found,)
+    asked: list[type] = []
+    for base in order_of(class_):
+        if base is not object:
+            asked.append(base)
+        if name in namespace_of(base):
+            break
+    return tuple(asked)
+
+
 def class_data_owner(class_: type, name: str, behind: type | None = None) -> type | None:
     """The class in whose namespace the data attribute ``name`` of a class is found.
 
@@ -245,7 +262,9 @@ def raw_read_kind(class_: type, name: str) -> str:
     if class_ in PROXIES:
         return PROXY
     if issubclass(class_, type):
-        return SKIP if name[:2] == "__" == name[-2:] else TYPE
+        if name == "__dict__":
+            return INSTANCE_DICT
+        return SKIP if name[:2] == "__" == name[-2:] and not is_stored(name) else TYPE
     if issubclass(class_, _thread._local):
         return SKIP
     if name == "__class__":

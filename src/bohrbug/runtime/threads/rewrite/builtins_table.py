@@ -19,9 +19,11 @@ import operator
 import re
 import struct
 import types
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from types import (
+    AsyncGeneratorType,
     BuiltinFunctionType,
+    CoroutineType,
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
@@ -48,6 +50,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
 from bohrbug.runtime.threads.rewrite.effects import (
     BINARY,
     BINARY_IN_PLACE,
+    COMPARE,
     CONTAINS_ITEM,
     DELETE_ITEM,
     GET_BY_DESCRIPTOR,
@@ -120,7 +123,8 @@ _DICT_VIEWS: tuple[type, ...] = tuple(
     for mapping in (dict[int, int](), collections.OrderedDict[int, int]())
     for name in ("keys", "values", "items")
 )
-VIEWS = frozenset(_DICT_VIEWS)
+VIEWS = frozenset({*_DICT_VIEWS, types.MappingProxyType})
+"""They show what is in a dict, which stands for them."""
 
 _FAMILIES: dict[type, str] = {
     dict: MAPPING,
@@ -137,7 +141,7 @@ _FAMILIES: dict[type, str] = {
     memoryview: OTHER,
     mmap.mmap: OTHER,
     types.SimpleNamespace: OTHER,
-    **dict.fromkeys((*_DICT_VIEWS, *PROXIES), OTHER),
+    **dict.fromkeys((*_DICT_VIEWS, types.MappingProxyType, *PROXIES), OTHER),
 }
 
 
@@ -244,6 +248,31 @@ OVER_NOTHING = "over nothing that changes"
 OVER_LINES = "over the lines of a stream"
 
 
+RUNNING_TYPES = (GeneratorType, CoroutineType, AsyncGeneratorType)
+"""Types of what runs over an interval, in frames of their own."""
+
+
+async def _asynchronous() -> AsyncGenerator[None, None]:
+    yield
+
+
+def _awaitables_of_generators() -> Iterator[type]:
+    generator = _asynchronous()
+    awaitable: Any
+    for awaitable in (generator.__anext__(), generator.aclose()):
+        yield type(awaitable)
+        awaitable.close()
+
+
+AWAITABLES_OF_GENERATORS = frozenset(_awaitables_of_generators())
+"""Types of what asynchronous generators give to be awaited: to do so lets the generator run."""
+
+
+class _HasItems:
+    def __getitem__(self, number: int) -> int:
+        raise IndexError(number)
+
+
 def _iterator_types() -> dict[type, str]:
     ordered = collections.OrderedDict[int, int]()
     containers: list[Any] = [[], {}, set(), collections.deque(), bytearray(), array.array("b")]
@@ -259,7 +288,8 @@ def _iterator_types() -> dict[type, str]:
     nothing: list[Any] = [(), "", "\u0100", b"", range(1), range(1 << 70), frozenset()]
     for thing in nothing:
         roles.setdefault(type(iter(thing)), OVER_NOTHING)
-    roles.update(dict.fromkeys((GeneratorType, itertools.count, itertools.repeat), OVER_NOTHING))
+    roles.update(dict.fromkeys((*RUNNING_TYPES, itertools.count, itertools.repeat), OVER_NOTHING))
+    roles.update(dict.fromkeys(AWAITABLES_OF_GENERATORS, OVER_ITERATORS))
     over_iterators: list[type] = [map, filter, zip, enumerate, reversed]
     over_iterators += [
         value
@@ -268,6 +298,7 @@ def _iterator_types() -> dict[type, str]:
     ]
     over_iterators += [
         type(iter(int, 1)),
+        type(iter(_HasItems())),
         type(struct.iter_unpack("b", b"")),
         type(csv.reader([])),
     ]
@@ -323,9 +354,9 @@ def _methods(
     effects = {name: Effect(READ) for name in _names(_SPECIAL_READS) if hasattr(class_, name)}
     effects.update({name: Effect(READ, (0,)) for name in _names(reads)})
     effects.update(dict.fromkeys(_names(writes), PLAIN_WRITE))
-    effects.update(
-        {name: Effect(BINARY, ()) for name in _names(_SPECIAL_BINARY) if hasattr(class_, name)}
-    )
+    for action, special_names in ((BINARY, _SPECIAL_BINARY), (COMPARE, _COMPARISONS)):
+        known = (name for name in _names(special_names) if hasattr(class_, name))
+        effects.update(dict.fromkeys(known, Effect(action)))
     effects.update(
         {
             name: Effect(BINARY_IN_PLACE)
@@ -344,7 +375,9 @@ def _methods(
     effects["__init__"] = Effect(WRITE, (0, 1))
     effects.update(others or {})
     return {
-        name: effect._replace(calls_back=True) if name in _CALLING_BACK else effect
+        name: effect.with_items(name in _CALLING_BACK, name in _BY_VALUE)
+        if name in _CALLING_BACK or name in _BY_VALUE
+        else effect
         for name, effect in effects.items()
     }
 
@@ -356,14 +389,17 @@ _CALLING_BACK = frozenset(
 )
 """Methods that compare items, take a function, or read what they are given item by item."""
 
+_BY_VALUE = frozenset({"sort", "remove", "index", "count", "__repr__", "__str__", "__format__"})
+"""Methods that compare items, or make text of them."""
+
 
 _SPECIAL_READS = (
     "__len__ __repr__ __str__ __reversed__ __copy__ __deepcopy__ __reduce__ __reduce_ex__"
     " __sizeof__ copy __bytes__"
 )
+_COMPARISONS = "__eq__ __ne__ __lt__ __le__ __gt__ __ge__"
 _SPECIAL_BINARY = (
-    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __mul__ __or__ __ror__ __and__ __rand__"
-    " __sub__ __rsub__ __xor__ __rxor__"
+    "__add__ __mul__ __or__ __ror__ __and__ __rand__ __sub__ __rsub__ __xor__ __rxor__"
 )
 _MAPPING_METHODS = {
     "get": Effect(READ_KEY),
@@ -454,7 +490,11 @@ _METHODS: dict[type, dict[str, Effect]] = {
         writes="write write_byte seek read read_byte readline move resize close flush madvise",
         reads="find rfind size tell",
     ),
-    str: {"join": Effect(NOTHING, (0,)), "format_map": Effect(NOTHING, (0,))},
+    str: {
+        **dict.fromkeys(("join", "translate"), Effect(NOTHING, (0,))),
+        "format": Effect(NOTHING, by_value=True),
+        "format_map": Effect(NOTHING, (0,), by_value=True),
+    },
     bytes: {"join": Effect(NOTHING, (0,))},
     _io.StringIO: dict.fromkeys(_names(_STREAM_METHODS), Effect(WRITE))
     | {"getvalue": Effect(WRITE)},
@@ -471,6 +511,9 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
+    LruCacheWrapper: dict.fromkeys(("cache_clear", "cache_info"), Effect(WRITE)),
+    BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(WRITE)},
+    types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
     **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),
 }

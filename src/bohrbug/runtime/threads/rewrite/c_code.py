@@ -16,12 +16,13 @@ import itertools
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
 from bohrbug.runtime.threads.rewrite import (
     actions,
+    by_value,
     effects,
     files,
     functions_table,
@@ -49,6 +50,8 @@ from bohrbug.runtime.threads.rewrite.place import Place
 # A test may put something else in the place of the builtin.
 _length = len
 
+Read = Callable[[Any, Place], None]
+
 _CONTAINER = table.CONTAINER
 _SCALARS = frozenset({int, float, str, bool, bytes, complex})
 
@@ -59,33 +62,95 @@ def contains(key: Any, owner: Any, place: Place) -> None:
     """``key in owner`` is about to be computed."""
     family = table.CONTAINS[type(owner)]
     if family is None:
-        if table.ITERATORS[type(owner)] and hooks.active:
+        if not hooks.active:
+            return
+        if table.ITERATORS[type(owner)]:
             _step(owner, place, 0)
+        elif type(key) not in by_value.LEAVES and by_value.HOLDING[type(owner)]:
+            by_value.read((owner, key), place)
     elif hooks.active:
         if family is table.SEQUENCE or family is table.OTHER:
-            hooks.tell_whole(owner, False, place)
+            if type(key) in by_value.LEAVES:
+                hooks.tell_whole(owner, False, place)
+            else:
+                by_value.read((owner, key), place)
         else:
             hooks.tell_item(owner, key, False, place)
 
 
-def binary(left: Any, right: Any, place: Place) -> None:
-    """A comparison or a binary operator is about to be computed."""
-    if type(left) is type(right) and type(left) in _SCALARS:
+def compare(left: Any, right: Any, place: Place) -> None:
+    """A comparison is about to be computed."""
+    left_class, right_class = type(left), type(right)
+    if left_class is right_class and left_class in _SCALARS:
         return
-    if _CONTAINER[type(left)] and hooks.active:
+    if left_class in by_value.LEAVES or right_class in by_value.LEAVES:
+        binary(left, right, place)
+    elif (by_value.HOLDING[left_class] or by_value.HOLDING[right_class]) and hooks.active:
+        by_value.read((left, right), place)
+    elif _CONTAINER[left_class] or _CONTAINER[right_class]:
+        binary(left, right, place)
+
+
+def binary(left: Any, right: Any, place: Place) -> None:
+    """A binary operator is about to be computed."""
+    left_class, right_class = type(left), type(right)
+    if left_class is right_class and left_class in _SCALARS:
+        return
+    reads_left, reads_right = _CONTAINER[left_class], _CONTAINER[right_class]
+    if not hooks.active:
+        return
+    if left_class in _TEXTS and by_value.HOLDING[right_class]:
+        by_value.read((right,), place)
+    elif reads_left and reads_right:
+        hooks.in_one_step(place, _read_both, left, right, place)
+    elif reads_left:
         hooks.tell_whole(left, False, place)
-    if _CONTAINER[type(right)] and hooks.active:
+    elif reads_right:
         hooks.tell_whole(right, False, place)
+
+
+def _read_both(left: Any, right: Any, place: Place) -> None:
+    hooks.tell_whole(left, False, place)
+    hooks.tell_whole(right, False, place)
+
+
+_TEXTS = (str, bytes, bytearray)
+"""They are combined with what holds objects by ``%`` only."""
 
 
 def binary_in_place(left: Any, right: Any, place: Place) -> None:
     """``left += right`` or its like is about to be computed; it may change ``left``."""
     if type(left) is type(right) and type(left) in _SCALARS:
         return
-    if (table.ITERATORS[type(right)] or _CONTAINER[type(right)]) and hooks.active:
-        _consume(right, place)
-    if _CONTAINER[type(left)] and hooks.active:
+    if hooks.active:
+        hooks.in_one_step(place, _consume_into, left, right, place)
+
+
+def _consume_into(left: Any, right: Any, place: Place) -> None:
+    _consume(right, place)
+    if _CONTAINER[type(left)]:
         hooks.tell_whole(left, True, place)
+
+
+def format_value(value: Any, place: Place) -> None:
+    """Text is about to be made of a value."""
+    class_ = type(value)
+    if class_ not in by_value.LEAVES and hooks.active:
+        if by_value.HOLDING[class_]:
+            by_value.read((value,), place)
+        elif _CONTAINER[class_]:
+            hooks.tell_whole(value, False, place)
+
+
+def store_slice(value: Any, owner: Any, place: Place) -> None:
+    """``owner[a:b] = value`` is about to be done."""
+    if hooks.active:
+        hooks.in_one_step(place, _store_slice, value, owner, place)
+
+
+def _store_slice(value: Any, owner: Any, place: Place) -> None:
+    _consume(value, place)
+    hooks.write_slice(owner, place)
 
 
 # --- Hooks of iteration --------------------------------------------------------------------------
@@ -121,10 +186,10 @@ def step(iterator: Any, place: Place) -> None:
     """
     role = table.ITERATORS[type(iterator)]
     if role and hooks.active:
-        if role is not table.OVER_NOTHING:
-            _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > held.by_loop:
-            _advance(iterator, place)
+            _step(iterator, place, 0)
+        elif role is not table.OVER_NOTHING:
+            _step_into(iterator, place, 0)
     elif _CONTAINER[type(iterator)] and hooks.active:
         hooks.tell_whole(iterator, False, place)
 
@@ -132,12 +197,17 @@ def step(iterator: Any, place: Place) -> None:
 def step_of_comprehension(iterator: Any, place: Place) -> None:
     """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
     if table.ITERATORS[type(iterator)] and hooks.active:
-        _step_into(iterator, place, 0)
         if sys.getrefcount(iterator) > held.by_comprehension:
-            _advance(iterator, place)
+            _step(iterator, place, 0)
+        else:
+            _step_into(iterator, place, 0)
 
 
 def _step(iterator: Any, place: Place, depth: int) -> None:
+    hooks.in_one_step(place, _step_and_advance, iterator, place, depth)
+
+
+def _step_and_advance(iterator: Any, place: Place, depth: int) -> None:
     _step_into(iterator, place, depth)
     _advance(iterator, place)
 
@@ -145,45 +215,91 @@ def _step(iterator: Any, place: Place, depth: int) -> None:
 def _advance(iterator: Any, place: Place) -> None:
     """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
     hooks.whole(iterator, True, place)
-    if type(iterator) in _RUNNING:
-        halfway.begin(hooks.telling_again(iterator, True))
+    if (
+        type(iterator) in table.RUNNING_TYPES
+        or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS
+    ):
+        # It is a function in Python, or may call one.
+        halfway.begin(hooks.telling_again(_what_goes_on(iterator), True))
 
 
-_RUNNING = frozenset(
-    {GeneratorType, map, filter}
-    | {itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.starmap}
-    | {itertools.filterfalse, itertools.groupby}
-)
-"""Iterators that call functions written in Python."""
+def _what_goes_on(iterator: Any) -> Any:
+    """What changes as an iterator goes on; of some it is an object that others have as well."""
+    class_ = type(iterator)
+    if class_ is not _Tee and class_ not in table.AWAITABLES_OF_GENERATORS:
+        return iterator
+    behind = (_DataOfTee, AsyncGeneratorType)
+    return next((each for each in gc.get_referents(iterator) if type(each) in behind), iterator)
 
 
-def _step_into(iterator: Any, place: Place, depth: int) -> None:
-    """What lies under an iterator that C code advances: containers and further iterators."""
+def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_whole) -> None:
+    """What lies under an iterator that C code advances: containers and further iterators.
+
+    Parameters:
+        iterator: the iterator.
+        place: where it is advanced.
+        depth: how many iterators lie over it.
+        read: what is done to a container at the bottom.
+    """
     role = table.ITERATORS[type(iterator)]
-    if role is table.OVER_NOTHING:
-        return
-    if role is table.OVER_LINES:
+    if role is table.OVER_CONTAINER:
+        for referent in gc.get_referents(iterator):
+            if _CONTAINER[type(referent)]:
+                read(referent, place)
+    elif role is table.OVER_LINES:
         effects_of_stream = _METHODS[type(iterator)]
         _apply(effects_of_stream.get("readline") or effects_of_stream["tell"], iterator, (), place)
-        return
-    for referent in gc.get_referents(iterator):
+    elif role is table.OVER_ITERATORS:
+        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read)
+
+
+def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> None:
+    referents = gc.get_referents(iterator)
+    if _looks_into_items(iterator, referents):
+        read = by_value.read_one
+    for referent in referents:
         class_ = type(referent)
-        if role is table.OVER_CONTAINER:
-            if _CONTAINER[class_]:
-                hooks.tell_whole(referent, False, place)
-        elif table.ITERATORS[class_] and depth < 4:
-            _step_into(referent, place, depth + 1)
+        if table.ITERATORS[class_] and depth < 4:
+            _step_into(referent, place, depth + 1, read)
             if sys.getrefcount(referent) > held.UNDER_ANOTHER:
                 hooks.whole(referent, True, place)
+        elif class_ is _DataOfTee:
+            # The other iterators of the tee have it, and what is under it, too.
+            hooks.whole(referent, True, place)
+            for inner in gc.get_referents(referent):
+                if table.ITERATORS[type(inner)] and depth < 4:
+                    _step_into(inner, place, depth + 1, read)
+                    hooks.whole(inner, True, place)
         elif class_ is tuple and depth < 4:
             # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
             for inner in gc.get_referents(referent):
                 if table.ITERATORS[type(inner)]:
-                    _step_into(inner, place, depth + 1)
+                    _step_into(inner, place, depth + 1, read)
                     if sys.getrefcount(inner) > held.UNDER_ANOTHER:
                         hooks.whole(inner, True, place)
-        elif class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType:
+        elif class_ is table.MethodWrapper or (
+            class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType
+        ):
             call(referent, (), place)
+
+
+_Tee: type = vars(itertools)["_tee"]
+_DataOfTee: type = vars(itertools)["_tee_dataobject"]
+
+_GIVING_ITEMS_TO_A_FUNCTION = frozenset(
+    {map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile}
+    | {itertools.filterfalse, itertools.groupby, itertools.accumulate}
+)
+
+
+def _looks_into_items(iterator: Any, referents: list[Any]) -> bool:
+    """Whether an iterator does more with items than to hand them on, in code in C."""
+    class_ = type(iterator)
+    if class_ is itertools.chain:
+        return True
+    return class_ in _GIVING_ITEMS_TO_A_FUNCTION and not any(
+        type(each) is FunctionType or type(each) is MethodType for each in referents
+    )
 
 
 # --- Hook of class patterns ----------------------------------------------------------------------
@@ -199,9 +315,14 @@ def match_class(subject: Any, class_: Any, names: Any, count: int, place: Place)
         count: of the positions, whose attributes ``__match_args__`` of the class names.
         place: of the pattern.
     """
-    if not hooks.active or not issubclass(type(class_), type):
-        return
+    if hooks.active and issubclass(type(class_), type):
+        hooks.in_one_step(place, _match_class, subject, class_, names, count, place)
+
+
+def _match_class(subject: Any, class_: Any, names: Any, count: int, place: Place) -> None:
     hooks.read_class(subject, place)
+    if count:
+        hooks.read_attribute(class_, "__match_args__", read_kinds("__match_args__"), place)
     # A metaclass may decide in code of its own, which must not run twice.
     if type(class_) is type and class_ not in order_of(type(subject)):
         return
@@ -285,6 +406,8 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
         _use_unknown(callable_, (value,), place)
     elif effect is not None and effect.action in _READING_ARGUMENTS:
         _use((value,), False, place)
+    elif effect is not None and (effect.by_value or effect.action is effects.PRINT):
+        by_value.read((value,), place)
 
 
 _READING_ARGUMENTS = (effects.READ_ARGUMENTS, effects.READ_ALL)
@@ -292,11 +415,19 @@ _READING_ARGUMENTS = (effects.READ_ARGUMENTS, effects.READ_ALL)
 
 def call_star(callable_: Any, arguments: Any, place: Place) -> None:
     """``callable_(*arguments)`` is about to be called."""
-    if hooks.active:
-        if type(arguments) is not tuple:
-            _consume(arguments, place)
+    if not hooks.active:
+        return
+    if type(arguments) is tuple:
         if _CALLED[type(callable_)]:
-            call(callable_, tuple(arguments) if type(arguments) in (tuple, list) else (), place)
+            call(callable_, arguments, place)
+    else:
+        hooks.in_one_step(place, _call_with_items, callable_, arguments, place)
+
+
+def _call_with_items(callable_: Any, items: Any, place: Place) -> None:
+    _consume(items, place)
+    if _CALLED[type(callable_)]:
+        call(callable_, tuple(items) if type(items) is list else (), place)
 
 
 def call(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -350,6 +481,10 @@ def _use_unknown(callable_: Any, arguments: tuple[Any, ...], place: Place) -> No
 
 def _use(things: Iterable[Any], is_write: bool, place: Place) -> None:
     """Code in C reads, and perhaps writes, what it is given, and all that hangs on it."""
+    hooks.in_one_step(place, _tell_use, tuple(things), is_write, place)
+
+
+def _tell_use(things: Iterable[Any], is_write: bool, place: Place) -> None:
     for thing, writes in list(unknown.reached(things, is_write)):
         if type(thing) in table.STREAMS:
             _apply(_METHODS[type(thing)]["tell"], thing, (), place)
@@ -372,9 +507,10 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
             hooks.read_class(arguments[0], place)
         return
     first = functions_table.CONSTRUCTORS.get(callable_)
-    if first is not None:
-        for argument in arguments[first:]:
-            (consume if callable_ in _KEEPING_ORDER else _consume)(argument, place)
+    if callable_ is str:
+        by_value.read(arguments[:1], place)
+    elif first is not None:
+        hooks.in_one_step(place, _construct, callable_, arguments[first:], place)
     elif references.MAKES_REFERENCES[callable_]:
         references.make(callable_, arguments, place)
     elif _is_made_by_unknown_code(callable_):
@@ -382,6 +518,13 @@ def _class(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 _KEEPING_ORDER = frozenset({list, tuple, collections.deque})
+
+
+def _construct(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
+    for argument in arguments:
+        (consume if class_ in _KEEPING_ORDER else _consume)(argument, place)
+    if class_ in functions_table.MADE_OF_PAIRS:
+        by_value.read([each for each in arguments if type(each) in (list, tuple)], place)
 
 
 def _is_made_by_unknown_code(class_: type) -> bool:
@@ -508,10 +651,15 @@ def _method(owner: Any, name: str, arguments: tuple[Any, ...], place: Place) -> 
         _use((owner, *arguments), True, place)
         unknown.assume(place, f"{unknown.name_of_class(type(owner))}.{name}")
         halfway.begin(hooks.telling_again(owner, True))
+    elif issubclass(type(owner), type) and name in _MAKING_OF_ITEMS:
+        _read_arguments(owner, arguments, place)
     elif issubclass(type(owner), type) and FOREIGN[owner]:
         _use(arguments, True, place)
         unknown.assume(place, f"{unknown.name_of_class(owner)}.{name}")
 
+
+_MAKING_OF_ITEMS = frozenset({"fromkeys", "from_bytes", "maketrans"})
+"""Methods of classes that make an object of the items of what they are given."""
 
 _READING_ALL_ATTRIBUTES = frozenset({"__reduce_ex__", "__reduce__", "__getstate__"})
 
@@ -530,6 +678,24 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
         owner = arguments[0]
         arguments = arguments[1:]
     consumed = [arguments[index] for index in effect.consumes if index < _length(arguments)]
+    if consumed or effect.by_value or effect.leads_on or effect.reads_all:
+        hooks.in_one_step(place, _tell_all, effect, owner, arguments, consumed, place)
+    else:
+        _ACTIONS[effect.action](owner, arguments, place)
+    if effect.calls_back:
+        if effect.action is not effects.NOTHING:
+            halfway.begin(hooks.telling_again(owner, effect.action is effects.WRITE))
+        elif consumed and _CONTAINER[type(consumed[0])]:
+            halfway.begin(hooks.telling_again(consumed[0], False))
+
+
+def _tell_all(
+    effect: effects.Effect,
+    owner: Any,
+    arguments: tuple[Any, ...],
+    consumed: list[Any],
+    place: Place,
+) -> None:
     for argument in consumed:
         _consume(argument, place)
     if effect.leads_on:
@@ -537,11 +703,8 @@ def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place
     if effect.reads_all:
         _use(arguments[:1], False, place)
     _ACTIONS[effect.action](owner, arguments, place)
-    if effect.calls_back:
-        if effect.action is not effects.NOTHING:
-            halfway.begin(hooks.telling_again(owner, effect.action is effects.WRITE))
-        elif consumed and _CONTAINER[type(consumed[0])]:
-            halfway.begin(hooks.telling_again(consumed[0], False))
+    if effect.by_value:
+        by_value.read((owner, *arguments), place, (owner, *consumed))
 
 
 def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -552,11 +715,16 @@ def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> Non
 def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """The first argument and what hangs on it is read; another one is a stream to write to."""
     _use(arguments if owner is None else (owner, *arguments), False, place)
+    if arguments and _CONTAINER[type(arguments[0])]:
+        # Objects in it may have something to say to how they are written.
+        halfway.begin(hooks.telling_again(arguments[0], False))
 
 
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         contains(arguments[0], owner, place)
+    else:
+        _consume(owner, place)
 
 
 def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -576,6 +744,10 @@ def _binary(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     binary(owner, arguments[0] if arguments else None, place)
 
 
+def _compare(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    compare(owner, arguments[0] if arguments else None, place)
+
+
 def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     binary_in_place(owner, arguments[0] if arguments else None, place)
 
@@ -586,6 +758,7 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.ITERATE: _iterate,
     effects.CONSUME: _consume_owner,
     effects.BINARY: _binary,
+    effects.COMPARE: _compare,
     effects.BINARY_IN_PLACE: _binary_in_place,
     effects.READ_ARGUMENTS: _read_arguments,
     effects.READ_ALL: _read_all,

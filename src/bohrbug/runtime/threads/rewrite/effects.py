@@ -14,6 +14,7 @@ CONTAINS_ITEM = "contains"
 STEP = "next"
 ITERATE = "iter"
 CONSUME = "read all items"
+COMPARE = "comparison"
 GET_ATTRIBUTE = "getattr"
 SET_ATTRIBUTE = "setattr"
 VARS = "vars"
@@ -57,6 +58,8 @@ class Effect(NamedTuple):
             is given, iterators that it reads, comparisons of items.
         leads_on: it works on the streams that the owner holds, too.
         reads_all: all that the first argument leads to is read.
+        by_value: the owner and the arguments are compared, or made into text: what lies in
+            containers inside is read, too.
         state: of the process that it is about, for people.
     """
 
@@ -66,7 +69,24 @@ class Effect(NamedTuple):
     calls_back: bool = False
     leads_on: bool = False
     reads_all: bool = False
+    by_value: bool = False
     state: str = ""
+
+    def with_items(self, calls_back: bool, by_value: bool) -> Effect:
+        """The same of a call that looks at items.
+
+        Made without the method ``_replace``, which the test would then seem to have called.
+        """
+        return Effect(
+            self.action,
+            self.consumes,
+            self.takes_owner_from_arguments,
+            calls_back,
+            self.leads_on,
+            self.reads_all,
+            by_value,
+            self.state,
+        )
 
 
 PLAIN_WRITE = Effect(WRITE)

@@ -14,6 +14,7 @@ import array
 import builtins
 import collections
 import functools
+import itertools
 import os
 from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
@@ -22,6 +23,7 @@ from typing import Any
 from bohrbug.runtime.threads.rewrite.effects import (
     BINARY,
     BINARY_IN_PLACE,
+    COMPARE,
     CONSUME,
     CONTAINS_ITEM,
     DELETE_ITEM,
@@ -33,7 +35,6 @@ from bohrbug.runtime.threads.rewrite.effects import (
     OPEN_FILE,
     PRINT,
     READ,
-    READ_ALL,
     READ_CURRENT_FOLDER,
     READ_DESCRIPTOR,
     READ_FILE,
@@ -53,52 +54,72 @@ from bohrbug.runtime.threads.rewrite.effects import (
 CONSTRUCTORS: dict[type, int] = {
     **dict.fromkeys((list, tuple, set, frozenset, dict, bytes, bytearray, str, bool), 0),
     **dict.fromkeys((collections.deque, collections.OrderedDict, memoryview), 0),
+    **dict.fromkeys((itertools.product, itertools.permutations), 0),
+    **dict.fromkeys((itertools.combinations, itertools.combinations_with_replacement), 0),
     **dict.fromkeys((collections.defaultdict, array.array), 1),
     # Made once, and never changed.
     **{vars(builtins)[name]: 0 for name in ("frozendict",) if name in vars(builtins)},
 }
 """Classes whose constructors read all items of their arguments from this position on."""
 
+MADE_OF_PAIRS = frozenset({dict, collections.OrderedDict, collections.defaultdict})
+"""Classes whose constructors may be given pairs, and read these, too."""
+
 
 def _functions() -> dict[Callable[..., Any], Effect]:
     effects: dict[Callable[..., Any], Effect] = {}
 
     def enter(
-        module: ModuleType, names: str, action: str, *consumes: int, calls_back: bool = False
+        module: ModuleType,
+        names: str,
+        action: str,
+        *consumes: int,
+        calls_back: bool = False,
+        by_value: bool = False,
     ) -> None:
         for name in names.split():
             function = getattr(module, name, None)
             if isinstance(function, BuiltinFunctionType):
-                effects[function] = Effect(action, consumes, True, calls_back)
+                effects[function] = Effect(action, consumes, True, calls_back, by_value=by_value)
 
-    enter(builtins, "len format abs round divmod pow dir", READ)
-    enter(builtins, "repr ascii", READ_ALL)
+    comparing = {"calls_back": True, "by_value": True}
+    enter(builtins, "len abs round divmod pow dir", READ)
+    enter(builtins, "format repr ascii", READ, by_value=True)
     enter(builtins, "isinstance", LOOK_AT_CLASS)
-    enter(builtins, "sorted sum min max any all", CONSUME, calls_back=True)
+    enter(builtins, "sorted sum min max any all", CONSUME, **comparing)
     enter(builtins, "next anext", STEP)
     enter(builtins, "iter", ITERATE)
     enter(builtins, "getattr hasattr", GET_ATTRIBUTE)
     enter(builtins, "setattr delattr", SET_ATTRIBUTE)
     enter(builtins, "vars", VARS)
-    enter(_heapq, "heappush heappop heappushpop heapreplace heapify", WRITE, calls_back=True)
+    enter(
+        _heapq,
+        "heappush heappop heappushpop heapreplace heapify",
+        WRITE,
+        calls_back=True,
+        by_value=True,
+    )
     # Up to 3.13 those for the largest item first are private.
-    enter(_heapq, "_heapreplace_max _heapify_max _heappop_max", WRITE, calls_back=True)
-    enter(_heapq, "heappush_max heappop_max heappushpop_max", WRITE, calls_back=True)
-    enter(_heapq, "heapreplace_max heapify_max", WRITE, calls_back=True)
-    enter(_bisect, "bisect bisect_left bisect_right", READ, calls_back=True)
-    enter(_bisect, "insort insort_left insort_right", WRITE, calls_back=True)
+    enter(
+        _heapq, "_heapreplace_max _heapify_max _heappop_max", WRITE, calls_back=True, by_value=True
+    )
+    enter(_heapq, "heappush_max heappop_max heappushpop_max", WRITE, **comparing)
+    enter(_heapq, "heapreplace_max heapify_max", WRITE, **comparing)
+    enter(_bisect, "bisect bisect_left bisect_right", READ, **comparing)
+    enter(_bisect, "insort insort_left insort_right", WRITE, **comparing)
     enter(_operator, "length_hint truth not_", READ)
-    enter(_operator, "countOf indexOf", CONSUME)
+    enter(_operator, "countOf indexOf", CONSUME, **comparing)
     enter(_weakref, "_remove_dead_weakref", DELETE_ITEM)
     enter(_operator, "getitem", READ_ITEM)
     enter(_operator, "setitem", SET_ITEM)
     enter(_operator, "delitem", DELETE_ITEM)
     enter(_operator, "contains", CONTAINS_ITEM)
-    enter(_operator, "add mul or_ and_ sub xor concat eq ne lt le gt ge", BINARY)
+    enter(_operator, "add mul or_ and_ sub xor concat", BINARY)
+    enter(_operator, "eq ne lt le gt ge", COMPARE)
     enter(_operator, "iadd imul ior iand isub ixor iconcat", BINARY_IN_PLACE)
     enter(functools, "reduce", NOTHING, 0, calls_back=True)
     # It does the work of Counter's constructor and of its update.
-    enter(collections, "_count_elements", WRITE, 0)
+    enter(collections, "_count_elements", WRITE, 0, calls_back=True)
     effects[print] = Effect(PRINT)
     enter(builtins, "open", OPEN_FILE)
     enter(os, "open", OPEN_FILE)

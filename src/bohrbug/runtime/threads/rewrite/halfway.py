@@ -95,6 +95,15 @@ def enter(place: Place) -> None:
         _enter(place)
 
 
+def leave(place: Place) -> None:
+    """A function ends, or a generator stops; the access in the middle of which it ran goes on.
+
+    Code in C looks at the next item then, and not when it calls a function for that.
+    """
+    if intervals:
+        _enter(place)
+
+
 def _enter(place: Place) -> None:
     # The frames of this function and of the hook lie above the one that begins.
     caller = sys._getframe(2).f_back

@@ -47,6 +47,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     WHOLE,
     Kinds,
     class_data_owner,
+    class_owners,
     forget_name,
     instance_dict,
     instance_has,
@@ -77,6 +78,15 @@ class AccessSink(Protocol):
     def whole(self, owner: object, is_write: bool, place: Place) -> None:
         """Something that depends on all of ``owner`` is about to be read or written."""
 
+    def join(self, place: Place) -> bool:
+        """What is told from here on is one step; false if it is none, or part of one already."""
+
+    def announced(self) -> None:
+        """All that belongs to the step was told, and is told again, to be done."""
+
+    def part(self) -> None:
+        """Each access that is told is a step of its own again."""
+
     def breaker(self) -> None:
         """A GIL build could switch threads here."""
 
@@ -90,6 +100,10 @@ def _ignore(*_: object) -> None:
     """Told while no sink is set, if at all."""
 
 
+def _do_not_join(place: Place) -> bool:
+    return False
+
+
 # A test may put something else in the place of the builtin.
 _length = len
 
@@ -98,23 +112,30 @@ active = False
 attribute: AttributeTeller = _ignore
 item: ItemTeller = _ignore
 whole: WholeTeller = _ignore
+_join: Callable[[Place], bool] = _do_not_join
+_announced: Callable[[], None] = _ignore
+_part: Callable[[], None] = _ignore
 _breaker: Callable[[], None] = _ignore
 
 
 def set_sink(sink: AccessSink | None) -> None:
     """Tell accesses to ``sink`` from now on; ``None`` for nobody."""
-    global active, attribute, item, whole, _breaker
+    global active, attribute, item, whole, _join, _announced, _part, _breaker
     halfway.intervals.clear()
     if native is not None:
         native.set_sink(sink)
     if sink is None:
         active = False
-        attribute = item = whole = _breaker = _ignore
+        attribute = item = whole = _announced = _part = _breaker = _ignore
+        _join = _do_not_join
         forget_local_classes()
         return
     attribute = sink.attribute
     item = sink.item
     whole = sink.whole
+    _join = getattr(sink, "join", _do_not_join)
+    _announced = getattr(sink, "announced", _ignore)
+    _part = getattr(sink, "part", _ignore)
     _breaker = getattr(sink, "breaker", _ignore)
     active = True
 
@@ -129,6 +150,30 @@ class Globals:
 
 
 # --- Telling -------------------------------------------------------------------------------------
+
+
+def in_one_step(place: Place, tell: Callable[..., None], *arguments: Any) -> None:
+    """Tell accesses that happen at once.
+
+    Code in C that looks at several objects is not interrupted in between: were each access a step,
+    a schedule in which another task changes what was told already, and is not yet read, would be
+    taken for one in which the old value was read.
+
+    Parameters:
+        place: of the accesses.
+        tell: tells of them; called twice if they are a step: as what is accessed is called by
+            the task that comes to it first, it has to be known before others may run.
+        arguments: what ``tell`` is called with.
+    """
+    if not _join(place):
+        tell(*arguments)
+        return
+    try:
+        tell(*arguments)
+        _announced()
+        tell(*arguments)
+    finally:
+        _part()
 
 
 def tell_item(owner: Any, key: Any, is_write: bool, place: Place) -> None:
@@ -210,6 +255,10 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
 
 def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:
     """What ``ctypes`` objects access."""
+    in_one_step(place, _tell_memory, tuple(accesses), place)
+
+
+def _tell_memory(accesses: tuple[memory.Access, ...], place: Place) -> None:
     for owner, key, is_write in accesses:
         if key is None:
             whole(owner, is_write, place)
@@ -226,11 +275,7 @@ def read_class(owner: Any, place: Place) -> None:
 def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: Place) -> None:
     """An attribute of a kind other than :data:`INSTANCE` and :data:`SKIP`."""
     if kind is CLASS_DATA:
-        if not instance_has(owner, name):
-            found = class_data_owner(type(owner), name)
-            if found is not None:
-                attribute(found, name, False, place)
-        attribute(owner, name, is_write, place)
+        in_one_step(place, _tell_class_data, owner, name, is_write, place)
     elif kind is INSTANCE:
         attribute(owner, name, is_write, place)
     elif kind is MODULE:
@@ -244,9 +289,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
             forget_name(name)
             attribute(owner, name, True, place)
         else:
-            found = class_data_owner(owner, name)
-            if found is not None:
-                attribute(found, name, False, place)
+            in_one_step(place, _tell_class_attribute, owner, name, place)
     elif kind is INSTANCE_DICT:
         remember_dict(owner)
     elif kind is PRIMITIVE:
@@ -254,8 +297,7 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
     elif kind is OF_CLASS[SKIP]:
         read_class(owner, place)
     elif kind is OF_CLASS[CLASS_DATA]:
-        read_class(owner, place)
-        tell_attribute(owner, name, CLASS_DATA, is_write, place)
+        in_one_step(place, _tell_class_and_data, owner, name, is_write, place)
     elif kind is MEMORY:
         descriptor = look_up(type(owner), name)
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
@@ -380,6 +422,22 @@ def delete_item(owner: Any, key: Any, place: Place) -> None:
             tell_item(owner, key, True, place)
         elif family is not None:
             tell_whole(owner, True, place)
+
+
+def _tell_class_data(owner: Any, name: str, is_write: bool, place: Place) -> None:
+    if not instance_has(owner, name):
+        _tell_class_attribute(type(owner), name, place)
+    attribute(owner, name, is_write, place)
+
+
+def _tell_class_attribute(class_: Any, name: str, place: Place) -> None:
+    for asked in class_owners(class_, name):
+        attribute(asked, name, False, place)
+
+
+def _tell_class_and_data(owner: Any, name: str, is_write: bool, place: Place) -> None:
+    read_class(owner, place)
+    _tell_class_data(owner, name, is_write, place)
 
 
 def _subscript(owner: Any, key: Any, family: object, is_write: bool, place: Place) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from types import ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite.attributes import instance_dict
+from bohrbug.runtime.threads.rewrite.classes import namespace_of
 
 # A test may put something else in the place of the builtin.
 _length = len
@@ -19,9 +21,9 @@ _MOST = 4096
 
 def remember_dict(owner: Any) -> None:
     """Note whose ``__dict__`` it is that the program is about to get hold of."""
-    if issubclass(type(owner), (type, ModuleType)):
+    if issubclass(type(owner), ModuleType):
         return
-    namespace = instance_dict(owner)
+    namespace = _namespace(owner)
     if namespace is None:
         return
     try:
@@ -33,13 +35,20 @@ def remember_dict(owner: Any) -> None:
     KNOWN_DICTS[id(namespace)] = reference
 
 
+def _namespace(owner: Any) -> Any:
+    """The ``__dict__`` of an object; of a class what lies under the proxy that it shows."""
+    if issubclass(type(owner), type):
+        return gc.get_referents(namespace_of(owner))[0]
+    return instance_dict(owner)
+
+
 def owner_of_dict(namespace: dict[Any, Any]) -> Any:
     """The object whose ``__dict__`` this is, or ``None``."""
     reference = KNOWN_DICTS.get(id(namespace))
     if reference is None:
         return None
     owner = reference()
-    if owner is not None and instance_dict(owner) is namespace:
+    if owner is not None and _namespace(owner) is namespace:
         return owner
     del KNOWN_DICTS[id(namespace)]
     return None

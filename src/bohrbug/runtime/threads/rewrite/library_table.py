@@ -178,13 +178,6 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
         " to_eng_string to_integral_exact to_integral_value to_sci_string",
         "copy Etiny Etop",
     ),
-    # Values: what is done to them reads what it is given.
-    **{
-        ("builtins", name): {"format": READING, "format_map": READING}
-        if name == "str"
-        else dict.fromkeys(("from_bytes", "fromhex", "fromkeys", "join", "maketrans"), READING)
-        for name in ("str", "type")
-    },
     ("numpy", "ndarray"): _MEMORY,
 }
 """Effects of methods by the module and the name of the class in C that has them.

@@ -5,13 +5,20 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Mapping
-from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_NEWLOCALS,
+    CO_OPTIMIZED,
+)
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import ReferenceType
 
 from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
 from bohrbug.runtime.threads.rewrite.attributes import (
+    is_stored,
     note_stored,
     read_kinds,
     stores_parts_of_functions,
@@ -91,6 +98,7 @@ class _Rewriting:
         self.is_entered = self.is_function and (
             code.co_name[0] != "<" or code.co_name in ("<lambda>", "<genexpr>")
         )
+        self.is_left = self.is_entered and _is_called_by_c(code)
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
     def run(self) -> CodeType:
@@ -116,6 +124,8 @@ class _Rewriting:
                 handler(self, index, instruction, stack)
             if self.view.has_weak_references and opcodes.NAMES[instruction.opcode] in _DROPPING:
                 self.put(index, before=self.call(hooks.drop, (), self.place(instruction)))
+            if self.is_left and opcodes.NAMES[instruction.opcode] in _LEAVING:
+                self.put(index, before=self.call(halfway.leave, (), self.place(instruction)))
             if self.breakers:
                 self._break(index, instruction)
             if self.is_entered and opcodes.NAMES[instruction.opcode] == "RESUME":
@@ -216,11 +226,14 @@ class _Rewriting:
     def load_super_attribute(self, index: int, instruction: Instruction, stack: Any) -> None:
         opcode, arg = instruction.opcode, instruction.arg
         name = self.code.co_names[opcodes.attribute_name_index(opcode, arg)]
-        if opcodes.is_method_load(opcode, arg):
-            self.put(index, instead=opcodes.plain_attribute_load(opcode, arg))
-        else:
+        is_method = opcodes.is_method_load(opcode, arg)
+        instead = opcodes.plain_attribute_load(opcode, arg) if is_method else None
+        before = b""
+        # The special methods of a base are hardly ever exchanged, and often called.
+        if not is_method or name[:2] != "__" or is_stored(name):
             place = self.place(instruction)
-            self.put(index, before=self.call(hooks.read_super_attribute, (2, 1), name, place))
+            before = self.call(hooks.read_super_attribute, (2, 1), name, place)
+        self.put(index, before=before, instead=instead)
 
     def store_attribute(self, index: int, instruction: Instruction, stack: Any) -> None:
         name = self.code.co_names[instruction.arg]
@@ -287,9 +300,25 @@ class _Rewriting:
             hook = c_code.binary
         self.put(index, before=self.call(hook, (2, 1), self.place(instruction)))
 
+    def store_subscript(self, index: int, instruction: Instruction, stack: Any) -> None:
+        if self._is_slice(stack[-1]):
+            before = self.call(c_code.store_slice, (3, 2), self.place(instruction))
+        else:
+            before = self.call(hooks.write_item, (2, 1), self.place(instruction))
+        self.put(index, before=before)
+
+    def _is_slice(self, producer: Producer | None) -> bool:
+        if producer is None:
+            return False
+        if opcodes.NAMES[producer[1]] == "BUILD_SLICE":
+            return True
+        return producer[1] == opcodes.LOAD_CONST and isinstance(
+            self.code.co_consts[self.instructions[producer[0]].arg], slice
+        )
+
     def compare(self, index: int, instruction: Instruction, stack: Any) -> None:
         if not (self._is_scalar(stack[-1]) or self._is_scalar(stack[-2])):
-            self.put(index, before=self.call(c_code.binary, (2, 1), self.place(instruction)))
+            self.put(index, before=self.call(c_code.compare, (2, 1), self.place(instruction)))
 
     def _is_scalar(self, producer: Producer | None) -> bool:
         """Whether a value is a constant that no container is combined with item by item."""
@@ -332,7 +361,7 @@ class _Rewriting:
             opcodes.NAMES[instruction.opcode] == "FORMAT_VALUE" and bool(instruction.arg & 4)
         )
         depth = 2 if with_specification else 1
-        self.put(index, before=self.call(hooks.read_whole, (depth,), self.place(instruction)))
+        self.put(index, before=self.call(c_code.format_value, (depth,), self.place(instruction)))
 
     def call_function(self, index: int, instruction: Instruction, stack: Any) -> None:
         """A call with positional arguments, and perhaps keyword arguments behind them."""
@@ -443,6 +472,27 @@ _CONSTANT_LOADS = frozenset(
     if name in dis.opmap
 )
 
+_LEAVING = frozenset({"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"})
+
+_NOT_BY_C_IN_THE_MIDDLE = frozenset(
+    {"__init__", "__new__", "__enter__", "__exit__", "__del__", "__init_subclass__"}
+)
+
+
+def _is_called_by_c(code: CodeType) -> bool:
+    """Whether code in C calls a function, as a rule, in the middle of what it does.
+
+    So it is with special methods, with lambdas, which are keys, and with generators. Other
+    functions are not told of when they end, as that would cost each call something.
+    """
+    name = code.co_name
+    return (
+        bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
+        or name == "<lambda>"
+        or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
+    )
+
+
 _DROPPING = frozenset(
     {"DELETE_FAST", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
     | {"RETURN_VALUE", "RETURN_CONST"}
@@ -495,10 +545,10 @@ _BY_NAME: Mapping[str, Handler] = {
     "STORE_DEREF": _Rewriting.store_cell,
     "DELETE_DEREF": _Rewriting.store_cell,
     "BINARY_SUBSCR": _peeking(hooks.read_item, 2, 1),
-    "STORE_SUBSCR": _peeking(hooks.write_item, 2, 1),
+    "STORE_SUBSCR": _Rewriting.store_subscript,
     "DELETE_SUBSCR": _peeking(hooks.delete_item, 2, 1),
     "BINARY_SLICE": _peeking(hooks.read_slice, 3),
-    "STORE_SLICE": _peeking(hooks.write_slice, 3),
+    "STORE_SLICE": _peeking(c_code.store_slice, 4, 3),
     "CONTAINS_OP": _peeking(c_code.contains, 2, 1),
     "COMPARE_OP": _Rewriting.compare,
     "BINARY_OP": _Rewriting.binary_operation,

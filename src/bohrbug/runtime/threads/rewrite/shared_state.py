@@ -5,8 +5,12 @@ from __future__ import annotations
 from bohrbug.runtime.threads.rewrite.classes import names
 
 _BY_MODULE = {
+    # They call what they were given, which may be written in C.
+    "threading": "Timer.run",
+    "concurrent.futures._base": "Future._invoke_callbacks",
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
+    " Filterer.filter"
     " setLogRecordFactory setLoggerClass disable",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings",

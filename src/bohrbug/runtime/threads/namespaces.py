@@ -1,0 +1,55 @@
+"""The dicts in which classes keep their attributes, of which programs see only a proxy."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable
+from typing import Any
+
+proxy_of: Callable[[type], Any] = vars(type)["__dict__"].__get__
+"""What ``vars`` gives of a class, whatever its metaclass says."""
+
+
+def namespace_of(cls: type) -> dict[str, Any]:
+    """The dict itself; whoever changes it has to say so, see :func:`put_into_closed`."""
+    namespace: dict[str, Any] = gc.get_referents(proxy_of(cls))[0]
+    return namespace
+
+
+def put_into_closed(cls: type, attributes: dict[str, Any]) -> None:
+    """Give new attributes to a type that is closed to programs, as those of the interpreter are.
+
+    The interpreter is told, as it remembers where it found attributes of classes.
+    """
+    namespace = namespace_of(cls)
+    # What was there lives on until nobody remembers it.
+    before = [namespace.get(name) for name in attributes]
+    namespace.update(attributes)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+    before.clear()
+
+
+def with_subclasses(cls: type) -> list[type]:
+    """A class, and all that are derived from it.
+
+    They are not put into a set, as metaclasses may say how their classes compare and hash.
+    """
+    found = {id(cls): cls}
+    unvisited = [cls]
+    subclass: type
+    while unvisited:
+        for subclass in type.__subclasses__(unvisited.pop()):
+            if id(subclass) not in found:
+                found[id(subclass)] = subclass
+                unvisited.append(subclass)
+    return list(found.values())
+
+
+def classes_by_namespace() -> dict[int, type]:
+    """All classes, by the ids of their namespaces.
+
+    Nothing in a namespace tells whose it is: it has a descriptor ``__dict__`` only if the bases
+    give their objects none, and from Python 3.15 on that is the same for all classes.
+    """
+    return {id(namespace_of(cls)): cls for cls in with_subclasses(object)}
