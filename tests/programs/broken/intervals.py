@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import contextvars
 import csv
 import functools
 import heapq
 import itertools
+import pickle
 import threading
 import types
 from collections.abc import Iterator
@@ -250,3 +252,57 @@ def shared_iterator_over_a_sequence() -> None:
     seen: list[int] = []
     together(lambda: seen.append(next(items)), lambda: seen.append(next(items)))
     assert sorted(seen) == [0, 1], seen
+
+
+class _Reduced:
+    """Says in Python code how it is written."""
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return _Reduced, ()
+
+
+def pickled_dict_that_grows() -> None:
+    """RuntimeError: dictionary changed size during iteration."""
+    table: dict[str, object] = {"a": _Reduced(), "b": _Reduced()}
+    together(lambda: pickle.dumps(table), lambda: table.update(c=1))
+
+
+class _Hashed:
+    """Hashes in Python code, and is equal to all others."""
+
+    def __hash__(self) -> int:
+        return len(str(self.__class__))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Hashed)
+
+
+def counter_of_objects() -> None:
+    """A lost update: the count is read and written with code of the key in between."""
+    counter = collections.Counter([_Hashed()])
+    together(lambda: counter.update([_Hashed()]), lambda: counter.update([_Hashed()]))
+    assert sum(counter.values()) == 3
+
+
+def cached_object_is_another() -> None:
+    """The cache is cleared between two calls."""
+    cached = functools.lru_cache(list)
+    same: list[bool] = []
+    together(lambda: same.append(cached() is cached()), cached.cache_clear)
+    assert same == [True]
+
+
+def shared_coroutine() -> None:
+    """ValueError: coroutine already executing."""
+
+    @types.coroutine
+    def wait() -> Iterator[int]:
+        for number in range(3):
+            len(str(number))
+            yield number
+
+    async def run() -> None:
+        await wait()
+
+    coroutine = run()
+    together(lambda: coroutine.send(None), lambda: coroutine.send(None))
