@@ -88,8 +88,17 @@ class TestWhichVariable:
             weakref.ref(Named(1))
         assert variables.shadow_of_attribute(Named(1), "y") is None
 
-    def test_exceptions_made_in_c_have_none(self, variables: Variables) -> None:
-        assert variables.shadow_of_attribute(ValueError(), "args") is None
+    def test_exceptions_of_built_in_classes_have_none_while_they_are_handled(
+        self, variables: Variables
+    ) -> None:
+        error = ValueError()
+        try:
+            raise error
+        except ValueError:
+            assert variables.shadow_of_attribute(error, "args") is None
+        shadow = variables.shadow_of_attribute(error, "args")
+        assert shadow is not None
+        assert shadow.label == "ValueError.args"
 
     def test_classes_of_the_program_have(self, variables: Variables) -> None:
         shadow = variables.shadow_of_attribute(Account, "count", True, PLACE)

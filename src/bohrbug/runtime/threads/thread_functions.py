@@ -367,6 +367,8 @@ def _start(self: Any) -> None:
         target = getattr(self, "_target", None)
         if target is not None:
             self._target = instrument_callable(target)
+        if isinstance(self, threading.Timer):
+            self.function = instrument_callable(self.function)
         if not task.inside:
             state = execution.resources.thread(f"{task.id}.{task.children + 1}")
             execution.perform(SPAWN, state, place)

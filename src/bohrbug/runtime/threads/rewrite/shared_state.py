@@ -5,8 +5,7 @@ from __future__ import annotations
 from bohrbug.runtime.threads.rewrite.classes import names
 
 _BY_MODULE = {
-    # They call what they were given, which may be written in C.
-    "threading": "Timer.run",
+    # It calls what it was given, which may be written in C.
     "concurrent.futures._base": "Future._invoke_callbacks",
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
