@@ -58,6 +58,7 @@ BY_VALUE: dict[str, Callable[[Any, Any], object]] = {
     "map": lambda outer, inner: list(map(len, outer)),
     "filter": lambda outer, inner: list(filter(None, outer)),
     "chain": lambda outer, inner: list(itertools.chain.from_iterable(outer)),
+    "chain of arguments": lambda outer, inner: list(itertools.chain(*outer)),
     "partial": lambda outer, inner: functools.partial(repr, outer)(),
 }
 

@@ -60,6 +60,9 @@ PRIMITIVE = "primitive"
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
 
+SUPER = "super"
+"""The owner is what ``super()`` gives, before Python 3.12."""
+
 WHOLE = "whole"
 """A part of the owner, which is read and changed as a whole: a generator, a stream."""
 
@@ -261,6 +264,8 @@ def raw_read_kind(class_: type, name: str) -> str:
         return MODULE
     if class_ in PROXIES:
         return PROXY
+    if class_ is super:
+        return SKIP if name[:2] == "__" == name[-2:] and not is_stored(name) else SUPER
     if issubclass(class_, type):
         if name == "__dict__":
             return INSTANCE_DICT

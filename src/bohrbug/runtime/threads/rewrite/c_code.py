@@ -249,6 +249,10 @@ def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_
     elif role is table.OVER_LINES:
         effects_of_stream = _METHODS[type(iterator)]
         _apply(effects_of_stream.get("readline") or effects_of_stream["tell"], iterator, (), place)
+    elif role is table.OVER_NOTHING and read is not hooks.read_whole:
+        for referent in gc.get_referents(iterator):
+            if type(referent) is tuple:
+                read(referent, place)
     elif role is table.OVER_ITERATORS:
         hooks.in_one_step(place, _step_into_others, iterator, place, depth, read)
 

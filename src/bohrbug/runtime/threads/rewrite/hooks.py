@@ -43,6 +43,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     PRIMITIVE,
     PROXY,
     SKIP,
+    SUPER,
     TYPE,
     WHOLE,
     Kinds,
@@ -303,6 +304,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
     elif kind is WHOLE:
         whole(owner, is_write, place)
+    elif kind is SUPER:
+        read_super_attribute(_class_of_super(owner), _object_of_super(owner), name, place)
     elif kind is PROXY:
         # Its object is not kept alive meanwhile: another task may end it.
         whole(lives.read(owner, place), False, place)
@@ -336,6 +339,10 @@ def write_attribute(owner: Any, name: str, kinds: Kinds, place: Place) -> None:
             attribute(owner, name, True, place)
         elif kind is not SKIP:
             tell_attribute(owner, name, kind, True, place)
+
+
+_class_of_super: Callable[[Any], Any] = vars(super)["__thisclass__"].__get__
+_object_of_super: Callable[[Any], Any] = vars(super)["__self__"].__get__
 
 
 def read_super_attribute(class_: Any, owner: Any, name: str, place: Place) -> None:
