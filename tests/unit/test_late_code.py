@@ -13,7 +13,7 @@ import pytest
 import bohrbug
 from bohrbug.exploration.verdicts import CaveatKind, VerdictKind
 from bohrbug.runtime.threads.control import current
-from bohrbug.runtime.threads.rewrite import Discovery, c_code
+from bohrbug.runtime.threads.rewrite import Discovery, iteration
 from bohrbug.runtime.threads.rewrite.attributes import is_stored
 from tests.programs.together import together
 
@@ -265,7 +265,7 @@ def test_loops_over_one_list_in_two_tasks_have_iterators_of_their_own(
 ) -> None:
     items = [1, 2, 3]
     advanced: list[object] = []
-    monkeypatch.setattr(c_code, "_advance", lambda iterator, place: advanced.append(iterator))
+    monkeypatch.setattr(iteration, "_advance", lambda iterator, place: advanced.append(iterator))
 
     def loop() -> None:
         for item in items:

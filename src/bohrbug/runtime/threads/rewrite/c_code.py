@@ -1,4 +1,4 @@
-"""What code in C accesses, told just before it runs: operators, iteration and calls.
+"""What calls of code in C access, told just before they are made; operators have a module.
 
 Such code is not rewritten. What is known of it is in a table (:mod:`.builtins_table`); what it
 does to objects that it was not given, such as the container under an iterator, is asked of the
@@ -11,12 +11,10 @@ from __future__ import annotations
 import collections
 import datetime
 import functools
-import gc
-import itertools
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.replacement import Function
@@ -27,9 +25,10 @@ from bohrbug.runtime.threads.rewrite import (
     files,
     functions_table,
     halfway,
-    held,
     hooks,
+    iteration,
     library_table,
+    operators,
     orders,
     references,
     unknown,
@@ -50,261 +49,7 @@ from bohrbug.runtime.threads.rewrite.place import Place
 # A test may put something else in the place of the builtin.
 _length = len
 
-Read = Callable[[Any, Place], None]
-
 _CONTAINER = table.CONTAINER
-_SCALARS = frozenset({int, float, str, bool, bytes, complex})
-
-# --- Hooks of operators --------------------------------------------------------------------------
-
-
-def contains(key: Any, owner: Any, place: Place) -> None:
-    """``key in owner`` is about to be computed."""
-    family = table.CONTAINS[type(owner)]
-    if family is None:
-        if not hooks.active:
-            return
-        if table.ITERATORS[type(owner)]:
-            _step(owner, place, 0)
-        elif type(key) not in by_value.LEAVES and by_value.HOLDING[type(owner)]:
-            by_value.read((owner, key), place)
-    elif hooks.active:
-        if family is table.SEQUENCE or family is table.OTHER:
-            if type(key) in by_value.LEAVES:
-                hooks.tell_whole(owner, False, place)
-            else:
-                by_value.read((owner, key), place)
-        else:
-            hooks.tell_item(owner, key, False, place)
-
-
-def compare(left: Any, right: Any, place: Place) -> None:
-    """A comparison is about to be computed."""
-    left_class, right_class = type(left), type(right)
-    if left_class is right_class and left_class in _SCALARS:
-        return
-    if left_class in by_value.LEAVES or right_class in by_value.LEAVES:
-        binary(left, right, place)
-    elif (by_value.HOLDING[left_class] or by_value.HOLDING[right_class]) and hooks.active:
-        by_value.read((left, right), place)
-    elif _CONTAINER[left_class] or _CONTAINER[right_class]:
-        binary(left, right, place)
-
-
-def binary(left: Any, right: Any, place: Place) -> None:
-    """A binary operator is about to be computed."""
-    left_class, right_class = type(left), type(right)
-    if left_class is right_class and left_class in _SCALARS:
-        return
-    reads_left, reads_right = _CONTAINER[left_class], _CONTAINER[right_class]
-    if not hooks.active:
-        return
-    if left_class in _TEXTS and by_value.HOLDING[right_class]:
-        by_value.read((right,), place)
-    elif reads_left and reads_right:
-        hooks.in_one_step(place, _read_both, left, right, place)
-    elif reads_left:
-        hooks.tell_whole(left, False, place)
-    elif reads_right:
-        hooks.tell_whole(right, False, place)
-
-
-def _read_both(left: Any, right: Any, place: Place) -> None:
-    hooks.tell_whole(left, False, place)
-    hooks.tell_whole(right, False, place)
-
-
-_TEXTS = (str, bytes, bytearray)
-"""They are combined with what holds objects by ``%`` only."""
-
-
-def binary_in_place(left: Any, right: Any, place: Place) -> None:
-    """``left += right`` or its like is about to be computed; it may change ``left``."""
-    if type(left) is type(right) and type(left) in _SCALARS:
-        return
-    if hooks.active:
-        hooks.in_one_step(place, _consume_into, left, right, place)
-
-
-def _consume_into(left: Any, right: Any, place: Place) -> None:
-    _consume(right, place)
-    if _CONTAINER[type(left)]:
-        hooks.tell_whole(left, True, place)
-
-
-def format_value(value: Any, place: Place) -> None:
-    """Text is about to be made of a value."""
-    class_ = type(value)
-    if class_ not in by_value.LEAVES and hooks.active:
-        if by_value.HOLDING[class_]:
-            by_value.read((value,), place)
-        elif _CONTAINER[class_]:
-            hooks.tell_whole(value, False, place)
-
-
-def store_slice(value: Any, owner: Any, place: Place) -> None:
-    """``owner[a:b] = value`` is about to be done."""
-    if hooks.active:
-        hooks.in_one_step(place, _store_slice, value, owner, place)
-
-
-def _store_slice(value: Any, owner: Any, place: Place) -> None:
-    _consume(value, place)
-    hooks.write_slice(owner, place)
-
-
-# --- Hooks of iteration --------------------------------------------------------------------------
-
-
-def iterate(owner: Any, place: Place) -> None:
-    """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
-    if type(owner) is not list and _CONTAINER[type(owner)] and hooks.active:
-        if type(owner) in orders.SETS:
-            orders.note(owner, place)
-        hooks.tell_whole(owner, False, place)
-
-
-def consume(owner: Any, place: Place) -> None:
-    """All items of ``owner`` are about to be read in one go, in their order."""
-    if hooks.active:
-        if type(owner) in orders.SETS:
-            orders.note(owner, place)
-        _consume(owner, place)
-
-
-def _consume(owner: Any, place: Place) -> None:
-    if _CONTAINER[type(owner)]:
-        hooks.tell_whole(owner, False, place)
-    elif table.ITERATORS[type(owner)]:
-        _step(owner, place, 0)
-
-
-def step(iterator: Any, place: Place) -> None:
-    """The next item of ``iterator`` is about to be asked for.
-
-    Since Python 3.15 a loop over a list has the list in its place, and an index of its own.
-    """
-    role = table.ITERATORS[type(iterator)]
-    if role and hooks.active:
-        if sys.getrefcount(iterator) > held.by_loop:
-            _step(iterator, place, 0)
-        elif role is not table.OVER_NOTHING:
-            _step_into(iterator, place, 0)
-    elif _CONTAINER[type(iterator)] and hooks.active:
-        hooks.tell_whole(iterator, False, place)
-
-
-def step_of_comprehension(iterator: Any, place: Place) -> None:
-    """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
-    if table.ITERATORS[type(iterator)] and hooks.active:
-        if sys.getrefcount(iterator) > held.by_comprehension:
-            _step(iterator, place, 0)
-        else:
-            _step_into(iterator, place, 0)
-
-
-def _step(iterator: Any, place: Place, depth: int) -> None:
-    hooks.in_one_step(place, _step_and_advance, iterator, place, depth)
-
-
-def _step_and_advance(iterator: Any, place: Place, depth: int) -> None:
-    _step_into(iterator, place, depth)
-    _advance(iterator, place)
-
-
-def _advance(iterator: Any, place: Place) -> None:
-    """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
-    hooks.whole(iterator, True, place)
-    if (
-        type(iterator) in table.RUNNING_TYPES
-        or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS
-    ):
-        # It is a function in Python, or may call one.
-        halfway.begin(hooks.telling_again(_what_goes_on(iterator), True))
-
-
-def _what_goes_on(iterator: Any) -> Any:
-    """What changes as an iterator goes on; of some it is an object that others have as well."""
-    class_ = type(iterator)
-    if class_ is not _Tee and class_ not in table.AWAITABLES_OF_GENERATORS:
-        return iterator
-    behind = (_DataOfTee, AsyncGeneratorType)
-    return next((each for each in gc.get_referents(iterator) if type(each) in behind), iterator)
-
-
-def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_whole) -> None:
-    """What lies under an iterator that C code advances: containers and further iterators.
-
-    Parameters:
-        iterator: the iterator.
-        place: where it is advanced.
-        depth: how many iterators lie over it.
-        read: what is done to a container at the bottom.
-    """
-    role = table.ITERATORS[type(iterator)]
-    if role is table.OVER_CONTAINER:
-        for referent in gc.get_referents(iterator):
-            if _CONTAINER[type(referent)]:
-                read(referent, place)
-    elif role is table.OVER_LINES:
-        effects_of_stream = _METHODS[type(iterator)]
-        _apply(effects_of_stream.get("readline") or effects_of_stream["tell"], iterator, (), place)
-    elif role is table.OVER_NOTHING and read is not hooks.read_whole:
-        for referent in gc.get_referents(iterator):
-            if type(referent) is tuple:
-                read(referent, place)
-    elif role is table.OVER_ITERATORS:
-        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read)
-
-
-def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> None:
-    referents = gc.get_referents(iterator)
-    if _looks_into_items(iterator, referents):
-        read = by_value.read_one
-    for referent in referents:
-        class_ = type(referent)
-        if table.ITERATORS[class_] and depth < 4:
-            _step_into(referent, place, depth + 1, read)
-            if sys.getrefcount(referent) > held.UNDER_ANOTHER:
-                hooks.whole(referent, True, place)
-        elif class_ is _DataOfTee:
-            # The other iterators of the tee have it, and what is under it, too.
-            hooks.whole(referent, True, place)
-            for inner in gc.get_referents(referent):
-                if table.ITERATORS[type(inner)] and depth < 4:
-                    _step_into(inner, place, depth + 1, read)
-                    hooks.whole(inner, True, place)
-        elif class_ is tuple and depth < 4:
-            # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
-            for inner in gc.get_referents(referent):
-                if table.ITERATORS[type(inner)]:
-                    _step_into(inner, place, depth + 1, read)
-                    if sys.getrefcount(inner) > held.UNDER_ANOTHER:
-                        hooks.whole(inner, True, place)
-        elif class_ is table.MethodWrapper or (
-            class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType
-        ):
-            call(referent, (), place)
-
-
-_Tee: type = vars(itertools)["_tee"]
-_DataOfTee: type = vars(itertools)["_tee_dataobject"]
-
-_GIVING_ITEMS_TO_A_FUNCTION = frozenset(
-    {map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile}
-    | {itertools.filterfalse, itertools.groupby, itertools.accumulate}
-)
-
-
-def _looks_into_items(iterator: Any, referents: list[Any]) -> bool:
-    """Whether an iterator does more with items than to hand them on, in code in C."""
-    class_ = type(iterator)
-    if class_ is itertools.chain:
-        return True
-    return class_ in _GIVING_ITEMS_TO_A_FUNCTION and not any(
-        type(each) is FunctionType or type(each) is MethodType for each in referents
-    )
-
 
 # --- Hook of class patterns ----------------------------------------------------------------------
 
@@ -429,7 +174,7 @@ def call_star(callable_: Any, arguments: Any, place: Place) -> None:
 
 
 def _call_with_items(callable_: Any, items: Any, place: Place) -> None:
-    _consume(items, place)
+    iteration.consume_in_any_order(items, place)
     if _CALLED[type(callable_)]:
         call(callable_, tuple(items) if type(items) is list else (), place)
 
@@ -493,7 +238,7 @@ def _tell_use(things: Iterable[Any], is_write: bool, place: Place) -> None:
         if type(thing) in table.STREAMS:
             _apply(_METHODS[type(thing)]["tell"], thing, (), place)
         elif table.ITERATORS[type(thing)]:
-            _step(thing, place, 0)
+            iteration.advance(thing, place)
         else:
             hooks.tell_whole(thing, writes, place)
 
@@ -526,7 +271,8 @@ _KEEPING_ORDER = frozenset({list, tuple, collections.deque})
 
 def _construct(class_: type, arguments: tuple[Any, ...], place: Place) -> None:
     for argument in arguments:
-        (consume if class_ in _KEEPING_ORDER else _consume)(argument, place)
+        read = iteration.consume if class_ in _KEEPING_ORDER else iteration.consume_in_any_order
+        read(argument, place)
     if class_ in functions_table.MADE_OF_PAIRS:
         by_value.read([each for each in arguments if type(each) in (list, tuple)], place)
 
@@ -701,7 +447,7 @@ def _tell_all(
     place: Place,
 ) -> None:
     for argument in consumed:
-        _consume(argument, place)
+        iteration.consume_in_any_order(argument, place)
     if effect.leads_on:
         _use((owner,), True, place)
     if effect.reads_all:
@@ -713,7 +459,7 @@ def _tell_all(
 
 def _read_arguments(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     for argument in arguments:
-        _consume(argument, place)
+        iteration.consume_in_any_order(argument, place)
 
 
 def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -726,34 +472,34 @@ def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
-        contains(arguments[0], owner, place)
+        operators.contains(arguments[0], owner, place)
     else:
-        _consume(owner, place)
+        iteration.consume_in_any_order(owner, place)
 
 
 def _next(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if table.ITERATORS[type(owner)]:
-        _step(owner, place, 0)
+        iteration.advance(owner, place)
 
 
 def _iterate(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    iterate(owner, place)
+    iteration.iterate(owner, place)
 
 
 def _consume_owner(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    _consume(owner, place)
+    iteration.consume_in_any_order(owner, place)
 
 
 def _binary(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    binary(owner, arguments[0] if arguments else None, place)
+    operators.binary(owner, arguments[0] if arguments else None, place)
 
 
 def _compare(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    compare(owner, arguments[0] if arguments else None, place)
+    operators.compare(owner, arguments[0] if arguments else None, place)
 
 
 def _binary_in_place(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    binary_in_place(owner, arguments[0] if arguments else None, place)
+    operators.binary_in_place(owner, arguments[0] if arguments else None, place)
 
 
 _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
@@ -770,3 +516,6 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     **files.ACTIONS,
     **references.ACTIONS,
 }
+
+iteration.Calls.tell = staticmethod(call)
+iteration.Calls.apply = staticmethod(_apply)

@@ -16,7 +16,14 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import ReferenceType
 
-from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, opcodes
+from bohrbug.runtime.threads.rewrite import (
+    c_code,
+    halfway,
+    hooks,
+    iteration,
+    opcodes,
+    operators,
+)
 from bohrbug.runtime.threads.rewrite.attributes import (
     is_stored,
     note_stored,
@@ -295,14 +302,14 @@ class _Rewriting:
         elif self._is_scalar(stack[-1]) or self._is_scalar(stack[-2]):
             return
         elif opcodes.is_in_place(instruction.arg):
-            hook = c_code.binary_in_place
+            hook = operators.binary_in_place
         else:
-            hook = c_code.binary
+            hook = operators.binary
         self.put(index, before=self.call(hook, (2, 1), self.place(instruction)))
 
     def store_subscript(self, index: int, instruction: Instruction, stack: Any) -> None:
         if self._is_slice(stack[-1]):
-            before = self.call(c_code.store_slice, (3, 2), self.place(instruction))
+            before = self.call(operators.store_slice, (3, 2), self.place(instruction))
         else:
             before = self.call(hooks.write_item, (2, 1), self.place(instruction))
         self.put(index, before=before)
@@ -318,7 +325,7 @@ class _Rewriting:
 
     def compare(self, index: int, instruction: Instruction, stack: Any) -> None:
         if not (self._is_scalar(stack[-1]) or self._is_scalar(stack[-2])):
-            self.put(index, before=self.call(c_code.compare, (2, 1), self.place(instruction)))
+            self.put(index, before=self.call(operators.compare, (2, 1), self.place(instruction)))
 
     def _is_scalar(self, producer: Producer | None) -> bool:
         """Whether a value is a constant that no container is combined with item by item."""
@@ -361,7 +368,7 @@ class _Rewriting:
             opcodes.NAMES[instruction.opcode] == "FORMAT_VALUE" and bool(instruction.arg & 4)
         )
         depth = 2 if with_specification else 1
-        self.put(index, before=self.call(c_code.format_value, (depth,), self.place(instruction)))
+        self.put(index, before=self.call(operators.format_value, (depth,), self.place(instruction)))
 
     def call_function(self, index: int, instruction: Instruction, stack: Any) -> None:
         """A call with positional arguments, and perhaps keyword arguments behind them."""
@@ -519,7 +526,7 @@ def _step_of_loop(self: _Rewriting, index: int, instruction: Instruction, stack:
     producer = stack[-opcodes.ITERATOR_DEPTH]
     # The iterator of a comprehension is also its parameter, called ".0".
     implicit = producer is not None and self.loads_implicit_parameter(producer[0])
-    hook = c_code.step_of_comprehension if implicit else c_code.step
+    hook = iteration.step_of_comprehension if implicit else iteration.step
     depths = (opcodes.ITERATOR_DEPTH,)
     self.put(index, before=self.call(hook, depths, self.place(instruction)))
 
@@ -548,20 +555,20 @@ _BY_NAME: Mapping[str, Handler] = {
     "STORE_SUBSCR": _Rewriting.store_subscript,
     "DELETE_SUBSCR": _peeking(hooks.delete_item, 2, 1),
     "BINARY_SLICE": _peeking(hooks.read_slice, 3),
-    "STORE_SLICE": _peeking(c_code.store_slice, 4, 3),
-    "CONTAINS_OP": _peeking(c_code.contains, 2, 1),
+    "STORE_SLICE": _peeking(operators.store_slice, 4, 3),
+    "CONTAINS_OP": _peeking(operators.contains, 2, 1),
     "COMPARE_OP": _Rewriting.compare,
     "BINARY_OP": _Rewriting.binary_operation,
-    "GET_ITER": _peeking(c_code.iterate, 1),
-    "GET_YIELD_FROM_ITER": _peeking(c_code.iterate, 1),
+    "GET_ITER": _peeking(iteration.iterate, 1),
+    "GET_YIELD_FROM_ITER": _peeking(iteration.iterate, 1),
     "FOR_ITER": _step_of_loop,
-    "SEND": _peeking(c_code.step, opcodes.ITERATOR_DEPTH + 1),
-    "UNPACK_SEQUENCE": _peeking(c_code.consume, 1),
-    "UNPACK_EX": _peeking(c_code.consume, 1),
-    "LIST_EXTEND": _peeking(c_code.consume, 1),
-    "SET_UPDATE": _peeking(c_code.consume, 1),
-    "DICT_UPDATE": _peeking(c_code.consume, 1),
-    "DICT_MERGE": _peeking(c_code.consume, 1),
+    "SEND": _peeking(iteration.step, opcodes.ITERATOR_DEPTH + 1),
+    "UNPACK_SEQUENCE": _peeking(iteration.consume, 1),
+    "UNPACK_EX": _peeking(iteration.consume, 1),
+    "LIST_EXTEND": _peeking(iteration.consume, 1),
+    "SET_UPDATE": _peeking(iteration.consume, 1),
+    "DICT_UPDATE": _peeking(iteration.consume, 1),
+    "DICT_MERGE": _peeking(iteration.consume, 1),
     "GET_LEN": _peeking(hooks.read_whole, 1),
     "MATCH_KEYS": _peeking(hooks.read_whole, 2),
     "FORMAT_VALUE": _Rewriting.format_value,

@@ -1,0 +1,197 @@
+"""What iterators written in C access, told just before they are advanced.
+
+What lies under one, such as a container or further iterators, is asked of the garbage collector.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import sys
+from collections.abc import Callable
+from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite import by_value, halfway, held, hooks, orders
+from bohrbug.runtime.threads.rewrite.effects import Effect
+from bohrbug.runtime.threads.rewrite.place import Place
+
+Read = Callable[[Any, Place], None]
+
+_CONTAINER = table.CONTAINER
+
+
+def _ignore(*_: object) -> None:
+    """While nobody tells of calls."""
+
+
+class Calls:
+    """Who tells of what iterators call; :mod:`.c_code` does.
+
+    Attributes:
+        tell: of a call, with what is called, its arguments and the place.
+        apply: tells what a call does, with its effect, the owner, the arguments and the place.
+    """
+
+    tell: Callable[[Any, tuple[Any, ...], Place], None] = staticmethod(_ignore)
+    apply: Callable[[Effect, Any, tuple[Any, ...], Place], None] = staticmethod(_ignore)
+
+
+def iterate(owner: Any, place: Place) -> None:
+    """``iter(owner)`` is about to be made; a list is first looked at by the first step."""
+    if type(owner) is not list and _CONTAINER[type(owner)] and hooks.active:
+        if type(owner) in orders.SETS:
+            orders.note(owner, place)
+        hooks.tell_whole(owner, False, place)
+
+
+def consume(owner: Any, place: Place) -> None:
+    """All items of ``owner`` are about to be read in one go, in their order."""
+    if hooks.active:
+        if type(owner) in orders.SETS:
+            orders.note(owner, place)
+        consume_in_any_order(owner, place)
+
+
+def consume_in_any_order(owner: Any, place: Place) -> None:
+    """All items of ``owner`` are about to be read in one go; their order does not matter."""
+    if _CONTAINER[type(owner)]:
+        hooks.tell_whole(owner, False, place)
+    elif table.ITERATORS[type(owner)]:
+        advance(owner, place, 0)
+
+
+def step(iterator: Any, place: Place) -> None:
+    """The next item of ``iterator`` is about to be asked for.
+
+    Since Python 3.15 a loop over a list has the list in its place, and an index of its own.
+    """
+    role = table.ITERATORS[type(iterator)]
+    if role and hooks.active:
+        if sys.getrefcount(iterator) > held.by_loop:
+            advance(iterator, place, 0)
+        elif role is not table.OVER_NOTHING:
+            _step_into(iterator, place, 0)
+    elif _CONTAINER[type(iterator)] and hooks.active:
+        hooks.tell_whole(iterator, False, place)
+
+
+def step_of_comprehension(iterator: Any, place: Place) -> None:
+    """The next item is about to be asked for by a comprehension, whose parameter it is as well."""
+    if table.ITERATORS[type(iterator)] and hooks.active:
+        if sys.getrefcount(iterator) > held.by_comprehension:
+            advance(iterator, place, 0)
+        else:
+            _step_into(iterator, place, 0)
+
+
+def advance(iterator: Any, place: Place, depth: int = 0) -> None:
+    """An iterator that others may have as well is about to be asked for its next item.
+
+    Parameters:
+        iterator: the iterator.
+        place: where.
+        depth: how many iterators lie over it.
+    """
+    hooks.in_one_step(place, _step_and_advance, iterator, place, depth)
+
+
+def _step_and_advance(iterator: Any, place: Place, depth: int) -> None:
+    _step_into(iterator, place, depth)
+    _advance(iterator, place)
+
+
+def _advance(iterator: Any, place: Place) -> None:
+    """An iterator that others may have as well goes on; functions that it calls run meanwhile."""
+    hooks.whole(iterator, True, place)
+    if (
+        type(iterator) in table.RUNNING_TYPES
+        or table.ITERATORS[type(iterator)] is table.OVER_ITERATORS
+    ):
+        # It is a function in Python, or may call one.
+        halfway.begin(hooks.telling_again(_what_goes_on(iterator), True))
+
+
+def _what_goes_on(iterator: Any) -> Any:
+    """What changes as an iterator goes on; of some it is an object that others have as well."""
+    class_ = type(iterator)
+    if class_ is not _Tee and class_ not in table.AWAITABLES_OF_GENERATORS:
+        return iterator
+    behind = (_DataOfTee, AsyncGeneratorType)
+    return next((each for each in gc.get_referents(iterator) if type(each) in behind), iterator)
+
+
+def _step_into(iterator: Any, place: Place, depth: int, read: Read = hooks.read_whole) -> None:
+    """What lies under an iterator that C code advances: containers and further iterators.
+
+    Parameters:
+        iterator: the iterator.
+        place: where it is advanced.
+        depth: how many iterators lie over it.
+        read: what is done to a container at the bottom.
+    """
+    role = table.ITERATORS[type(iterator)]
+    if role is table.OVER_CONTAINER:
+        for referent in gc.get_referents(iterator):
+            if _CONTAINER[type(referent)]:
+                read(referent, place)
+    elif role is table.OVER_LINES:
+        effects_of_stream = table.METHODS[type(iterator)]
+        effect = effects_of_stream.get("readline") or effects_of_stream["tell"]
+        Calls.apply(effect, iterator, (), place)
+    elif role is table.OVER_NOTHING and read is not hooks.read_whole:
+        for referent in gc.get_referents(iterator):
+            if type(referent) is tuple:
+                read(referent, place)
+    elif role is table.OVER_ITERATORS:
+        hooks.in_one_step(place, _step_into_others, iterator, place, depth, read)
+
+
+def _step_into_others(iterator: Any, place: Place, depth: int, read: Read) -> None:
+    referents = gc.get_referents(iterator)
+    if _looks_into_items(iterator, referents):
+        read = by_value.read_one
+    for referent in referents:
+        class_ = type(referent)
+        if table.ITERATORS[class_] and depth < 4:
+            _step_into(referent, place, depth + 1, read)
+            if sys.getrefcount(referent) > held.UNDER_ANOTHER:
+                hooks.whole(referent, True, place)
+        elif class_ is _DataOfTee:
+            # The other iterators of the tee have it, and what is under it, too.
+            hooks.whole(referent, True, place)
+            for inner in gc.get_referents(referent):
+                if table.ITERATORS[type(inner)] and depth < 4:
+                    _step_into(inner, place, depth + 1, read)
+                    hooks.whole(inner, True, place)
+        elif class_ is tuple and depth < 4:
+            # Not the tuple itself: zip_longest leaves holes in it that crash who looks at them.
+            for inner in gc.get_referents(referent):
+                if table.ITERATORS[type(inner)]:
+                    _step_into(inner, place, depth + 1, read)
+                    if sys.getrefcount(inner) > held.UNDER_ANOTHER:
+                        hooks.whole(inner, True, place)
+        elif class_ is table.MethodWrapper or (
+            class_ is BuiltinFunctionType and type(referent.__self__) is not ModuleType
+        ):
+            Calls.tell(referent, (), place)
+
+
+_Tee: type = vars(itertools)["_tee"]
+_DataOfTee: type = vars(itertools)["_tee_dataobject"]
+
+_GIVING_ITEMS_TO_A_FUNCTION = frozenset(
+    {map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile}
+    | {itertools.filterfalse, itertools.groupby, itertools.accumulate}
+)
+
+
+def _looks_into_items(iterator: Any, referents: list[Any]) -> bool:
+    """Whether an iterator does more with items than to hand them on, in code in C."""
+    class_ = type(iterator)
+    if class_ is itertools.chain:
+        return True
+    return class_ in _GIVING_ITEMS_TO_A_FUNCTION and not any(
+        type(each) is FunctionType or type(each) is MethodType for each in referents
+    )

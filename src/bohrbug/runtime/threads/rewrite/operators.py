@@ -1,0 +1,110 @@
+"""What operators of code in C access, told just before they are computed.
+
+Most values are of types that need nothing told: that is looked at before whether there is a sink.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import builtins_table as table
+from bohrbug.runtime.threads.rewrite import by_value, hooks, iteration
+from bohrbug.runtime.threads.rewrite.place import Place
+
+_CONTAINER = table.CONTAINER
+_SCALARS = frozenset({int, float, str, bool, bytes, complex})
+
+
+def contains(key: Any, owner: Any, place: Place) -> None:
+    """``key in owner`` is about to be computed."""
+    family = table.CONTAINS[type(owner)]
+    if family is None:
+        if not hooks.active:
+            return
+        if table.ITERATORS[type(owner)]:
+            iteration.advance(owner, place)
+        elif type(key) not in by_value.LEAVES and by_value.HOLDING[type(owner)]:
+            by_value.read((owner, key), place)
+    elif hooks.active:
+        if family is table.SEQUENCE or family is table.OTHER:
+            if type(key) in by_value.LEAVES:
+                hooks.tell_whole(owner, False, place)
+            else:
+                by_value.read((owner, key), place)
+        else:
+            hooks.tell_item(owner, key, False, place)
+
+
+def compare(left: Any, right: Any, place: Place) -> None:
+    """A comparison is about to be computed."""
+    left_class, right_class = type(left), type(right)
+    if left_class is right_class and left_class in _SCALARS:
+        return
+    if left_class in by_value.LEAVES or right_class in by_value.LEAVES:
+        binary(left, right, place)
+    elif (by_value.HOLDING[left_class] or by_value.HOLDING[right_class]) and hooks.active:
+        by_value.read((left, right), place)
+    elif _CONTAINER[left_class] or _CONTAINER[right_class]:
+        binary(left, right, place)
+
+
+def binary(left: Any, right: Any, place: Place) -> None:
+    """A binary operator is about to be computed."""
+    left_class, right_class = type(left), type(right)
+    if left_class is right_class and left_class in _SCALARS:
+        return
+    reads_left, reads_right = _CONTAINER[left_class], _CONTAINER[right_class]
+    if not hooks.active:
+        return
+    if left_class in _TEXTS and by_value.HOLDING[right_class]:
+        by_value.read((right,), place)
+    elif reads_left and reads_right:
+        hooks.in_one_step(place, _read_both, left, right, place)
+    elif reads_left:
+        hooks.tell_whole(left, False, place)
+    elif reads_right:
+        hooks.tell_whole(right, False, place)
+
+
+def _read_both(left: Any, right: Any, place: Place) -> None:
+    hooks.tell_whole(left, False, place)
+    hooks.tell_whole(right, False, place)
+
+
+_TEXTS = (str, bytes, bytearray)
+"""They are combined with what holds objects by ``%`` only."""
+
+
+def binary_in_place(left: Any, right: Any, place: Place) -> None:
+    """``left += right`` or its like is about to be computed; it may change ``left``."""
+    if type(left) is type(right) and type(left) in _SCALARS:
+        return
+    if hooks.active:
+        hooks.in_one_step(place, _consume_into, left, right, place)
+
+
+def _consume_into(left: Any, right: Any, place: Place) -> None:
+    iteration.consume_in_any_order(right, place)
+    if _CONTAINER[type(left)]:
+        hooks.tell_whole(left, True, place)
+
+
+def format_value(value: Any, place: Place) -> None:
+    """Text is about to be made of a value."""
+    class_ = type(value)
+    if class_ not in by_value.LEAVES and hooks.active:
+        if by_value.HOLDING[class_]:
+            by_value.read((value,), place)
+        elif _CONTAINER[class_]:
+            hooks.tell_whole(value, False, place)
+
+
+def store_slice(value: Any, owner: Any, place: Place) -> None:
+    """``owner[a:b] = value`` is about to be done."""
+    if hooks.active:
+        hooks.in_one_step(place, _store_slice, value, owner, place)
+
+
+def _store_slice(value: Any, owner: Any, place: Place) -> None:
+    iteration.consume_in_any_order(value, place)
+    hooks.write_slice(owner, place)
