@@ -8,8 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-_OFTEN = 0.05
+_OFTEN = 0.15
 _BUSY_SHARE = 0.1
+_POLLING = 0.02
+"""Seconds of processor time that waiting takes meanwhile: the kernel counts in hundredths, and one of
+these, of a process that looks whether something came, is no computation."""
 
 
 class Quiet:
@@ -33,7 +36,7 @@ class Quiet:
         events = self._count()
         busy = self._processor_seconds()
         if now - self._looked > _OFTEN:
-            computing = busy - self._busy > (now - self._looked) * _BUSY_SHARE
+            computing = busy - self._busy > (now - self._looked) * _BUSY_SHARE + _POLLING
             if computing or events != self._events:
                 self._since = now
             self._events, self._busy, self._looked = events, busy, now
