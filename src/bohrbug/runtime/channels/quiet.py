@@ -11,8 +11,11 @@ from pathlib import Path
 _OFTEN = 0.15
 _BUSY_SHARE = 0.1
 _POLLING = 0.02
-"""Seconds of processor time that waiting takes meanwhile: the kernel counts in hundredths, and one of
-these, of a process that looks whether something came, is no computation."""
+"""Seconds of processor time that waiting takes meanwhile.
+
+The kernel counts in hundredths: one of these, of a process that looks whether something came, is no
+computation.
+"""
 
 
 class Quiet:
