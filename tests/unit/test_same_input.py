@@ -6,6 +6,7 @@ import datetime
 import os
 import random
 import secrets
+import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -96,3 +97,12 @@ def test_afterwards_everything_is_real_again() -> None:
     assert uuid._generate_time_safe is None or callable(uuid._generate_time_safe)  # type: ignore[attr-defined]
     assert random.Random().random() != random.Random().random()
     assert abs(datetime.datetime.now().timestamp() - time.time()) < 60
+
+
+def test_names_of_temporary_files_that_are_taken_are_passed_over() -> None:
+    """They are the same in each process; newer C libraries say that 20 tries are enough."""
+    tries: list[int] = []
+    before = tempfile.TMP_MAX
+    bohrbug.explore(lambda: tries.append(tempfile.TMP_MAX), executions=1)
+    assert min(tries) >= 1_000_000
+    assert before == tempfile.TMP_MAX

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import tempfile
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
@@ -105,6 +106,10 @@ if _shared is not None:
     _seed_the_shared_one.__doc__ = _seed.__doc__
     patches.add(random, "seed", _seed_the_shared_one)
 
+
+# Names drawn at random are the same in each execution, and those that earlier ones have left behind
+# are taken; newer C libraries say that 20 tries are enough.
+patches.add(tempfile, "TMP_MAX", max(tempfile.TMP_MAX, 1_000_000))
 
 _LAST = ("_last_timestamp", "_last_timestamp_v6", "_last_timestamp_v7", "_last_counter_v7")
 _times_of_uuids: list[Any] = []
