@@ -26,7 +26,35 @@ if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
 
-class WatchingSink:
+class _Joining:
+    """The part of both sinks that makes one step of several accesses, see :func:`.in_one_step`."""
+
+    __slots__ = ()
+
+    enabled: bool
+    _execution: Any
+    _points: dict[int, Any]
+
+    def join(self, place: Place) -> bool:
+        """What is told from here on is one step; see :func:`.hooks.in_one_step`."""
+        if not self.enabled or id(place) not in self._points or is_unseen():
+            return False
+        task = self._execution.current
+        if task.joined != SEPARATE:
+            return False
+        task.joined = ANNOUNCING
+        return True
+
+    def announced(self) -> None:
+        """All that belongs to the step was told, and is told again, to be done."""
+        self._execution.current.joined = JOINING
+
+    def part(self) -> None:
+        """Each access that is told is a step of its own again."""
+        self._execution.current.joined = SEPARATE
+
+
+class WatchingSink(_Joining):
     """The sink that passes on to a race detector what is new to it, for one execution.
 
     While ``enabled`` is false it does nothing.  Leave it so until the first
@@ -143,30 +171,12 @@ class WatchingSink:
         elif shadow.reads.get(id(place) + self._tags[index]) != self._epochs[index]:
             self._detector.read(shadow, index, place)
 
-    def join(self, place: Place) -> bool:
-        """What is told from here on is one step; see :func:`.hooks.in_one_step`."""
-        if not self.enabled or id(place) not in self._points or is_unseen():
-            return False
-        task = self._execution.current
-        if task.joined != SEPARATE:
-            return False
-        task.joined = ANNOUNCING
-        return True
-
-    def announced(self) -> None:
-        """All that belongs to the step was told, and is told again, to be done."""
-        self._execution.current.joined = JOINING
-
-    def part(self) -> None:
-        """Each access that is told is a step of its own again."""
-        self._execution.current.joined = SEPARATE
-
     def breaker(self) -> None:
         """A build with the GIL could switch threads here."""
         self._execution.current.breakable = True
 
 
-class PointSink:
+class PointSink(_Joining):
     """The sink while nobody looks for races: only scheduling points matter."""
 
     __slots__ = ("_execution", "_owners", "_points", "_variables", "enabled")
@@ -198,24 +208,6 @@ class PointSink:
             shadow = self._variables.shadow_of_whole(owner, is_write, place)
             if shadow is not None:
                 self._execution.access(place, WRITE if is_write else READ, shadow)
-
-    def join(self, place: Place) -> bool:
-        """What is told from here on is one step; see :func:`.hooks.in_one_step`."""
-        if not self.enabled or id(place) not in self._points or is_unseen():
-            return False
-        task = self._execution.current
-        if task.joined != SEPARATE:
-            return False
-        task.joined = ANNOUNCING
-        return True
-
-    def announced(self) -> None:
-        """All that belongs to the step was told, and is told again, to be done."""
-        self._execution.current.joined = JOINING
-
-    def part(self) -> None:
-        """Each access that is told is a step of its own again."""
-        self._execution.current.joined = SEPARATE
 
     def breaker(self) -> None:
         """A build with the GIL could switch threads here."""
