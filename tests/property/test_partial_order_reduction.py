@@ -210,9 +210,20 @@ HIDDEN_CHOICE = Program(
 )
 """Who fails at once hides that a data choice follows the first step of another."""
 
+OPENED_BESIDE = Program(
+    (
+        ("0", (Instruction("write", "x", 1), Instruction("await", "e"))),
+        ("0.1", (Instruction("down", "s"), Instruction("yield"), Instruction("check", "x", 0))),
+        ("0.2", (Instruction("read", "y"), Instruction("up", "s"))),
+    ),
+    semaphores=(("s", 0),),
+    unheeded=2,
+)
+"""What a task waits for before it yields need not come after the step that the yield races with."""
+
 
 @pytest.mark.parametrize(
-    "made", [BLOCKED_FOR_EVER, SPAWNED_BEFORE, CHOSEN_THEN_FAILED, HIDDEN_CHOICE]
+    "made", [BLOCKED_FOR_EVER, SPAWNED_BEFORE, CHOSEN_THEN_FAILED, HIDDEN_CHOICE, OPENED_BESIDE]
 )
 def test_no_outcome_of_these_is_lost(made: Program) -> None:
     outcomes, _ = explore(made, OptimalReduction())

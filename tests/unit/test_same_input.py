@@ -106,3 +106,12 @@ def test_names_of_temporary_files_that_are_taken_are_passed_over() -> None:
     bohrbug.explore(lambda: tries.append(tempfile.TMP_MAX), executions=1)
     assert min(tries) >= 1_000_000
     assert before == tempfile.TMP_MAX
+
+
+SAME_NUMBER = tempfile.TMP_MAX
+
+
+def test_a_number_that_is_patched_is_no_other_of_the_same_value() -> None:
+    seen = []
+    bohrbug.explore(lambda: seen.append(SAME_NUMBER), executions=1)
+    assert seen == [tempfile.TMP_MAX]

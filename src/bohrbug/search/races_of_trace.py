@@ -428,6 +428,8 @@ class RaceFinder:
         if other >= standing:
             if name in trace.enabled[other] or name in trace.timed[other]:
                 return other, False
+            if step is not None and self._is_opened_beside(trace, step, other):
+                return other, False
             if step is None:
                 footprint = self._pending_footprint(trace, name)
                 many = bool(self._barriers)
@@ -445,6 +447,16 @@ class RaceFinder:
                     ):
                         return earlier, False
         return self._along_resource(trace, step, other, task, name, previous)
+
+    def _is_opened_beside(self, trace: Trace, step: int, other: int) -> bool:
+        """Whether what made a step possible since ``other``, with which it races, can precede both.
+
+        So it is if the two race for another reason than the operation's own resource: had one
+        of the writes of that come after ``other``, the two would be ordered by it.
+        """
+        resource = trace.operations[step].resource
+        writer = self._entries.get(resource, _UNTOUCHED)[0]
+        return writer > other and self._entry_before(other, resource) is None
 
     def _spawn_before(self, trace: Trace, step: int | None, name: TaskId) -> int:
         """The step that spawned a task, whose first operation is that of ``step``; -1 for none."""

@@ -232,8 +232,9 @@ def _functions_to_exchange() -> list[tuple[Any, Any]]:
         for owner, name, replacement in patches.pairs():
             if isinstance(owner, types.ModuleType):
                 original = vars(owner).get(name)
+                # Of a number, another reference to it may mean something else.
                 if (
-                    original is not None
+                    callable(original)
                     and original is not replacement
                     and id(original) not in seen
                 ):

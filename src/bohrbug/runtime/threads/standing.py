@@ -8,10 +8,10 @@ from __future__ import annotations
 import dis
 import gc
 from collections import deque
+from functools import lru_cache
 from itertools import count
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 Standing = tuple[object, ...]
 """Equal for two yields if nothing that is looked at has changed in between."""
@@ -58,22 +58,17 @@ def standing(frame: FrameType) -> Standing:
     return tuple(found)
 
 
-_loops: WeakKeyDictionary[CodeType, list[tuple[int, int, bool]]] = WeakKeyDictionary()
-
-
 def _goes_round(code: CodeType, place: int) -> bool | None:
     """Whether the innermost loop around a place ends by a condition, and not with an iterator.
 
     Returns:
         ``None``: no loop is around it.
     """
-    loops = _loops.get(code)
-    if loops is None:
-        loops = _loops[code] = _loops_of(code)
-    around = [loop for loop in loops if loop[0] <= place <= loop[1]]
+    around = [loop for loop in _loops_of(code) if loop[0] <= place <= loop[1]]
     return min(around, key=lambda loop: loop[1] - loop[0])[2] if around else None
 
 
+@lru_cache(maxsize=1024)
 def _loops_of(code: CodeType) -> list[tuple[int, int, bool]]:
     """The first and last instruction of each loop, and whether it ends by a condition."""
     instructions = list(dis.get_instructions(code))
