@@ -233,11 +233,7 @@ def _functions_to_exchange() -> list[tuple[Any, Any]]:
             if isinstance(owner, types.ModuleType):
                 original = vars(owner).get(name)
                 # Of a number, another reference to it may mean something else.
-                if (
-                    callable(original)
-                    and original is not replacement
-                    and id(original) not in seen
-                ):
+                if callable(original) and original is not replacement and id(original) not in seen:
                     seen.add(id(original))
                     pairs.append((original, replacement))
     return pairs
