@@ -42,6 +42,32 @@ def test_a_failing_script_is_found_reported_and_replayed(folder: Folder) -> None
     assert "reproduced in 100 of 100 replays: AssertionError" in replayed.out
 
 
+def test_a_crash_of_the_interpreter_says_where(folder: Folder) -> None:
+    folder.write("crash.py", "import ctypes\nctypes.string_at(0)\n")
+
+    done = folder.bohrbug("run", "crash.py")
+
+    assert done.code == -signal.SIGSEGV
+    assert "Segmentation fault" in done.err
+    assert 'crash.py", line 2' in done.err
+
+
+def test_an_error_of_our_own_is_no_failure_of_the_program(folder: Folder) -> None:
+    folder.write(
+        "program.py",
+        """
+        import linecache, traceback
+        linecache.checkcache = traceback.walk_tb = None
+        assert False
+        """,
+    )
+
+    done = folder.bohrbug("run", "program.py")
+
+    assert done.code == 3, done.out + done.err
+    assert "error of Bohrbug itself" in done.err
+
+
 def test_a_script_is_executed_as_python_does(folder: Folder) -> None:
     folder.write("helper.py", "def double(n):\n    return 2 * n\n")
     folder.write(

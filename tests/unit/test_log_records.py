@@ -6,10 +6,11 @@ import io
 import logging
 import sys
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import bohrbug
+from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.plan import Plan
 from tests.programs.together import together
 from tests.unit.random_schedules import values
@@ -43,6 +44,14 @@ def only(handler: logging.Handler) -> Iterator[None]:
 
 def log_in_two_tasks() -> None:
     together(lambda: LOGGER.warning("a"), lambda: LOGGER.warning("b"))
+
+
+def all_results(attempt: Callable[[], int]) -> set[int]:
+    """What it returns in any schedule."""
+    seen: set[int] = set()
+    result = bohrbug.explore(lambda: seen.add(attempt()), strategy="dpor")
+    assert result.verdict.kind is VerdictKind.HOLDS
+    return seen
 
 
 def test_the_order_in_a_stream() -> None:
@@ -107,4 +116,43 @@ def test_what_nobody_looks_at_is_no_operation() -> None:
             log_in_two_tasks()
 
     for trace in execute(test, (Plan(),)):
-        assert not any(resource.type == "StreamHandler" for resource in trace.resources.values())
+        touched = {trace.resources[operation.resource].type for operation in trace.operations}
+        assert touched
+        assert "StreamHandler" not in touched
+
+
+def test_the_lock_of_one_handler_keeps_nobody_out_of_another() -> None:
+    class Counting(logging.Handler):
+        def __init__(self, counts: list[int]) -> None:
+            super().__init__()
+            self.counts = counts
+
+        def emit(self, record: logging.LogRecord) -> None:
+            before = self.counts[0]
+            self.counts[0] = before + 1
+
+    def attempt(handlers: int) -> int:
+        counts = [0]
+        logger = logging.Logger("counted")
+        for _ in range(handlers):
+            logger.addHandler(Counting(counts))
+        together(lambda: logger.warning("a"), lambda: logger.warning("b"))
+        return counts[0]
+
+    assert all_results(lambda: attempt(1)) == {2}
+    assert all_results(lambda: attempt(2)) == {3, 4}
+
+
+def test_what_a_logger_lets_through_is_read() -> None:
+    def attempt() -> int:
+        logger = logging.Logger("read", 10)
+
+        def change() -> None:
+            logger.setLevel(20)
+            logger.setLevel(30)
+
+        levels: list[int] = []
+        together(lambda: levels.append(logger.getEffectiveLevel()), change)
+        return levels[0]
+
+    assert all_results(attempt) == {10, 20, 30}

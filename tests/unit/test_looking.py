@@ -127,11 +127,23 @@ def _moved_stack() -> bool:
     return called == [1]
 
 
+def _leaving_a_stack() -> bool:
+    called: list[int] = []
+    seen: list[int] = []
+
+    def leave() -> None:
+        with contextlib.ExitStack() as stack:
+            stack.callback(called.append, 1)
+
+    together(leave, lambda: seen.extend((len(called), len(called))))
+    return seen != [0, 1]
+
+
 @pytest.mark.parametrize(
     "look",
     [
         *(_unfinished, _queue_inside, _in_subclass, _barrier, _broken, _semaphore, _name),
-        *(_exit_stack, _moved_stack),
+        *(_exit_stack, _moved_stack, _leaving_a_stack),
         pytest.param(
             _shut_down,
             marks=pytest.mark.skipif(sys.version_info < (3, 13), reason="new in Python 3.13"),

@@ -426,7 +426,7 @@ def test_interpreter_note() -> None:
     failure.interpreter = Interpreter.ANOTHER_SCHEDULE
     assert interpreter_note(failure, names) == (
         "This schedule needs free-threaded Python: a GIL build can't switch threads at bank.py:13. "
-        "With the GIL the test fails in the same way under another schedule."
+        "With the GIL another schedule ends in the same kind of failure."
     )
     failure.interpreter = Interpreter.UNKNOWN
     assert interpreter_note(failure, names) == ""

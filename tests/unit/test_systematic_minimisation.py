@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import bohrbug
 from bohrbug import Interpreter
 from bohrbug.exploration.minimisation.systematic import fewest_preemptions
-from bohrbug.model.outcome import Outcome, OutcomeKind
+from bohrbug.model.operation import Site
+from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 
@@ -86,6 +87,16 @@ def test_what_is_not_needs_a_build_without_the_gil() -> None:
     assert not bohrbug.explore(increments, interpreter="gil").failures
 
 
+def test_the_same_error_at_another_line_is_the_same_kind_of_failure() -> None:
+    one, other = (
+        Outcome(OutcomeKind.EXCEPTION, "'k'", exception="KeyError", stack=(Frame(Site(*site)),))
+        for site in (("a.py", 1, "f"), ("a.py", 2, "f"))
+    )
+    assert one.signature() != other.signature()
+    assert one.is_like(other)
+    assert not one.is_like(Outcome(OutcomeKind.EXCEPTION, "'k'", exception="IndexError"))
+
+
 def test_the_fewest_preemptions_of_all_schedules_are_reported() -> None:
     (failure,) = bohrbug.explore(takes_from_an_iterator).failures
     assert not failure.trace.preemptions()
@@ -102,10 +113,10 @@ def test_the_search_ends_with_its_budget() -> None:
         made.append(plan)
         return Trace(plan=plan)
 
-    assert fewest_preemptions(passes, FAILED.signature(), 2, budget=1) is None
+    assert fewest_preemptions(passes, FAILED.is_like, 2, budget=1) is None
     assert len(made) == 1
 
 
 def test_what_fails_alike_is_found() -> None:
-    found = fewest_preemptions(lambda plan: Trace(plan=plan, outcome=FAILED), FAILED.signature(), 0)
+    found = fewest_preemptions(lambda plan: Trace(plan=plan, outcome=FAILED), FAILED.is_like, 0)
     assert found is not None and found.outcome is FAILED

@@ -314,8 +314,8 @@ def test_a_function_that_can_not_be_rewritten_is_a_caveat(
 
 @pytest.mark.parametrize(
     "options",
-    [{"level": "sync"}, {"interpreter": "gil"}, {"invariant": lambda: True}],
-    ids=["sync", "gil", "invariant"],
+    [{"level": "sync"}, {"invariant": lambda: True}],
+    ids=["sync", "invariant"],
 )
 def test_a_reduction_proves_nothing_where_the_graph_has_not_everything(
     options: dict[str, object],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,11 @@ _OF_MESSAGES = {
 }
 """Commands that need nothing of what explores, and where they are."""
 
+_OUR_ERROR = (
+    "bohrbug: this is an error of Bohrbug itself, unless the program has changed what it works"
+    " with (built-in functions, modules of the standard library): nothing was found out"
+)
+
 
 def run() -> None:
     """Do what the command line says.
@@ -33,13 +39,29 @@ def run() -> None:
         settings: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
         command.main(sys.argv[2:], prog_name=f"bohrbug {name}", **settings)
     else:
+        _tell_of_crashes()
         try:
             group = _main()
         except KeyboardInterrupt:
             # Once loaded, each command deals with Ctrl-C itself.
             print("bohrbug: interrupted", file=sys.stderr)
             sys.exit(3)
-        group.main(prog_name="bohrbug")
+        try:
+            group.main(prog_name="bohrbug")
+        except Exception:  # noqa: BLE001
+            # Python's own exit code would be that of a failure of the program.
+            sys.__excepthook__(*sys.exc_info())
+            print(_OUR_ERROR, file=sys.stderr)
+            sys.exit(3)
+
+
+def _tell_of_crashes() -> None:
+    """A program that crashes the interpreter ends us as well, but not without a word."""
+    try:
+        faulthandler.enable()
+    except (AttributeError, OSError, RuntimeError, ValueError):
+        # There is no standard error output, or it is no file.
+        return
 
 
 def _main() -> Group:

@@ -326,7 +326,12 @@ class Findings:
         preemptions = len(smallest.preemptions())
         if preemptions and not smallest.faults() and isinstance(self._runtime, ThreadsRuntime):
             # What was minimised is the schedule that was found; others may need fewer.
-            other = fewest_preemptions(self.replay, signature, preemptions - 1, BUDGET_FOR_FEWER)
+            other = fewest_preemptions(
+                self.replay,
+                lambda outcome: outcome.signature() == signature,
+                preemptions - 1,
+                BUDGET_FOR_FEWER,
+            )
             if other is not None and cost(other) < cost(smallest):
                 smallest = normalise(minimise(other, self.replay), self.replay)
         plan = Plan(tuple(smallest.choices))
@@ -372,10 +377,11 @@ def interpreter_of(runtime: ThreadsRuntime, failure: Failure) -> Interpreter:
         return Interpreter.UNKNOWN
     if not beyond:
         return Interpreter.GIL
-    with runtime.under_the_gil(failure.points):
+    # What has turned out to be racy since it was found may be where such a build can switch.
+    with runtime.under_the_gil([*failure.points, *runtime.point_keys()]):
         other = fewest_preemptions(
             lambda plan: runtime.execute(plan, learn=False).trace,
-            failure.outcome.signature(),
+            failure.outcome.is_like,
             len(trace.preemptions()),
         )
     return Interpreter.FREE_THREADED if other is None else Interpreter.ANOTHER_SCHEDULE

@@ -272,8 +272,6 @@ def unseen(options: ExploreOptions) -> str:
         return "an invariant looks at states between the steps, in which it differs"
     if options.level == "sync":
         return "at the level 'sync' data accesses are not in the graph"
-    if options.interpreter == "gil":
-        return "with the rules of the GIL not all data accesses are in the graph"
     return ""
 
 

@@ -238,6 +238,10 @@ class Outcome:
         innermost = self.stack[-1].site[:2] if self.stack else None
         return (self.kind, self.exception, innermost)
 
+    def is_like(self, other: Outcome) -> bool:
+        """Whether a user would call it the same kind of failure, wherever it shows."""
+        return (self.kind, self.exception) == (other.kind, other.exception)
+
 
 PASSED = Outcome(OutcomeKind.PASSED)
 

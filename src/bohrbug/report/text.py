@@ -139,7 +139,7 @@ def interpreter_note(failure: Failure, names: Names) -> str:
         return "Can happen on today's GIL builds of Python, and on free-threaded ones."
     if failure.interpreter is Interpreter.ANOTHER_SCHEDULE:
         needs = _beyond_gil(failure, names, "This schedule needs")
-        return f"{needs} With the GIL the test fails in the same way under another schedule."
+        return f"{needs} With the GIL another schedule ends in the same kind of failure."
     if failure.interpreter is not Interpreter.FREE_THREADED:
         return ""
     return _beyond_gil(failure, names, "Needs")

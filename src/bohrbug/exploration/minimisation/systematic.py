@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from bohrbug.exploration.figures import Signature
+from collections.abc import Callable
+
 from bohrbug.exploration.minimisation.preemptions import Execute
+from bohrbug.model.outcome import Outcome
 from bohrbug.model.trace import Trace
 from bohrbug.search.preemption_bounding import PreemptionBounding
 
@@ -15,13 +17,13 @@ BUDGET_FOR_FEWER = 50
 
 
 def fewest_preemptions(
-    execute: Execute, signature: Signature, bound: int, budget: int = BUDGET
+    execute: Execute, is_wanted: Callable[[Outcome], bool], bound: int, budget: int = BUDGET
 ) -> Trace | None:
     """The first execution found that fails in a certain way; those with fewer preemptions first.
 
     Parameters:
         execute: executes a plan.
-        signature: of the failure.
+        is_wanted: whether an outcome is such a failure.
         bound: the most preemptions.
         budget: executions to spend.
 
@@ -34,7 +36,7 @@ def fewest_preemptions(
         if plan is None:
             return None
         trace = execute(plan)
-        if trace.outcome.signature() == signature and trace.divergence is None:
+        if is_wanted(trace.outcome) and trace.divergence is None:
             return trace
         search.observe(trace)
     return None

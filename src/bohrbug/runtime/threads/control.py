@@ -53,6 +53,17 @@ point unless it would block: what the module offers is modelled as a whole.
 """
 
 
+def outside_internal_modules(frame: Any) -> Any:
+    """The innermost frame, from ``frame`` outwards, of code that is no internal module's."""
+    innermost = frame
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name not in INTERNAL_MODULES and not name.startswith("bohrbug.runtime."):
+            return frame
+        frame = frame.f_back
+    return innermost
+
+
 class _Holder:
     """One mutable cell, so that modules can import it once and see every change."""
 

@@ -44,6 +44,7 @@ from bohrbug.runtime.threads.pace import (
     SPIN_READS,
     TIME_SLICE,
 )
+from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Firing, Task, TaskKilled
@@ -217,9 +218,13 @@ class Execution(Deciding):
             # A method written in Python: its entry is where such a build can switch threads.
             task.breakable = True
         if ready is None:
-            if self.atomic or (self.gil and not task.breakable and not kind.is_yield):
+            if self.atomic:
                 if self.detector is not None:
                     self.detector.synchronise(task.index, state, kind.is_write)
+                return True
+            if self.gil and not task.breakable and not kind.is_yield and self.rows:
+                # The step before goes on.
+                effect(self, state, kind.is_write)
                 return True
             task.pending = _new_operation(Operation, (kind, state.id, place))
         else:
@@ -288,8 +293,11 @@ class Execution(Deciding):
         if task.joined == JOINED:
             self._access_as_well(task, kind, shadow)
             return False
-        if self.gil and not task.breakable:
-            return task.joined == ANNOUNCING
+        if self.gil and not task.breakable and self.rows:
+            if task.joined == ANNOUNCING:
+                return True
+            self._access_as_well(task, kind, shadow)
+            return False
         entry = self._variables.get(id(shadow))
         if entry is None:
             entry = self._name_variable(shadow)
@@ -324,7 +332,7 @@ class Execution(Deciding):
         return False
 
     def _access_as_well(self, task: Task, kind: Kind, shadow: Any) -> None:
-        """The step that the running task makes accesses a further variable."""
+        """The running task's last step accesses a further variable."""
         resource, container, _ = self._variables.get(id(shadow)) or self._name_variable(shadow)
         for touched in (resource, container):
             if touched is not None:

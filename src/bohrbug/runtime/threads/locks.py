@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.control import (
     current,
     in_tracer,
     is_unseen,
+    outside_internal_modules,
     real_allocate_lock,
     real_get_ident,
 )
@@ -56,6 +57,12 @@ def _yield_when_spinning(execution: Execution, task: Task, frame: Any) -> None:
         task.looks.clear()
         state = execution.resources.state_named("clock", "the clock", "clock")
         execution.perform(YIELD, state, (frame.f_code, frame.f_lasti))
+
+
+def _place_in_program(frame: Any) -> tuple[Any, int]:
+    """Where the program is that has called the module in which a lock is used."""
+    found = outside_internal_modules(frame)
+    return found.f_code, found.f_lasti
 
 
 def _address_in_words(primitive: object) -> str:
@@ -126,7 +133,7 @@ class _Lock:
             if not blocking or timeout == 0:
                 return False
         state = self._resource(execution)
-        place = (frame.f_code, frame.f_lasti)
+        place = _place_in_program(frame)
         if not blocking or timeout == 0:
             execution.perform(TRY_ACQUIRE, state, place)
             if not acquire_real(real, False):
@@ -216,6 +223,15 @@ class _Lock:
     def _took(self, execution: Execution, task: Task, frame: Any) -> None:
         self._owner = task
         task.holding[self] = (frame.f_code, frame.f_lasti)
+
+    def _register(self, execution: Execution, place: tuple[Any, int]) -> None:
+        """The running task makes it at a place, by a module that makes it for itself."""
+        self._created = place
+        self._state = execution.resources.new(execution.current, self._type, place)
+
+    def _lend(self) -> None:
+        """A module has made it for itself, and the program uses it after all."""
+        self._internal = False
 
     def _let_go(self, execution: Execution) -> None:
         owner = self._owner
@@ -353,7 +369,7 @@ class RLock(_Lock):
         if not (
             task.inside or (self._internal and frame.f_globals.get("__name__") in INTERNAL_MODULES)
         ):
-            execution.perform(RELEASE, self._resource(execution), (frame.f_code, frame.f_lasti))
+            execution.perform(RELEASE, self._resource(execution), _place_in_program(frame))
         elif not self._internal:
             effect(execution, self._resource(execution), True)
         self._count = 0

@@ -1,4 +1,4 @@
-"""Log records under control: handing one to a handler is an operation where somebody looks at them.
+"""Log records under control: where somebody looks at them, the locks of handlers are the program's.
 
 The module ``logging`` is trusted, and its locks are no business of a test.  But a test may look
 at what its tasks have logged: at a list that its own handler fills, at a stream or a file, at
@@ -15,16 +15,16 @@ from sys import _getframe
 from types import FunctionType
 from typing import Any
 
-from bohrbug.model.operation import PUT
 from bohrbug.runtime.threads.captured import Captured
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, outside_internal_modules
+from bohrbug.runtime.threads.locks import RLock
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = Patches()
 
 _handle = logging.Handler.handle
+_make_lock = logging.Handler.createLock
 
 
 def _is_looked_at(handler: logging.Handler) -> bool:
@@ -43,15 +43,6 @@ def _is_looked_at(handler: logging.Handler) -> bool:
     return package != "logging"
 
 
-def _outside_logging(frame: Any) -> Any:
-    innermost = frame
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] != "logging":
-            return frame
-        frame = frame.f_back
-    return innermost
-
-
 def _as_of_logging(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, whose frames say that they are the library's.
 
@@ -61,26 +52,19 @@ def _as_of_logging(function: Callable[..., Any]) -> Callable[..., Any]:
     return FunctionType(function.__code__, names, function.__name__)
 
 
+@patches.method(logging.Handler, "createLock")
+@_as_of_logging
+def _create_lock(self: Any) -> None:
+    _make_lock(self)
+    execution = controlled()
+    if execution is not None and isinstance(self.lock, RLock):
+        self.lock._register(execution, place_of(outside_internal_modules(_getframe(1))))
+
+
 @patches.method(logging.Handler, "handle")
 @_as_of_logging
 def _wrapped_handle(self: Any, record: Any) -> Any:
-    execution = controlled()
-    if (
-        execution is None
-        or execution.current.inside
-        or execution.is_alone()
-        or not _is_looked_at(self)
-    ):
-        return _handle(self, record)
-    name = type(self).__name__
-    # By its class: a handler is often made by whichever task logs first.
-    state = execution.resources.state_named(f"records of {name}", f"records of {name}", name)
-    execution.perform(PUT, state, place_of(_outside_logging(_getframe(1))))
-    if not self.lock:
-        # Nothing orders what the handler does for this record and for others.
-        return _handle(self, record)
-    try:
-        return _handle(self, record)
-    finally:
-        # Who hands it the next record has seen what was done with this one.
-        effect(execution, state, True)
+    # Up to Python 3.12 a handler need not have a lock: then nothing orders what it does.
+    if controlled() is not None and isinstance(self.lock, RLock) and _is_looked_at(self):
+        self.lock._lend()
+    return _handle(self, record)

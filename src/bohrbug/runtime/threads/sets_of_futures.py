@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from sys import _getframe
 from typing import Any
 
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, outside_internal_modules
 from bohrbug.runtime.threads.patches import Patches
-from bohrbug.runtime.threads.synchronizers import outside_internal_modules, place_of
+from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = Patches()
 

@@ -33,6 +33,7 @@ from bohrbug.runtime.threads.control import (
     controlled,
     current,
     is_unseen,
+    outside_internal_modules,
     real_allocate_lock,
 )
 from bohrbug.runtime.threads.execution import Execution
@@ -74,17 +75,6 @@ def is_quiet(execution: Execution, frame: Any) -> bool:
 def place_of(frame: Any) -> Any:
     """The place of the instruction that ``frame`` executes."""
     return (frame.f_code, frame.f_lasti)
-
-
-def outside_internal_modules(frame: Any) -> Any:
-    """The innermost frame, from ``frame`` outwards, of code that is no internal module's."""
-    innermost = frame
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if name not in INTERNAL_MODULES and not name.startswith("bohrbug.runtime."):
-            return frame
-        frame = frame.f_back
-    return innermost
 
 
 _EXECUTORS = "concurrent.futures."
@@ -150,9 +140,8 @@ def _adopt_own_lock(condition: Any, execution: Execution, place: Any) -> None:
     """A lock that a condition made for itself is used by the program, through it."""
     lock = condition._lock
     if isinstance(lock, _Lock) and lock._internal:
-        lock._internal = False
-        lock._created = place
-        lock._state = execution.resources.new(execution.current, lock._type, place)
+        lock._lend()
+        lock._register(execution, place)
 
 
 # -- Condition ---------------------------------------------------------------------

@@ -8,6 +8,7 @@ _BY_MODULE = {
     # It calls what it was given, which may be written in C.
     "concurrent.futures._base": "Future._invoke_callbacks",
     "logging": "Logger.addHandler Logger.removeHandler Logger.callHandlers Logger.setLevel"
+    " Logger.getEffectiveLevel"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
     " setLogRecordFactory setLoggerClass disable",
@@ -15,6 +16,7 @@ _BY_MODULE = {
     " _add_filter resetwarnings",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
     " AsyncExitStack.__aexit__ _BaseExitStack.pop_all _BaseExitStack._push_exit_callback"
+    " _BaseExitStack._create_cb_wrapper"
     " chdir.__enter__ chdir.__exit__",
     # What threads that forget about the loop share with it.
     "asyncio.locks": "Event.is_set Event.set Event.wait",
