@@ -158,6 +158,29 @@ def test_what_is_seen_depends_on_the_schedule(look: Callable[[], bool]) -> None:
     assert seen == {False, True}
 
 
+def test_each_thread_has_a_frame_and_stands_where_it_waits() -> None:
+    seen: set[str] = set()
+
+    def wait_here(event: threading.Event) -> None:
+        event.wait()
+
+    def test() -> None:
+        event = threading.Event()
+        thread = threading.Thread(target=wait_here, args=(event,))
+        thread.start()
+        frames = sys._current_frames()
+        assert frames[threading.get_ident()].f_code is test.__code__
+        assert thread.ident is not None
+        seen.add(frames[thread.ident].f_code.co_name)
+        event.set()
+        thread.join()
+        assert thread.ident not in sys._current_frames()
+
+    result = bohrbug.explore(test, strategy="dfs")
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert {"_about_to_begin", "wait_here"} <= seen
+
+
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="handlers have to have a lock there")
 def test_a_handler_without_a_lock_lets_tasks_in_at_the_same_time() -> None:
     class Counting(logging.Handler):

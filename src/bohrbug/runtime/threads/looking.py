@@ -6,17 +6,21 @@ threads, once a test has changed that of one that runs.
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Generator
 from sys import _getframe
+from types import FrameType
 from typing import Any
 
 from bohrbug.model.operation import INSPECT, SET, Kind, TaskId
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, current
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.idents import FIRST_IDENT
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
+from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
 
 patches = Patches()
@@ -96,6 +100,34 @@ for _name, _function in (("enumerate", _enumerate_threads), ("active_count", _ac
         setattr(_function, _attribute, getattr(_original, _attribute))
     patches.add(threading, _name, _function)
 
+
+_frames = sys._current_frames
+
+
+def _about_to_begin() -> Generator[None]:
+    """Its frame stands for those of a thread that was started and has come to no line yet."""
+    yield
+
+
+def _current_frames() -> dict[int, FrameType]:
+    execution = controlled()
+    if execution is None:
+        return _frames()
+    caller = _getframe(1)
+    look_around(execution, caller)
+    found = {ident: frame for ident, frame in _frames().items() if ident != current.thread}
+    for task in execution.alive:
+        frame: FrameType | None = caller
+        if task is not execution.current:
+            frame = None if task.greenlet is None else task.greenlet.gr_frame
+            while frame is not None and is_own(frame.f_code.co_filename):
+                frame = frame.f_back
+        beginning: Any = _about_to_begin()
+        found[task.ident] = frame or beginning.gi_frame
+    return found
+
+
+patches.add(sys, "_current_frames", _current_frames)
 
 _name_of_thread: Any = vars(threading.Thread)["name"]
 _RENAMED = "Thread.name"
