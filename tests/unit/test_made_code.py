@@ -8,6 +8,7 @@ import dataclasses
 import importlib
 import marshal
 import sys
+import tempfile
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -78,6 +79,23 @@ def by_import(path: Path, name: str) -> Callable[[], None]:
     return test
 
 
+def by_import_from_a_new_folder(path: Path, name: str) -> Callable[[], None]:
+    def test() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "just_written.py").write_text(SOURCE)
+            sys.path.insert(0, folder)
+            importlib.invalidate_caches()
+            try:
+                module = importlib.import_module("just_written")
+                together(getattr(module, name), getattr(module, name))
+                assert module.n == 2
+            finally:
+                sys.path.remove(folder)
+                sys.modules.pop("just_written", None)
+
+    return test
+
+
 def by_dataclass(path: Path, name: str) -> Callable[[], None]:
     def test() -> None:
         @dataclasses.dataclass
@@ -118,7 +136,10 @@ def by_named_tuple(path: Path, name: str) -> Callable[[], None]:
     return test
 
 
-WAYS = (by_exec, by_module, by_reload, by_import, by_dataclass, by_named_tuple)
+WAYS = (
+    *(by_exec, by_module, by_reload, by_import, by_import_from_a_new_folder),
+    *(by_dataclass, by_named_tuple),
+)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ INPUTS: dict[str, Callable[[], object]] = {
     "system random": lambda: random.SystemRandom().random(),
     "generator": lambda: random.Random().random(),
     "seeded anew": lambda: (random.seed(), random.random()),
+    "name of a file": tempfile.mktemp,
     "uuid1": lambda: (uuid.uuid1(), uuid.uuid1()),
     "uuid4": uuid.uuid4,
     "now": lambda: datetime.datetime.now(),

@@ -113,16 +113,23 @@ patches.add(tempfile, "TMP_MAX", max(tempfile.TMP_MAX, 1_000_000))
 
 _LAST = ("_last_timestamp", "_last_timestamp_v6", "_last_timestamp_v7", "_last_counter_v7")
 _times_of_uuids: list[Any] = []
+_names_of_files: list[Any] = []
 
 
 def begin(settings: Settings) -> None:
-    """Before an execution: UUIDs are made of virtual time, and not of what came before.
+    """Before an execution: nothing that is drawn in it goes on from what came before.
+
+    UUIDs are made of virtual time, and the names of temporary files are drawn anew.
 
     Parameters:
         settings: of the execution.
     """
+    if settings.real_entropy:
+        return
+    _names_of_files.append(vars(tempfile).get("_name_sequence"))
+    vars(tempfile)["_name_sequence"] = None
     module = sys.modules.get("uuid")
-    if module is None or settings.real_entropy:
+    if module is None:
         return
     for name in _LAST:
         if hasattr(module, name):
@@ -134,5 +141,7 @@ def begin(settings: Settings) -> None:
 
 def end() -> None:
     """After an execution."""
+    while _names_of_files:
+        vars(tempfile)["_name_sequence"] = _names_of_files.pop()
     while _times_of_uuids:
         vars(sys.modules["uuid"])["_generate_time_safe"] = _times_of_uuids.pop()
