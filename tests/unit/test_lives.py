@@ -161,3 +161,34 @@ def test_a_place_is_noted_once_however_many_references_are_made_there() -> None:
     for place in (HERE, other, HERE, HERE, other):
         lives.made(node, None, place)
     assert lives._life_of(node).places() == [HERE, other]
+
+
+@pytest.mark.parametrize("strategy", ["dpor", "dfs"])
+def test_a_death_belongs_to_the_step_before_what_finalizers_do(strategy: str) -> None:
+    """They are called before us, as they were made later."""
+    seen: set[tuple[object, ...]] = set()
+
+    def test() -> None:
+        box = {"node": Node()}
+        reference = weakref.ref(box["node"])
+        ends: list[str] = []
+        weakref.finalize(box["node"], ends.append, "end")
+        read: list[bool] = []
+
+        def drop() -> None:
+            box["node"] = Node()
+
+        def look() -> None:
+            read.append(reference() is None)
+            read.append(reference() is None)
+
+        threads = [threading.Thread(target=task) for task in (drop, look)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        seen.add(tuple(read))
+
+    result = bohrbug.explore(test, strategy=strategy)
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert seen == {(True, True), (False, True), (False, False)}

@@ -90,7 +90,7 @@ class Deaths(lives.Ending):
 
 
 class _SweepingSink:
-    """Lets go, where something is changed, of what only we still hold.
+    """Before accesses, tells of deaths; where something is changed, lets go of what only we hold.
 
     Containers can't be referenced weakly, so that an object in one of them would live on.
 
@@ -118,18 +118,21 @@ class _SweepingSink:
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
+        lives.catch_up()
         self._usual.attribute(owner, name, is_write, place)
         if is_write:
             self._sweep()
 
     def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
+        lives.catch_up()
         self._usual.item(owner, key, is_write, place)
         if is_write:
             self._sweep()
 
     def whole(self, owner: Any, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
+        lives.catch_up()
         self._usual.whole(owner, is_write, place)
         if is_write:
             self._sweep()

@@ -90,20 +90,43 @@ class Life:
         self.reference: Any = Reference(target, self._end)
 
     def _end(self, reference: object) -> None:
-        if reference is not self.reference or _lives.get(id(self)) is not self:
+        is_ours = reference is self.reference and _lives.get(id(self)) is self
+        if not is_ours or self.ended_by >= 0:
             return
+        self._tell(sys._getframe().f_back)
+
+    def _tell(self, frame: FrameType | None, *callers: FrameType) -> None:
         self.ended_by = _ending.current()
         if self.ended_by >= 0:
-            place = _place_of(sys._getframe().f_back)
-            found = (place, _dropping_at.get(self.ended_by))
+            found = [_place_of(each) for each in (frame, *callers)]
+            found.append(_dropping_at.get(self.ended_by))
             self.ended_at = [each for each in found if each is not None]
             _ending.tell(self)
+
+    def catch_up(self, target: Any) -> None:
+        """Be the first again to be told of the death, or tell of it if others were told before.
+
+        Parameters:
+            target: the object, or ``None`` if it is dead: then a callback of the program runs.
+        """
+        if target is not None:
+            self.watch(target)
+            return
+        # Whoever made which callback: one of the callers has dropped the last reference.
+        frames = []
+        frame = sys._getframe().f_back
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+        self._tell(*frames)
 
 
 UNKNOWN = Named("weak references")
 """Stands for the lives of objects that were dead before we saw a reference to them."""
 
 _by_target: dict[int, Life] = {}
+# Those of whose end others may be told first, and how many references their objects had before.
+_outrun: list[tuple[Life, int]] = []
 # By their own ids: a life whose object is dead is still read by the references to it.
 _lives: dict[int, Life] = {}
 # References without a callback, which nobody minds that we keep, by their ids.
@@ -141,6 +164,7 @@ def forget() -> list[Place]:
             found += life.places()
             found += life.ended_at
     _lives.clear()
+    _outrun.clear()
     _by_target.clear()
     _by_reference.clear()
     _dropping_at.clear()
@@ -185,6 +209,26 @@ def made(target: Any, make: Callable[[Any], Any] | None, place: Place) -> None:
     if make is not None:
         known = make(target)
         _by_reference[id(known)] = known, life
+    else:
+        # Callbacks are called from the newest to the oldest.
+        _outrun.append((life, weakref.getweakrefcount(target)))
+
+
+def catch_up() -> None:
+    """Before a task does something: nobody is to have been told of a death before us."""
+    if not _outrun:
+        return
+    outrun = _outrun[:]
+    _outrun.clear()
+    for life, count in outrun:
+        if life.ended_by >= 0:
+            continue
+        target = _target_of(life.reference)
+        if target is not None and weakref.getweakrefcount(target) <= count:
+            # It is not made yet.
+            _outrun.append((life, count))
+        else:
+            life.catch_up(target)
 
 
 def read(reference: Any, place: Place) -> Named:
