@@ -95,10 +95,10 @@ class Life:
             return
         self._tell(sys._getframe().f_back)
 
-    def _tell(self, frame: FrameType | None, *callers: FrameType) -> None:
+    def _tell(self, *frames: FrameType | None) -> None:
         self.ended_by = _ending.current()
         if self.ended_by >= 0:
-            found = [_place_of(each) for each in (frame, *callers)]
+            found = [_place_of(each) for each in frames]
             found.append(_dropping_at.get(self.ended_by))
             self.ended_at = [each for each in found if each is not None]
             _ending.tell(self)
