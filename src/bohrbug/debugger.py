@@ -27,6 +27,9 @@ class _Prompt(pdb.Pdb):
     def __init__(self, around: Callable[[], AbstractContextManager[object]]) -> None:
         super().__init__(skip=list(_SKIPPED))
         self.prompt = "(bohrbug pdb) "
+        # From Python 3.15 on, a console written in Python would read the terminal.  It puts a hook
+        # into ``threading``, which is the program's.
+        self.pyrepl_input = None
         self.execution: Execution | None = None
         self.goes_on = True
         self._around = around

@@ -1,0 +1,275 @@
+"""The documentation: what it shows of a command is what the command prints.
+
+A page is read from its beginning: its programs are written to files, and its commands given by a
+shell, in the order in which they stand.  Times differ, and so does where lines are broken;
+everything else is compared.  ``...`` on a line of its own, ``[...]`` and ``{...}`` stand for what
+the page leaves out.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import SECONDS
+from tests.native.building import need_native
+from tests.unit.test_docs import ROOT
+
+PROGRAMS = Path(__file__).parent / "documented"
+"""Whole programs of which a page shows a part, or only what is said of them."""
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"`(\w+\.py)`[^\n`]*:\n\n\Z")
+COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
+PROMPT = re.compile(r"^(\(bohrbug (?:pdb|step)\))[ ]?(.*)$", re.MULTILINE)
+GOES_ON = re.compile(r"^\(bohrbug step\)\n```\n.*?^```\n(?=\(bohrbug step\))", re.M | re.DOTALL)
+LEFT_OUT = re.compile(r"^ *\.\.\.$|\[\.\.\.\]|\{\.\.\.\}", re.MULTILINE)
+AGAIN = re.compile(r"Put the broken `(\w+\.py)` back")
+
+SETTINGS = """
+[tool.bohrbug]
+seconds = 600
+causes_seconds = 600
+"""
+"""So that nothing is cut short on a slow machine."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A page, or a part of it, whose commands are given in a folder of their own.
+
+    Attributes:
+        page: where it is, from the root.
+        section: the heading of the part; all of the page if it is empty.
+        programs: of :data:`PROGRAMS`, by the names that they have there.
+        tutorial: whether the programs of the tutorial are there.
+        before: shell commands that were given before, whose outputs are what a block without a
+            command shows.
+        between: a shell command to give after each block.
+        columns: of the terminal.
+    """
+
+    page: str
+    section: str = ""
+    programs: dict[str, str] = field(default_factory=dict)
+    tutorial: bool = False
+    before: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
+    columns: int = 80
+
+    def __str__(self) -> str:
+        return f"{Path(self.page).stem}-{self.section}".strip("-").replace(" ", "-")
+
+    @property
+    def text(self) -> str:
+        text = (ROOT / self.page).read_text("utf-8")
+        if self.section:
+            _, found, text = text.partition(f"\n## {self.section}")
+            assert found
+            text = re.split(r"^#+ ", text, maxsplit=1, flags=re.MULTILINE)[0]
+        return text
+
+
+SHOP = "bohrbug run --quiet test_shop:test_one_ticket_is_sold_once"
+HOW_TO = "docs/how-to"
+NATIVE = ROOT / "tests/native/programs"
+CC = "cc -g -pthread"
+CASES = [
+    Case(
+        "README.md",
+        "What it says",
+        before=("bohrbug run --quiet examples/connection_pool.py",),
+        columns=96,
+    ),
+    Case("docs/tutorial.md"),
+    Case(f"{HOW_TO}/choose-what-is-a-scheduling-point.md", tutorial=True),
+    Case(f"{HOW_TO}/ci.md", "JSON", programs={"counter.py": "counter.py"}),
+    Case(f"{HOW_TO}/data-races.md"),
+    Case(
+        f"{HOW_TO}/explore-a-script.md",
+        "What is printed",
+        programs={"shop.py": "mended_shop.py"},
+        tutorial=True,
+        before=(SHOP,),
+    ),
+    Case(f"{HOW_TO}/gil-or-free-threaded.md", "Explore the rules of the GIL only", tutorial=True),
+    Case(f"{HOW_TO}/replay-and-debug.md", "Replay", tutorial=True, before=(SHOP,)),
+    Case(f"{HOW_TO}/replay-and-debug.md", "Debug", tutorial=True, before=(SHOP,)),
+    Case(
+        f"{HOW_TO}/native-programs.md",
+        "An example",
+        before=(
+            f"{CC} -o pipeline {ROOT}/examples/native/pipeline.c",
+            "bohrbug run --quiet -- ./pipeline",
+        ),
+        columns=100,
+    ),
+    Case(
+        f"{HOW_TO}/native-programs.md",
+        "Calls that fail",
+        before=(
+            f"{CC} -o error_paths {NATIVE}/error_paths.c",
+            "bohrbug run --quiet --fault send -- ./error_paths",
+        ),
+        columns=100,
+    ),
+    Case(
+        f"{HOW_TO}/native-programs.md",
+        "Data races and atomics",
+        before=(
+            f"{CC} -fsanitize=thread -o double_checked {NATIVE}/double_checked.c",
+            "bohrbug run --quiet -v -- ./double_checked",
+        ),
+        columns=100,
+    ),
+    Case(
+        f"{HOW_TO}/replay-and-debug.md",
+        "After an edit",
+        programs={
+            "counter.py": "counter_in_two_lines.py",
+            "renamed.py": "renamed_counter.py",
+            "locked.py": "locked_counter.py",
+        },
+        before=("bohrbug run --quiet counter.py > report", "cp renamed.py counter.py"),
+        between=("cp locked.py counter.py",),
+    ),
+    Case(
+        f"{HOW_TO}/replay-and-debug.md",
+        "A replay that differs",
+        programs={"shop.py": "shop_of_an_environment.py"},
+        tutorial=True,
+        before=(f"{SHOP} > report",),
+    ),
+    Case(
+        f"{HOW_TO}/step-through-a-schedule.md",
+        "A Python test",
+        programs={"shop.py": "step_shop.py"},
+        columns=100,
+    ),
+    Case(f"{HOW_TO}/tests-that-are-not-deterministic.md", "How it shows"),
+    Case(
+        f"{HOW_TO}/tests-that-are-not-deterministic.md",
+        "What is not noticed",
+        programs={"nd.py": "nd.py"},
+        before=("bohrbug run --quiet nd:work",),
+    ),
+    Case(
+        f"{HOW_TO}/timeouts-and-sleeps.md",
+        "Early",
+        programs={"poller.py": "poller.py"},
+        between=("bohrbug run --quiet poller:sleeps",),
+    ),
+    Case(f"{HOW_TO}/timeouts-and-sleeps.md", "Late", programs={"poller.py": "poller.py"}),
+]
+
+
+class Console:
+    """A folder in which the commands of a page are given."""
+
+    def __init__(self, path: Path, environment: dict[str, str], columns: int) -> None:
+        self.path = path
+        self._first: dict[str, str] = {}
+        scripts = Path(sys.executable).parent
+        self._environment = environment | {
+            "COLUMNS": str(columns),
+            "PATH": f"{scripts}{os.pathsep}{environment['PATH']}",
+            "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:cacheprovider",
+        }
+        # What is installed, as for a user.
+        del self._environment["PYTHONPATH"]
+        path.mkdir()
+        (path / "examples").symlink_to(ROOT / "examples")
+        self.write("pyproject.toml", SETTINGS)
+
+    def write(self, name: str, text: str) -> None:
+        self._first.setdefault(name, text)
+        (self.path / name).write_text(text, "utf-8")
+
+    def put_back(self, name: str) -> None:
+        """Write a program as it was at first."""
+        self.write(name, self._first[name])
+
+    def prints(self, command: str, typed: list[str]) -> str:
+        """What a command prints, at whose prompts something is typed."""
+        ours, its = pty.openpty()
+        with subprocess.Popen(
+            ["bash", "-c", command],
+            stdin=its,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self.path,
+            env=self._environment,
+            encoding="utf-8",
+        ) as process:
+            os.write(ours, "".join(f"{line}\n" for line in typed).encode() + b"\x04")
+            out, _ = process.communicate(timeout=SECONDS)
+        os.close(its)
+        os.close(ours)
+        return out.replace(f"{self.path.parent}/", "")
+
+
+def comparable(text: str) -> str:
+    """Without times and line breaks, and without marks below lines: each Python has its own."""
+    text = " ".join(re.sub(r"^ *[~^]+$", "", text, flags=re.MULTILINE).split())
+    return re.sub(r"[\d.]+ ?s\b( \([\d,]+ per second\))?|\"seconds\": [\d.]+", "", text)
+
+
+def assert_shown(shown: str, printed: str) -> None:
+    """The parts of what is shown were printed, in this order."""
+    rest = comparable(printed)
+    for part in filter(None, map(comparable, LEFT_OUT.split(PROMPT.sub(r"\1", shown)))):
+        before, found, rest = rest.partition(part)
+        assert found, f"{part}\n\nis not in\n\n{before}\n\nof\n\n{printed}"
+
+
+def blocks(text: str) -> Iterator[tuple[str, str, str]]:
+    """What stands before each block, its language, and what is in it; a dialogue is one block."""
+    end = 0
+    for block in BLOCK.finditer(GOES_ON.sub("", text)):
+        yield text[end : block.start()], block[1], block[2]
+        end = block.end()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_commands_print_what_is_shown(
+    case: Case, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    if case.page.endswith("native-programs.md"):
+        need_native()
+    console = Console(tmp_path / "try", environment, case.columns)
+    if case.tutorial:
+        for before, language, block in blocks((ROOT / "docs/tutorial.md").read_text("utf-8")):
+            name = NAMED.search(before)
+            if language == "python" and name and not (console.path / name[1]).exists():
+                console.write(name[1], block)
+    for name, program in case.programs.items():
+        console.write(name, (PROGRAMS / program).read_text("utf-8"))
+    printed = [console.prints(command, []) for command in case.before]
+    between = iter(case.between)
+    checked = 0
+    for before, language, block in blocks(case.text):
+        name, again = NAMED.search(before), AGAIN.search(before)
+        if again:
+            console.put_back(again[1])
+        if language == "python" and name and block[0].isspace():
+            assert block in (console.path / name[1]).read_text("utf-8")
+        elif language == "python" and name:
+            console.write(name[1], block)
+        elif not language:
+            alone, *shown = COMMAND.split(block)
+            if alone:
+                assert_shown(alone, "".join(printed))
+            for command, text in zip(shown[::2], shown[1::2], strict=True):
+                printed = [console.prints(command, [line for _, line in PROMPT.findall(text)])]
+                assert_shown(text, *printed)
+            printed = [console.prints(command, []) for command in [next(between, "")] if command]
+            checked += 1
+    assert checked
