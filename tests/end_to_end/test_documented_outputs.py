@@ -21,7 +21,7 @@ import pytest
 
 from tests.end_to_end.conftest import SECONDS
 from tests.native.building import need_native
-from tests.unit.test_docs import ROOT
+from tests.unit.test_docs import PAGES, ROOT
 
 PROGRAMS = Path(__file__).parent / "documented"
 """Whole programs of which a page shows a part, or only what is said of them."""
@@ -273,3 +273,12 @@ def test_commands_print_what_is_shown(
             printed = [console.prints(command, []) for command in [next(between, "")] if command]
             checked += 1
     assert checked
+
+
+def test_no_command_is_left_out() -> None:
+    done = [block for case in CASES for _, _, block in blocks(case.text)]
+    for page in PAGES:
+        for _, language, block in blocks(page.read_text("utf-8")):
+            # gdb has tests of its own.
+            if not language and COMMAND.search(block) and "--gdb" not in block:
+                assert block in done, f"{page}: {block}"
