@@ -6,10 +6,13 @@ import compileall
 import importlib.util
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.simulated import forget_machines
 
 _BOHRBUG = importlib.util.find_spec("bohrbug")
 assert _BOHRBUG is not None
@@ -28,6 +31,13 @@ def pytest_configure() -> None:
     """Let Ctrl-C reach what tests start, also where they run as a job that ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_machines_left() -> Iterator[None]:
+    """All objects are looked at again and again: no more of them than needed."""
+    yield
+    forget_machines()
 
 
 @pytest.fixture(scope="session")

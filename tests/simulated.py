@@ -8,6 +8,7 @@ the same states again and again: what follows from one is worked out once.
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -120,7 +121,20 @@ class Program:
     @cached_property
     def machine(self) -> Machine:
         """Its rules."""
+        _WITH_MACHINES.append(weakref.ref(self))
         return Machine(self)
+
+
+_WITH_MACHINES: list[weakref.ref[Program]] = []
+
+
+def forget_machines() -> None:
+    """Let go of all states of programs: whoever looks at all objects looks at them, too."""
+    for reference in _WITH_MACHINES:
+        program = reference()
+        if program is not None:
+            del vars(program)["machine"]
+    _WITH_MACHINES.clear()
 
 
 def tasks(*code: list[Instruction]) -> Program:

@@ -1,5 +1,15 @@
 /* Finding objects through the garbage collector; see bohrbug/runtime/threads/heap.py. */
+#include <patchlevel.h>
+
+#if PY_VERSION_HEX < 0x030C0000
+/* For the lists of the collector, which PyUnstable_GC_VisitObjects walks over in later versions. */
+#define Py_BUILD_CORE 1
+#endif
 #include "heap.h"
+#if PY_VERSION_HEX < 0x030C0000
+#include "internal/pycore_gc.h"
+#include "internal/pycore_interp.h"
+#endif
 
 /* -- walking ----------------------------------------------------------------------- */
 
@@ -45,21 +55,19 @@ list_of(Found *found)
 }
 
 /* Look at everything that the collector tracks and that is not frozen. */
-static int
+static void
 walk(int (*look_at)(PyObject *object, void *argument), void *argument)
 {
 #if PY_VERSION_HEX >= 0x030C0000
     PyUnstable_GC_VisitObjects(look_at, argument);
-    return 0;
 #else
-    PyObject *gc = PyImport_ImportModule("gc");
-    PyObject *objects = gc == NULL ? NULL : PyObject_CallMethod(gc, "get_objects", NULL);
-    Py_XDECREF(gc);
-    for (Py_ssize_t i = 0; objects != NULL && i < PyList_GET_SIZE(objects); i++)
-        if (!look_at(PyList_GET_ITEM(objects, i), argument))
-            break;
-    Py_XDECREF(objects);
-    return objects == NULL ? -1 : 0;
+    struct _gc_runtime_state *state = &PyInterpreterState_Get()->gc;
+    for (int i = 0; i < NUM_GENERATIONS; i++) {
+        PyGC_Head *head = &state->generations[i].head;
+        for (PyGC_Head *each = _PyGCHead_NEXT(head); each != head; each = _PyGCHead_NEXT(each))
+            if (!look_at((PyObject *)(each + 1), argument))
+                return;
+    }
 #endif
 }
 
@@ -117,12 +125,9 @@ objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
     Search search = {0};
     if (make_addresses(&search.types, types) < 0)
         return NULL;
-    int status = walk(look_at_type, &search);
+    walk(look_at_type, &search);
     PyMem_Free(search.types.places);
-    PyObject *found = list_of(&search.found);
-    if (status < 0)
-        Py_CLEAR(found);
-    return found;
+    return list_of(&search.found);
 }
 
 /* -- who holds what is to be exchanged ----------------------------------------------- */
@@ -198,7 +203,8 @@ survey(PyObject *Py_UNUSED(module), PyObject *arguments)
         make_addresses(&survey.others, others) == 0 &&
         make_addresses(&survey.passed_over, passed_over) == 0 &&
         make_addresses(&survey.unchangeable, unchangeable) == 0 &&
-        make_addresses(&survey.kinds, kinds) == 0 && walk(look_at_holder, &survey) == 0) {
+        make_addresses(&survey.kinds, kinds) == 0) {
+        walk(look_at_holder, &survey);
         PyObject *objects = list_of(&survey.objects);
         PyObject *holders = list_of(&survey.holders);
         if (objects != NULL && holders != NULL)

@@ -57,7 +57,8 @@ def _span(node: ast.AST) -> Span | None:
     return (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
 
 
-@lru_cache(maxsize=64)
+# A tree has tens of objects for each line, and each exploration looks at all there are.
+@lru_cache(maxsize=8)
 def _parsed(text: str) -> SourceTree | None:
     try:
         return SourceTree(ast.parse(text))

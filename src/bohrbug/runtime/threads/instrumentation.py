@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from functools import cache
 from types import CodeType
 from typing import Any
 
 from bohrbug.model.site import site_of
-from bohrbug.runtime.threads.heap import knows_functions
+from bohrbug.runtime.threads.heap import all_functions, knows_functions
 from bohrbug.runtime.threads.rewrite import callables
 from bohrbug.runtime.threads.rewrite.functions import Rewriter
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -45,6 +46,13 @@ def collect() -> None:
     gc.collect()
     gc.freeze()
     _has_frozen = False
+
+
+def _give_way(one: Rewriter, other: Rewriter, codes: Iterable[CodeType]) -> None:
+    """Restore what one has rewritten, and let the other rewrite, in one look at all objects."""
+    everywhere = cache(all_functions)
+    one.restore(everywhere)
+    other.install(codes, everywhere)
 
 
 class Instrumentation:
@@ -151,14 +159,12 @@ class Instrumentation:
         # Not around what is executed in between: each collection there would look at all objects.
         try:
             with all_in_sight():
-                self.restore()
-                other._rewriter.install(self.codes)
+                _give_way(self._rewriter, other._rewriter, self.codes)
                 other._rewriter.know_executed(self._rewriter)
             yield other
         finally:
             with all_in_sight():
-                other.restore()
-                self._rewriter.install(self.codes)
+                _give_way(other._rewriter, self._rewriter, self.codes)
             self.all_tell = True
 
     # -- what is rewritten ---------------------------------------------------------

@@ -60,13 +60,16 @@ class Rewriter:
             code: reason for view in self._views.values() for code, reason in view.skipped.items()
         }
 
-    def install(self, codes: Iterable[CodeType]) -> int:
+    def install(
+        self, codes: Iterable[CodeType], everywhere: Callable[[], Functions] = all_functions
+    ) -> int:
         """Rewrite all functions in scope that have one of these code objects.
 
         Functions that rewritten ones make later, such as closures, are rewritten as well.
 
         Parameters:
             codes: original code objects; those already rewritten are passed over.
+            everywhere: gives all functions.
 
         Returns:
             How many functions were changed.
@@ -74,17 +77,15 @@ class Rewriter:
         wanted = [code for code in codes if id(code) not in self._originals]
         if not wanted:
             return 0
-        everywhere = all_functions()
-        functions = [
-            each for each in functions_running(wanted, everywhere) if self.scope.includes(each)
-        ]
+        known = everywhere()
+        functions = [each for each in functions_running(wanted, known) if self.scope.includes(each)]
         for function in functions:
             # Before any of them is rewritten: what one stores, another one reads.
             _note_stored(self.original(function.__code__))
-        for function in functions_running(list(self._made()), everywhere):
+        for function in functions_running(list(self._made()), known):
             # One that rewritten code has made.
             self._changed[id(function)] = weakref.ref(function)
-        self._make_views((function.__globals__ for function in functions), everywhere)
+        self._make_views((function.__globals__ for function in functions), known)
         return sum(self.install_function(function) for function in functions)
 
     def install_function(self, function: FunctionType) -> bool:
@@ -239,12 +240,15 @@ class Rewriter:
                 self._silenced.append((reference, original, code))
                 function.__code__ = original
 
-    def restore(self) -> None:
+    def restore(self, everywhere: Callable[[], Functions] = all_functions) -> None:
         """Give all functions their original code back, those that rewritten code made included.
 
         Where functions are not known from their making the latter are looked for among objects
         that are not frozen.  If they were made before an :meth:`install`, they need not be among
         these.
+
+        Parameters:
+            everywhere: gives all functions.
         """
         if not self._installed:
             return
@@ -255,7 +259,7 @@ class Rewriter:
         self._changed.clear()
         self._silenced.clear()
         bound = [code for code in (each() for each in self._bound.values()) if code is not None]
-        for function in functions_running([*self._made(), *bound], all_functions()):
+        for function in functions_running([*self._made(), *bound], everywhere()):
             function.__code__ = self.original(function.__code__)
         self._installed = False
         attributes.forget_classes()
