@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -93,3 +94,44 @@ def test_a_plan_that_hung_is_forgotten_once_it_was_executed_to_its_end() -> None
     caveats.note_unended(Plan(("0.1",)), "hangs")
     caveats.note_what_never_ended()
     assert caveats.hung == "hangs"
+
+
+def waits_for(wait: Callable[[list[int]], None]) -> Callable[[], None]:
+    def test() -> None:
+        done: list[int] = []
+        thread = threading.Thread(target=lambda: done.append(1))
+        thread.start()
+        wait(done)
+        thread.join()
+
+    return test
+
+
+def without_a_yield(done: list[int]) -> None:
+    while not done:
+        pass
+
+
+def with_a_yield(done: list[int]) -> None:
+    while not done:
+        time.sleep(0)
+
+
+def until_its_time_is_up(done: list[int]) -> None:
+    """Nobody else can run meanwhile."""
+    time.sleep(1)
+    while not done:
+        pass
+
+
+def test_who_spins_while_others_could_run_is_named() -> None:
+    found = bohrbug.explore(waits_for(without_a_yield))
+    line = without_a_yield.__code__.co_firstlineno + 1
+    (notice,) = found.notices
+    assert f"test_spinning.py:{line} while others could run" in notice
+    assert not found.verdict.caveats
+
+
+@pytest.mark.parametrize("wait", [with_a_yield, until_its_time_is_up])
+def test_who_yields_or_has_nobody_to_wait_for_is_not(wait: Callable[[list[int]], None]) -> None:
+    assert not bohrbug.explore(waits_for(wait), timeouts="late").notices

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.model.outcome import TAKING
+from bohrbug.model.outcome import SPINNING, TAKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,12 @@ class Unseen(NamedTuple):
 
     Parameters:
         taking: what each was taken for, see :class:`Conditions`; the verdict may promise under it.
+        spinning: where tasks spun without a yield while others could run.
         doubts: all else, with how often: no verdict can promise anything.
     """
 
     taking: tuple[str, ...]
+    spinning: tuple[str, ...]
     doubts: tuple[tuple[str, int], ...]
 
 
@@ -89,5 +91,6 @@ def sort_unseen(counts: Mapping[str, int]) -> Unseen:
         counts: as in :class:`bohrbug.model.outcome.Uncontrolled`, of all executions.
     """
     taking = [what.removeprefix(TAKING) for what in counts if what.startswith(TAKING)]
-    doubts = [(what, count) for what, count in counts.items() if not what.startswith(TAKING)]
-    return Unseen(tuple(sorted(taking)), tuple(sorted(doubts)))
+    spinning = [what.removeprefix(SPINNING) for what in counts if what.startswith(SPINNING)]
+    doubts = [item for item in counts.items() if not item[0].startswith((TAKING, SPINNING))]
+    return Unseen(tuple(sorted(taking)), tuple(sorted(spinning)), tuple(sorted(doubts)))

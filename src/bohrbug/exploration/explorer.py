@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import Self
 
 from bohrbug.exploration.caveats import Caveats
+from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.exploration.directing import DIRECTED, Directing
 from bohrbug.exploration.figures import Figures, divergence_words, step_limit
 from bohrbug.exploration.findings import Findings
@@ -192,6 +193,11 @@ class Explorer:
         result.races = list(self.findings.races.values())
         result.unconfirmed = self.directing.unconfirmed
         result.interrupted = self.is_interrupted
+        result.notices += [
+            f"a task spins {where} while others could run, and does not yield: wait for what it "
+            "looks at (Event, Condition, join), or sleep in the loop"
+            for where in sort_unseen(self.caveats.uncontrolled).spinning
+        ]
         result.verdict = judge(self._evidence(searched))
         return result
 

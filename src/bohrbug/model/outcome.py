@@ -278,6 +278,9 @@ class TaskInfo:
 TAKING = "taking "
 """What an assumption begins with, among what was uncontrolled."""
 
+SPINNING = "spinning "
+"""What a loop that does not yield begins with, among what was uncontrolled."""
+
 
 @plain
 @dataclass(slots=True)
@@ -286,7 +289,8 @@ class Uncontrolled:
 
     Parameters:
         counts: by what it was, for people. What begins with :data:`TAKING` is an assumption under
-            which the execution tells the truth; all else is a doubt.
+            which the execution tells the truth; with :data:`SPINNING`, a loop that takes time from
+            other tasks; all else is a doubt.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -298,6 +302,14 @@ class Uncontrolled:
             what: such as ``csv.writer.writerow as one step``.
         """
         self.note(f"{TAKING}{what}")
+
+    def spin(self, where: str) -> None:
+        """Count one more time that a task spun without a yield while others could run.
+
+        Parameters:
+            where: such as ``at poller.py:12``.
+        """
+        self.note(f"{SPINNING}{where}")
 
     def note(self, what: str) -> None:
         """Count one more occurrence of ``what``, a phrase for people."""

@@ -44,6 +44,7 @@ def report_data(result: Result) -> dict[str, Any]:
             for caveat in result.verdict.caveats
             if caveat.kind is not CaveatKind.UNTIMELY
         ],
+        "notices": list(result.notices),
         "tasks": result.tasks,
     }
 
@@ -58,6 +59,7 @@ class Summary:
     seconds: float = 0.0
     verdicts: Counter[str] = field(default_factory=Counter)
     caveats: Counter[str] = field(default_factory=Counter)
+    notices: Counter[str] = field(default_factory=Counter)
     races: Counter[str] = field(default_factory=Counter)
     plain: Counter[str] = field(default_factory=Counter)
     fixed: list[str] = field(default_factory=list)
@@ -81,6 +83,7 @@ class Summary:
         self.verdicts[data["verdict"]] += 1
         # Tests are counted; one may have several races on a variable.
         self.caveats.update(dict.fromkeys(data["caveats"]).keys())
+        self.notices.update(data["notices"])
         self.races.update(dict.fromkeys(data["races"]).keys())
         self.fixed += data.get("fixed", ())
         if data.get("trouble"):
@@ -122,6 +125,7 @@ class Summary:
             self._some(reporter, self.failures)
         self._list_untimely(reporter)
         self._list(reporter, "not controlled, or not certain", self.caveats)
+        self._list(reporter, "notes", self.notices)
         self._list(reporter, "data races seen", self.races)
 
     def _list_untimely(self, reporter: pytest.TerminalReporter) -> None:

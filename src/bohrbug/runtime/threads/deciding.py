@@ -10,6 +10,8 @@ from greenlet import getcurrent
 from bohrbug.model.operation import CHOOSE, Operation
 from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
+from bohrbug.model.site import site_of
+from bohrbug.paths import display_path
 from bohrbug.runtime.policies import Asked, decider_for, earliest, next_in_turn
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
@@ -197,6 +199,8 @@ class Deciding:
         """Whether the running task has to yield, as it spins or has had its time slice."""
         if self._spinning:
             self._spinning = False
+            if len(enabled) > 1:
+                self._note_spin()
             return True
         if step - self._slice_began >= TIME_SLICE:
             if len(enabled) > 1:
@@ -207,6 +211,12 @@ class Deciding:
                 self.time_is_up = True
                 self.checks.note_lonely(step)
         return False
+
+    def _note_spin(self) -> None:
+        pending = self.current.pending
+        site = None if pending is None else site_of(pending.place)
+        if site is not None:
+            self.trace.uncontrolled.spin(f"at {display_path(site.filename)}:{site.line}")
 
     def _let_time_pass(
         self, enabled: list[Task], timed: list[Task], sleeping: list[Task]
