@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 import logging
+import logging.config
 import sys
 import unittest
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pytest
+
 import bohrbug
 from bohrbug.exploration.result import VerdictKind
+from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from tests.programs.together import together
 from tests.unit.random_schedules import values
@@ -156,3 +161,52 @@ def test_what_a_logger_lets_through_is_read() -> None:
         return levels[0]
 
     assert all_results(attempt) == {10, 20, 30}
+
+
+class AskingHandler(logging.Handler):
+    """Calls the library again while its own lock is held."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logging.getLogger("tests.unit.another")
+
+
+def log_while_it_is_configured(handler: logging.Handler) -> None:
+    log = logging.Logger("a log")
+    log.addHandler(handler)
+    together(lambda: log.warning("a"), lambda: logging.config.dictConfig({"version": 1}))
+
+
+@pytest.fixture
+def no_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None that another test has left, and none that is lost."""
+    monkeypatch.setattr(logging, "_handlers", weakref.WeakValueDictionary())
+    monkeypatch.setattr(logging, "_handlerList", [])
+
+
+@pytest.mark.usefixtures("no_handlers")
+def test_a_handler_and_the_library_wait_for_each_other() -> None:
+    result = bohrbug.explore(lambda: log_while_it_is_configured(AskingHandler()))
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]
+
+
+@pytest.mark.usefixtures("no_handlers")
+def test_so_does_one_that_was_there_before() -> None:
+    handler = AskingHandler()
+    log = logging.Logger("a log")
+    log.addHandler(handler)
+
+    def closes() -> None:
+        with logging._lock:
+            handler.acquire()
+            handler.release()
+
+    result = bohrbug.explore(lambda: together(lambda: log.warning("a"), closes))
+    assert [failure.outcome.kind for failure in result.failures] == [OutcomeKind.DEADLOCK]
+
+
+@pytest.mark.usefixtures("no_handlers")
+def test_the_lock_of_the_library_is_quiet_without_handlers_of_the_program() -> None:
+    def points(first: Callable[[], object]) -> int:
+        return bohrbug.explore(lambda: together(first, lambda: None)).points
+
+    assert points(lambda: logging.getLogger("b")) == points(lambda: None)

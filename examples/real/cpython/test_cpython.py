@@ -1,4 +1,4 @@
-"""CPython 3.11.7's standard library: eight races and deadlocks.
+"""CPython 3.11.7's standard library: twelve races and deadlocks.
 
 Each test tells what is expected and where the race lies; numbers are those of CPython's tracker.
 Later versions have mended some of these, see the table in ``docs/bugs.md``.
@@ -8,9 +8,12 @@ import functools
 import io
 import linecache
 import logging
+import logging.config
 import os
 import random
 import threading
+import warnings
+import weakref
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -132,3 +135,64 @@ def test_two_normal_numbers() -> None:
     seen: list[float] = []
     together(*[lambda: seen.append(numbers.gauss(0, 1))] * 2)
     assert seen[0] != seen[1]
+
+
+class Asking(logging.Handler):
+    """Sends records on with a library that has a logger of its own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logging.getLogger("a library")
+
+
+def test_configuring_while_a_handler_needs_a_logger() -> None:
+    """``dictConfig`` takes the lock of ``logging`` and then those of the handlers.
+
+    A handler has its own when it asks for a logger, which needs the first one (gh-88105).
+    """
+    log = logging.Logger("a log")
+    log.addHandler(Asking())
+    together(lambda: log.error("message"), lambda: logging.config.dictConfig({"version": 1}))
+
+
+class Thing:
+    """Something that weak references can be made to."""
+
+
+def test_going_through_a_weak_set() -> None:
+    """Two threads go through a ``WeakSet`` while its elements die.
+
+    The first one that has done removes them from the set under the hands of the other (gh-89441).
+    """
+    things = [Thing(), Thing(), Thing()]
+    weak = weakref.WeakSet(things)
+
+    def look() -> list[int]:
+        return [1 for _ in weak]
+
+    together(look, things.clear, look)
+
+
+def test_going_through_weak_values() -> None:
+    """The same with the values of a ``WeakValueDictionary`` (gh-89967)."""
+    things = [Thing(), Thing()]
+    weak = weakref.WeakValueDictionary(enumerate(things))
+
+    def look() -> list[int]:
+        return [1 for _ in weak.values()]
+
+    together(look, things.clear, look)
+
+
+def test_filters_are_as_before() -> None:
+    """``catch_warnings`` puts back the filters that it found, whoever has set them (gh-128384)."""
+
+    def work() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+
+    before = warnings.filters
+    try:
+        together(work, work)
+        assert warnings.filters is before
+    finally:
+        warnings.filters = before

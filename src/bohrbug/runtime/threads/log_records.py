@@ -4,6 +4,10 @@ The module ``logging`` is trusted, and its locks are no business of a test.  But
 at what its tasks have logged: at a list that its own handler fills, at a stream or a file, at
 the records of ``assertLogs`` or of pytest's ``caplog``.  There the order of the records matters,
 and the lock of the handler keeps the tasks apart that it is called in.
+
+A handler of the program may call ``logging`` again while its lock is held, which takes the lock of
+the module; whoever configures logging takes them the other way round (gh-88105).  So where there is
+such a handler, the lock of the module is the program's, too.
 """
 
 from __future__ import annotations
@@ -27,10 +31,27 @@ _handle = logging.Handler.handle
 _make_lock = logging.Handler.createLock
 
 
+def begin() -> None:
+    """An execution begins: forget that the last one had handlers of the program."""
+    handlers: list[Callable[[], logging.Handler | None]] = getattr(logging, "_handlerList", [])
+    _lend_module_lock(any(_is_of_program(each()) for each in handlers))
+
+
+def _lend_module_lock(is_lent: bool) -> None:
+    lock = getattr(logging, "_lock", None)
+    if isinstance(lock, RLock):
+        lock._internal = not is_lent
+
+
+def _is_of_program(handler: logging.Handler | None) -> bool:
+    """Whether the class of a handler is the program's, or a library's."""
+    package = type(handler).__module__.partition(".")[0]
+    return handler is not None and package not in ("logging", "_pytest")
+
+
 def _is_looked_at(handler: logging.Handler) -> bool:
     """Whether the program may see in which order a handler gets its records."""
-    package = type(handler).__module__.partition(".")[0]
-    if package == "_pytest":
+    if type(handler).__module__.startswith("_pytest."):
         return handler is Captured.handler
     if isinstance(handler, logging.StreamHandler):
         stream = handler.stream
@@ -40,7 +61,7 @@ def _is_looked_at(handler: logging.Handler) -> bool:
             sys.__stdout__,
             sys.__stderr__,
         )
-    return package != "logging"
+    return _is_of_program(handler)
 
 
 def _as_of_logging(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,6 +80,9 @@ def _create_lock(self: Any) -> None:
     execution = controlled()
     if execution is not None and isinstance(self.lock, RLock):
         self.lock._register(execution, place_of(outside_internal_modules(_getframe(1))))
+        if _is_of_program(self):
+            self.lock._lend()
+            _lend_module_lock(True)
 
 
 @patches.method(logging.Handler, "handle")
@@ -67,4 +91,6 @@ def _wrapped_handle(self: Any, record: Any) -> Any:
     # Up to Python 3.12 a handler need not have a lock: then nothing orders what it does.
     if controlled() is not None and isinstance(self.lock, RLock) and _is_looked_at(self):
         self.lock._lend()
+        if _is_of_program(self):
+            _lend_module_lock(True)
     return _handle(self, record)

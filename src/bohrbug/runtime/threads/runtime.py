@@ -20,6 +20,7 @@ from bohrbug.runtime.threads import (
     entropy,
     futures,
     identities,
+    log_records,
     made_code,
     thread_functions,
     thread_state,
@@ -370,6 +371,7 @@ class ThreadsRuntime:
         lasting_executors.begin()
         self._thread_names.begin()
         entropy.begin(self.settings)
+        log_records.begin()
         watchdog = self.watchdog
         if watchdog is not None:
             watchdog.watch(execution)
