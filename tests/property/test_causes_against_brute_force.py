@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bohrbug.exploration.minimisation.causes import Budget, find_cause
+from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.examples import renamed, renamings
 from bohrbug.exploration.minimisation.normal_form import longest_stretches, normalise
 from bohrbug.exploration.minimisation.preemptions import cost, minimise

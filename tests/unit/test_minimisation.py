@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.candidates import NEIGHBOURS, conflicting_pairs
-from bohrbug.exploration.minimisation.causes import Budget, find_cause
+from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
 from bohrbug.exploration.minimisation.examples import (
     alike_tasks,
@@ -368,5 +369,13 @@ def test_the_budget_of_executions_is_kept() -> None:
     run = Run(three_busy_tasks(), 3)
     failing = run(Plan(NEEDLESS))
     run.count = 0
-    minimise(failing, run, budget=2)
+    minimise(failing, run, Budget(2))
     assert run.count == 2
+
+
+def test_the_budget_of_seconds_is_kept() -> None:
+    run = Run(three_busy_tasks(), 3)
+    failing = run(Plan(NEEDLESS))
+    run.count = 0
+    assert minimise(failing, run, Budget.of(200, 0)) is failing
+    assert run.count == 0

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import bohrbug
 from bohrbug import Interpreter
+from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.systematic import fewest_preemptions
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
@@ -113,10 +114,12 @@ def test_the_search_ends_with_its_budget() -> None:
         made.append(plan)
         return Trace(plan=plan)
 
-    assert fewest_preemptions(passes, FAILED.is_like, 2, budget=1) is None
+    assert fewest_preemptions(passes, FAILED.is_like, 2, Budget(1)) is None
     assert len(made) == 1
 
 
 def test_what_fails_alike_is_found() -> None:
-    found = fewest_preemptions(lambda plan: Trace(plan=plan, outcome=FAILED), FAILED.is_like, 0)
+    found = fewest_preemptions(
+        lambda plan: Trace(plan=plan, outcome=FAILED), FAILED.is_like, 0, Budget(1)
+    )
     assert found is not None and found.outcome is FAILED

@@ -7,10 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
-from bohrbug.exploration.minimisation.causes import Budget, find_cause
+from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
-from bohrbug.exploration.minimisation.preemptions import cost, early_timeouts, minimise
-from bohrbug.exploration.minimisation.systematic import BUDGET_FOR_FEWER, fewest_preemptions
+from bohrbug.exploration.minimisation.preemptions import MOST, cost, early_timeouts, minimise
+from bohrbug.exploration.minimisation.systematic import (
+    MOST_FOR_FEWER,
+    MOST_WITH_THE_GIL,
+    fewest_preemptions,
+)
 from bohrbug.exploration.native_races import described
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import PointText, texts_of_points
@@ -322,7 +327,8 @@ class Findings:
 
     def _minimise(self, failure: Failure) -> None:
         signature = failure.outcome.signature()
-        smallest = normalise(minimise(failure.trace, self.replay), self.replay)
+        budget = Budget.of(MOST, self._options.seconds)
+        smallest = normalise(minimise(failure.trace, self.replay, budget), self.replay)
         preemptions = len(smallest.preemptions())
         if preemptions and not smallest.faults() and isinstance(self._runtime, ThreadsRuntime):
             # What was minimised is the schedule that was found; others may need fewer.
@@ -330,10 +336,12 @@ class Findings:
                 self.replay,
                 lambda outcome: outcome.signature() == signature,
                 preemptions - 1,
-                BUDGET_FOR_FEWER,
+                Budget(MOST_FOR_FEWER, budget.until),
             )
             if other is not None and cost(other) < cost(smallest):
-                smallest = normalise(minimise(other, self.replay), self.replay)
+                smallest = normalise(
+                    minimise(other, self.replay, Budget(MOST, budget.until)), self.replay
+                )
         plan = Plan(tuple(smallest.choices))
         if smallest is not failure.trace and self.reproduces(plan, signature):
             # From here on the strict plan counts, not the lenient one that led to it.
@@ -365,11 +373,18 @@ class Findings:
         for failure in self._result.failures:
             if failure.outcome.kind is OutcomeKind.RACE:
                 continue
-            failure.interpreter = interpreter_of(self._runtime, failure)
+            budget = Budget.of(MOST_WITH_THE_GIL, self._options.seconds)
+            failure.interpreter = interpreter_of(self._runtime, failure, budget)
 
 
-def interpreter_of(runtime: ThreadsRuntime, failure: Failure) -> Interpreter:
-    """Which builds of Python a failure can happen on."""
+def interpreter_of(runtime: ThreadsRuntime, failure: Failure, budget: Budget) -> Interpreter:
+    """Which builds of Python a failure can happen on.
+
+    Parameters:
+        runtime: what executes it.
+        failure: of an execution without the rules of the GIL.
+        budget: what may be spent on looking for another schedule.
+    """
     if runtime.settings.gil:
         return Interpreter.GIL
     trace, beyond = runtime.preemptions_beyond_gil(failure.plan, failure.points)
@@ -383,6 +398,7 @@ def interpreter_of(runtime: ThreadsRuntime, failure: Failure) -> Interpreter:
             lambda plan: runtime.execute(plan, learn=False).trace,
             failure.outcome.is_like,
             len(trace.preemptions()),
+            budget,
         )
     return Interpreter.FREE_THREADED if other is None else Interpreter.ANOTHER_SCHEDULE
 

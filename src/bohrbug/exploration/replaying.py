@@ -10,7 +10,9 @@ from functools import partial
 from typing import Protocol
 
 from bohrbug.exploration.findings import CONFIRMATIONS, LONG, accesses_of, interpreter_of
+from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
+from bohrbug.exploration.minimisation.systematic import MOST_WITH_THE_GIL
 from bohrbug.exploration.misfits import Misfits, misfits_of
 from bohrbug.exploration.program_text import PointText, current_text
 from bohrbug.exploration.realignment import (
@@ -340,7 +342,7 @@ def _confirmed(runtime: ThreadsRuntime, recorded: Failure, found: Trace) -> Fail
         accesses=accesses_of(runtime),
     )
     if recorded.interpreter is not Interpreter.UNKNOWN:
-        failure.interpreter = interpreter_of(runtime, failure)
+        failure.interpreter = interpreter_of(runtime, failure, Budget(MOST_WITH_THE_GIL))
     return failure
 
 

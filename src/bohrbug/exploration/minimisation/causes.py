@@ -12,12 +12,12 @@ What survives is reported with the number of executions on either side.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 
+from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.covering import greedy_cover, smallest_cover
 from bohrbug.exploration.minimisation.examples import (
     SAME,
@@ -53,31 +53,6 @@ SEEDS = 10
 FEWEST = 3
 """... the fewest different ones on each side for a claim that does not cover all there are."""
 
-_now = time.perf_counter
-
-
-@dataclass(slots=True)
-class Budget:
-    """What may be spent.
-
-    Parameters:
-        executions: how many are left.
-        until: the time on :func:`time.perf_counter` when it is over.
-    """
-
-    executions: int
-    until: float
-
-    @classmethod
-    def of(cls, executions: int, seconds: float) -> Budget:
-        """A budget that begins now."""
-        return cls(executions, _now() + seconds)
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether nothing is left."""
-        return self.executions <= 0 or _now() >= self.until
-
 
 class _Spent(Exception):
     """There may be no more executions."""
@@ -112,7 +87,7 @@ class _Learner:
     # -- executions ----------------------------------------------------------------
 
     def _run(self, plan: Plan) -> Trace:
-        if self._budget.is_spent:
+        if self._budget.is_spent():
             raise _Spent
         self._budget.executions -= 1
         trace = self._execute(plan)
@@ -213,7 +188,7 @@ class _Learner:
         table = Table(self._examples, ways)
         claim = self.claim(table)
         survived = self.complete
-        while claim is not None and not survived and not self._budget.is_spent:
+        while claim is not None and not survived and not self._budget.is_spent():
             survived = True
             for plan in self._tests(claim):
                 known = len(self._examples.all)

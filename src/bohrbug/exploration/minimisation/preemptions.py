@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 
+from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.model.operation import TaskId
 from bohrbug.model.plan import NonPreemptive, Plan, Segments, TaskValues
 from bohrbug.model.trace import Trace
 
 Execute = Callable[[Plan], Trace]
 Segment = tuple[TaskId, int]
+
+MOST = 200
+"""Executions in which one failure is minimised."""
 
 
 def segments_of(trace: Trace) -> list[Segment]:
@@ -68,7 +72,7 @@ def cost(trace: Trace) -> tuple[int, int, int, int]:
     return (len(trace.faults()), len(trace.preemptions()), switches, len(trace))
 
 
-def minimise(trace: Trace, execute: Execute, budget: int = 200) -> Trace:
+def minimise(trace: Trace, execute: Execute, budget: Budget | None = None) -> Trace:
     """The failing execution with the fewest preemptions that could be found.
 
     Greedy: each candidate is executed, and kept if it fails in the same way at
@@ -78,15 +82,15 @@ def minimise(trace: Trace, execute: Execute, budget: int = 200) -> Trace:
     Parameters:
         trace: a failing execution.
         execute: executes a plan.
-        budget: executions to spend.
+        budget: what may be spent; :data:`MOST` executions if it is not given.
     """
     signature = trace.outcome.signature()
     best, best_cost = trace, cost(trace)
-    spent = 0
+    left = Budget(MOST) if budget is None else budget
 
     def better(plan: Plan) -> bool:
-        nonlocal best, best_cost, spent
-        spent += 1
+        nonlocal best, best_cost
+        left.executions -= 1
         candidate = execute(plan)
         if candidate.outcome.signature() != signature or candidate.divergence is not None:
             return False
@@ -103,13 +107,13 @@ def minimise(trace: Trace, execute: Execute, budget: int = 200) -> Trace:
     first = best
     for index in [0] * bool(first.arities) + first.preemptions():
         rest = Segments((), _values(first, index)) if first.arities else NonPreemptive()
-        if spent >= budget or better(Plan(tuple(first.choices[:index]), rest)):
+        if left.is_spent() or better(Plan(tuple(first.choices[:index]), rest)):
             break
     improved = True
-    while improved and best_cost[1] and spent < budget:
+    while improved and best_cost[1] and not left.is_spent():
         improved = False
         for segments in variations(segments_of(best)):
-            if spent >= budget:
+            if left.is_spent():
                 break
             if better(Plan((), Segments(tuple(segments), _values(best)))):
                 improved = True

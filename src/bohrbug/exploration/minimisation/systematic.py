@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.preemptions import Execute
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.trace import Trace
 from bohrbug.search.preemption_bounding import PreemptionBounding
 
-BUDGET = 200
-"""Executions after which the search is given up."""
+MOST_WITH_THE_GIL = 200
+"""Executions with the rules of the GIL after which the search is given up."""
 
-BUDGET_FOR_FEWER = 50
+MOST_FOR_FEWER = 50
 """Executions in which fewer preemptions are looked for than minimising has left."""
 
 
 def fewest_preemptions(
-    execute: Execute, is_wanted: Callable[[Outcome], bool], bound: int, budget: int = BUDGET
+    execute: Execute, is_wanted: Callable[[Outcome], bool], bound: int, budget: Budget
 ) -> Trace | None:
     """The first execution found that fails in a certain way; those with fewer preemptions first.
 
@@ -25,13 +26,14 @@ def fewest_preemptions(
         execute: executes a plan.
         is_wanted: whether an outcome is such a failure.
         bound: the most preemptions.
-        budget: executions to spend.
+        budget: what may be spent.
 
     Returns:
         ``None`` if no schedule within the bound, or within the budget, fails so.
     """
     search = PreemptionBounding(bound)
-    for _ in range(budget):
+    while not budget.is_spent():
+        budget.executions -= 1
         plan = search.next_plan()
         if plan is None:
             return None

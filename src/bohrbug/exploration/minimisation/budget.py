@@ -1,0 +1,36 @@
+"""What may be spent on a failure once it is found."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+_now = time.perf_counter
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may be spent.
+
+    Parameters:
+        executions: how many are left.
+        until: the time on :func:`time.perf_counter` when it is over.
+    """
+
+    executions: int
+    until: float = math.inf
+
+    @classmethod
+    def of(cls, executions: int, seconds: float | None) -> Budget:
+        """A budget that begins now.
+
+        Parameters:
+            executions: how many.
+            seconds: of real time; ``None`` is as long as it takes.
+        """
+        return cls(executions, math.inf if seconds is None else _now() + seconds)
+
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.executions <= 0 or _now() >= self.until
