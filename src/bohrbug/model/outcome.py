@@ -278,6 +278,8 @@ class TaskInfo:
 TAKING = "taking "
 """What an assumption begins with, among what was uncontrolled."""
 
+_ALLOWED = " as allowed"
+
 
 @plain
 @dataclass(slots=True)
@@ -298,6 +300,24 @@ class Uncontrolled:
             what: such as ``csv.writer.writerow as one step``.
         """
         self.note(f"{TAKING}{what}")
+
+    def let_misuse_pass(self, kind: str, place: str = "") -> None:
+        """Count misuse behind which the execution went on.
+
+        Parameters:
+            kind: such as ``unlock-unowned``.
+            place: of the first of that kind, if it is known: ``queue.c:12``.
+        """
+        self.assume(f"{kind} at {place}{_ALLOWED}" if place else f"{kind}{_ALLOWED}")
+
+    @property
+    def misuses_let_pass(self) -> list[str]:
+        """What :meth:`let_misuse_pass` has counted: ``unlock-unowned at queue.c:12``."""
+        return [
+            what.removeprefix(TAKING).removesuffix(_ALLOWED)
+            for what in self.counts
+            if what.startswith(TAKING) and what.endswith(_ALLOWED)
+        ]
 
     def note(self, what: str) -> None:
         """Count one more occurrence of ``what``, a phrase for people."""

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from bohrbug.model.decision import Decision, Readiness, Standing
-from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, TaskId
+from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Abandoned, BlockedTask, Divergence, Held
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Gate
@@ -115,6 +115,19 @@ class Reading(Naming):
         """What is said of the ending."""
         text: bytes = self._header.message
         return text.decode("utf-8", "replace")
+
+    @property
+    def ending_misuse(self) -> str:
+        """The kind of the misuse that ended the execution, where one did."""
+        return layout.MISUSES[self._header.ending_misuse]
+
+    def misuses_let_pass(self) -> list[tuple[str, Site | None]]:
+        """The kinds of misuse that the execution went on behind, and the first place of each."""
+        return [
+            (kind, self.site(record.site, self.tasks[record.task].process))
+            for kind, record in zip(layout.MISUSES, self._header.let_pass, strict=True)
+            if record.count
+        ]
 
     @cached_property
     def _all_steps(self) -> bytes:
