@@ -305,6 +305,7 @@ class ResourceRecord(ctypes.Structure):
         ("generation", c_uint32),
         ("destroyed", c_uint32),
         ("marks", c_uint32),
+        ("bytes", c_uint32),
         ("reader", HolderRecord * MOST_READERS),
     )
 
@@ -508,6 +509,7 @@ class Header(ctypes.Structure):
         ("diverged_step", c_uint32),
         ("diverged_name", c_uint32),
         ("uncontrolled_threads", c_uint32),
+        ("overlaps", c_uint32),
         ("now", c_uint64),
         ("changes", c_uint64),
         ("random", c_uint64),

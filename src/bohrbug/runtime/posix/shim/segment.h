@@ -183,6 +183,7 @@ struct resource {
     int32_t value;
     uint32_t tokens, generation, destroyed;
     uint32_t marks;            /* see marks_of in points.c */
+    uint32_t bytes;            /* of memory, as many as were accessed at once, at most */
     struct holder reader[MOST_READERS];
 };
 
@@ -303,6 +304,7 @@ struct header {
     uint32_t diverged, diverged_step;
     uint32_t diverged_name;
     uint32_t uncontrolled_threads;
+    uint32_t overlaps;         /* memory was accessed under several names: see note_bytes */
     uint64_t now;              /* nanoseconds of virtual time */
     uint64_t changes;          /* operations that made progress possible */
     uint64_t random;
