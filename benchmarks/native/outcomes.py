@@ -41,7 +41,7 @@ def main() -> int:
             programs += 1
             outcomes += len(possible)
             with tempfile.TemporaryDirectory() as name:
-                hooked = compiled(cc, program, Path(name, "hooked"), "-fsanitize=thread")
+                explored = compiled(cc, program, Path(name, "seen"), *program.flags)
                 if chosen.runs:
                     delayed = compiled(cc, program, Path(name, "delayed"), "-DDELAYS")
                     seen = native_outcomes(delayed, range(chosen.runs))
@@ -51,7 +51,7 @@ def main() -> int:
                         print(f"{family} {seed}: the model lacks {sorted(seen - possible)}")
                 for strategy in chosen.strategies:
                     found, is_complete = outcomes_under_control(
-                        program, hooked, strategy, executions=None, seconds=chosen.seconds
+                        program, explored, strategy, executions=None, seconds=chosen.seconds
                     )
                     incomplete += not is_complete
                     missing = possible - found if is_complete else set()

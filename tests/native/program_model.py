@@ -8,7 +8,7 @@ free to choose.  Every state that can be reached is looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from tests.native.random_programs import DEADLOCK, EACH, Program, Statement, random_program
@@ -22,22 +22,24 @@ class Step:
         does: the function.
         place: of the variable, lock, ... in memory.
         constant: with which constant.
-        otherwise: how many steps are left out where a test fails.
+        otherwise: how many steps further it goes where a test fails.
+        cancelled: the same for a thread that is cancelled, if it ends there.
     """
 
     does: Callable[[State, int, Step], list[State]]
     place: int = 0
     constant: int = 0
     otherwise: int = 0
+    cancelled: int = 0
 
 
-_NAMES = ("v", "a", "m", "cm", "rm", "w", "p", "s", "said", "o", "b", "round")
+_NAMES = ("v", "a", "m", "g", "cm", "rm", "w", "p", "s", "said", "o", "b", "round", "pipe", "sent")
 _AT = {name: EACH * at for at, name in enumerate(_NAMES)}
 _THREADS = EACH * len(_NAMES)
-"""Where that of the threads begins: whether each has ended, for what it waits, values of keys."""
+"""Where that of the threads begins: whether each has ended and is cancelled, and so on."""
 
-_PER_THREAD = 2 + EACH
-ENDED, WAITS, SPECIFIC = 0, 1, 2
+_PER_THREAD = 4 + EACH
+ENDED, WAITS, CANCELLED, WAS_CANCELLED, SPECIFIC = range(5)
 _NOT_WAITING, _WAITING, _WOKEN = 0, 1, 2
 
 
@@ -114,6 +116,15 @@ def _take_value(state: State, thread: int, step: Step) -> list[State]:
 
 def _put_back(state: State, thread: int, step: Step) -> list[State]:
     return [state.put(step.place, state.held[thread] + step.constant).go(thread)]
+
+
+def _double(state: State, thread: int, step: Step) -> list[State]:
+    new = 2 * state.held[thread] + step.constant
+    return [state.put(step.place, new).keep(thread, new)]
+
+
+def _note(state: State, thread: int, step: Step) -> list[State]:
+    return [state.keep(thread, step.constant)]
 
 
 def _fetch_add(state: State, thread: int, step: Step) -> list[State]:
@@ -239,6 +250,45 @@ def _waiters(state: State, number: int) -> list[int]:
     return [place for place in places if state.memory[place] == 10 * number + _WAITING]
 
 
+def _futex_wait(state: State, thread: int, step: Step) -> list[State]:
+    """Numbers of futexes come behind those of condition variables."""
+    if state.memory[step.place]:
+        return [state.keep(thread, 1).go(thread)]
+    number = EACH + step.place - _AT["a"]
+    return [state.put(_of_thread(thread, WAITS), 10 * number + _WAITING).go(thread)]
+
+
+def _end_futex_wait(state: State, thread: int, step: Step) -> list[State]:
+    return [after.keep(thread, 0).go(thread, -1) for after in _end_wait(state, thread, step)]
+
+
+def _futex_wake(state: State, thread: int, step: Step) -> list[State]:
+    number = EACH + step.place - _AT["a"]
+    waiters = _waiters(state, number)
+    for place in waiters:
+        state = state.put(place, 10 * number + _WOKEN)
+    return [state.keep(thread, len(waiters))]
+
+
+def _poll(state: State, thread: int, step: Step) -> list[State]:
+    return [state.keep(thread, 1 if state.memory[step.place] else 0)]
+
+
+def _send(state: State, thread: int, step: Step) -> list[State]:
+    """It is pending once, however often it is sent."""
+    return [state.put(step.place, 1).go(thread)]
+
+
+def _cancel(state: State, thread: int, step: Step) -> list[State]:
+    return [state.put(_of_thread(step.place, CANCELLED), 1).go(thread)]
+
+
+def _join_cancelled(state: State, thread: int, step: Step) -> list[State]:
+    if not state.memory[_of_thread(step.place, ENDED)]:
+        return []
+    return [state.keep(thread, state.memory[_of_thread(step.place, WAS_CANCELLED)])]
+
+
 def _signal(state: State, thread: int, step: Step) -> list[State]:
     waiters = _waiters(state, step.constant)
     woken = 10 * step.constant + _WOKEN
@@ -295,6 +345,10 @@ def _nothing(state: State, thread: int, step: Step) -> list[State]:
     return [state.go(thread)]
 
 
+def _sleep(state: State, thread: int, step: Step) -> list[State]:
+    return [state.go(thread)]
+
+
 def _start(state: State, thread: int, step: Step) -> list[State]:
     return [state.start(step.place).go(thread)]
 
@@ -329,8 +383,14 @@ _SIMPLE: dict[str, tuple[Callable[[State, int, Step], list[State]], str]] = {
     "trywait": (_try_wait, "s"),
     "timedwait": (_try_wait, "s"),
     "getvalue": (_read, "s"),
+    "futex_wake": (_futex_wake, "a"),
+    "put": (_post, "pipe"),
+    "get": (_wait, "pipe"),
+    "poll": (_poll, "pipe"),
+    "poll_timed": (_poll, "pipe"),
+    "note": (_note, "v"),
     "yield": (_nothing, "v"),
-    "sleep": (_nothing, "v"),
+    "sleep": (_sleep, "v"),
     "unlock_any": (_unlock, "m"),
 }
 """Statements that are one step: what it does, and to what."""
@@ -375,6 +435,14 @@ def _steps(statement: Statement, children: Iterator[int]) -> list[Step]:
                 Step(_take_value, _AT["v"] + number),
                 Step(_put_back, _AT["v"] + number, constant),
             ]
+        case "guarded":
+            guard, variable = _AT["g"] + number, _AT["v"] + number
+            return [
+                Step(_lock, guard),
+                Step(_take_value, variable),
+                Step(_double, variable, constant),
+                Step(_unlock, guard),
+            ]
         case "signal":
             said = Step(_write, _AT["said"] + number, 1)
             return [locked, said, Step(_signal, 0, number), unlocked]
@@ -413,13 +481,29 @@ def _steps(statement: Statement, children: Iterator[int]) -> list[Step]:
             ]
         case "specific":
             return [Step(_set_specific, number, constant)]
+        case "futex_wait":
+            return [Step(_futex_wait, _AT["a"] + number), Step(_end_futex_wait)]
+        case "futex_timed":
+            return [Step(_futex_wait, _AT["a"] + number), Step(_end_timed_wait)]
+        case "send":
+            return [Step(_send, _AT["sent"])]
+        case "sigwait":
+            return [Step(_wait, _AT["sent"])]
+        case "sigpoll" | "sigtimed":
+            return [Step(_try_wait, _AT["sent"])]
         case "spawn":
             return [Step(_start, next(children))]
+        case "spawn_cancelled":
+            child = next(children)
+            return [Step(_start, child), Step(_cancel, child), Step(_join_cancelled, child)]
     raise ValueError(kind)
 
 
 def _back(state: State, thread: int, step: Step) -> list[State]:
     return [state.go(thread, -step.constant)]
+
+
+_CANCELLATION_POINTS = (_wait, _sleep)
 
 
 def _destructor(number: int) -> list[Step]:
@@ -437,7 +521,13 @@ def _thread(program: Program, number: int) -> list[Step]:
     body = [step for each in program.all_threads[number] for step in _steps(each, started)]
     joins = [Step(_join, child) for child in children]
     ends = [step for number in range(EACH) for step in _destructor(number)]
-    return [*body, *joins, *ends, Step(_end)]
+    before = [*body, *joins]
+    # Whoever is cancelled leaves the rest out.
+    steps = [
+        replace(step, cancelled=len(before) - at) if step.does in _CANCELLATION_POINTS else step
+        for at, step in enumerate(before)
+    ]
+    return [*steps, *ends, Step(_end)]
 
 
 # -- all of it -----------------------------------------------------------------
@@ -470,7 +560,11 @@ def possible_outcomes(program: Program) -> set[str]:
         later: list[State] = []
         for thread in alive:
             step = threads[thread][state.at[thread]]
-            later += step.does(state, thread, step)
+            if step.cancelled and state.memory[_of_thread(thread, CANCELLED)]:
+                ended = state.put(_of_thread(thread, WAS_CANCELLED), 1)
+                later.append(ended.go(thread, step.cancelled))
+            else:
+                later += step.does(state, thread, step)
         if not later:
             outcomes.add(DEADLOCK)
         for after in later:

@@ -73,6 +73,23 @@ LEAVES = {
     "timed_await": "UNDER(cm, $n, { struct timespec t = soon();"
     " KEEP(pthread_cond_timedwait(&c[$n], &cm[$n], &t) != 0) })",
     "meet": "KEEP(pthread_barrier_wait(&b[$n]) != 0)",
+    # What needs no hooks to be seen.
+    "guarded": "LOCK(&g[$n]); { int old = v[$n]; step(); v[$n] = 2 * old + $c; KEEP(v[$n]) }"
+    " step(); UNLOCK(&g[$n]);",
+    "note": "KEEP($c)",
+    # Futexes, signals, pipes.
+    "futex_wait": "KEEP(futex(&a[$n], FUTEX_WAIT_PRIVATE, 0, 0) != 0)",
+    "futex_timed": "{ struct timespec t = {0, 100000};"
+    " KEEP(futex(&a[$n], FUTEX_WAIT_PRIVATE, 0, &t) != 0) }",
+    "futex_wake": "KEEP(futex(&a[$n], FUTEX_WAKE_PRIVATE, 9, 0))",
+    "send": "kill(getpid(), SIGUSR1);",
+    "sigwait": "sigtimedwait(&signals, 0, 0);",
+    "sigpoll": "{ struct timespec t = {0, 0}; KEEP(sigtimedwait(&signals, 0, &t) < 0) }",
+    "sigtimed": "{ struct timespec t = {0, 100000}; KEEP(sigtimedwait(&signals, 0, &t) < 0) }",
+    "put": 'if (write(pipes[$n][1], "x", 1) != 1) abort();',
+    "get": "{ char byte; if (read(pipes[$n][0], &byte, 1) != 1) abort(); }",
+    "poll": "{ struct pollfd one = {pipes[$n][0], POLLIN, 0}; KEEP(poll(&one, 1, 0)) }",
+    "poll_timed": "{ struct pollfd one = {pipes[$n][0], POLLIN, 0}; KEEP(poll(&one, 1, 1)) }",
     # Others.
     "once": "pthread_once(&o[$n], init_$n);",
     "specific": "pthread_setspecific(k[$n], (void *)$c);",
@@ -97,8 +114,12 @@ BLOCKS = {
     "trywriting": ("if (!pthread_rwlock_trywrlock(&w[$n])) {", "pthread_rwlock_unlock(&w[$n]); }"),
     "spinlocked": ("pthread_spin_lock(&p[$n]);", "pthread_spin_unlock(&p[$n]);"),
     "spawn": ("", ""),
+    "spawn_cancelled": ("", ""),
 }
 """The same, around what is enclosed."""
+
+STARTING = ("spawn", "spawn_cancelled")
+"""Those of them that start a thread for what they enclose."""
 
 _MEMORY = ("read", "read", "write", "add", "load", "store", "fetch_add")
 _FIRST = ("if", "if", "locked", "locked", "trylocked", "reading", "writing")
@@ -115,6 +136,7 @@ class Family:
         most: statements of a thread, by the number of threads.
         deep: blocks may enclose blocks.
         allowed_misuses: what has to be allowed for them.
+        hooks: whether they need them, as they access memory without a lock.
     """
 
     leaves: tuple[str, ...]
@@ -122,6 +144,7 @@ class Family:
     most: tuple[int, ...] = (0, 0, 4, 2, 1)
     deep: bool = False
     allowed_misuses: tuple[str, ...] = ()
+    hooks: bool = True
 
 
 _ATOMICS = ("load", "store", "fetch_add", "exchange", "replace")
@@ -158,6 +181,36 @@ FAMILIES = {
         ("spawn", "if", "locked"),
         (0, 0, 3, 2, 1),
     ),
+    "futexes": Family(
+        ("futex_wait", "futex_wait", "futex_timed", "futex_wake", "futex_wake", "store", "load"),
+        ("locked",),
+        (0, 0, 3, 2, 1),
+    ),
+    "signals": Family(
+        ("send", "send", "sigwait", "sigpoll", "sigtimed", "fetch_add", "note"),
+        ("locked",),
+        (0, 0, 3, 2, 1),
+    ),
+    "pipes": Family(
+        ("put", "put", "get", "poll", "poll_timed", "fetch_add"), ("locked",), (0, 0, 3, 2, 1)
+    ),
+    "cancelled": Family(
+        ("post", "wait", "sleep", "note", "read", "add", "fetch_add"),
+        ("spawn_cancelled", "spawn_cancelled", "if"),
+        (0, 0, 2, 2, 1),
+    ),
+    "unseen": Family(
+        (
+            *("guarded", "guarded", "note", "post", "wait", "trywait", "timedwait", "getvalue"),
+            *("bare_signal", "broadcast", "bare_await", "timed_await", "meet", "yield", "sleep"),
+        ),
+        (
+            *("locked", "trylocked", "timedlocked", "recursive", "spinlocked", "spawn"),
+            *("reading", "writing", "tryreading", "trywriting"),
+        ),
+        (0, 0, 3, 2, 1),
+        hooks=False,
+    ),
     "unlocked": Family(
         ("read", "add", "unlock_any"),
         ("locked", "trylocked"),
@@ -176,10 +229,17 @@ class Program:
     Parameters:
         threads: those that ``main`` starts.
         allowed_misuses: kinds of misuse that it is full of.
+        hooks: whether all that matters is seen only with hooks.
     """
 
     threads: Threads
     allowed_misuses: tuple[str, ...] = ()
+    hooks: bool = True
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a compiler is told, so that all that matters is seen."""
+        return ("-fsanitize=thread",) if self.hooks else ()
 
     @property
     def all_threads(self) -> list[tuple[Statement, ...]]:
@@ -202,12 +262,12 @@ def nested(statements: Sequence[Statement]) -> Iterator[Statement]:
     """All statements of a thread, without those of threads that it starts."""
     for statement in statements:
         yield statement
-        if statement.kind != "spawn":
+        if statement.kind not in STARTING:
             yield from nested(statement.inner)
 
 
 def _started_by(statements: Sequence[Statement]) -> list[tuple[Statement, ...]]:
-    return [each.inner for each in nested(statements) if each.kind == "spawn"]
+    return [each.inner for each in nested(statements) if each.kind in STARTING]
 
 
 def random_program(seed: int, family: str = "mixed") -> Program:
@@ -237,6 +297,7 @@ def random_program(seed: int, family: str = "mixed") -> Program:
             for _ in range(threads)
         ),
         chosen.allowed_misuses,
+        chosen.hooks,
     )
 
 
@@ -248,13 +309,13 @@ def _array(type: str, name: str, value: str = "") -> str:
     return f"static {type} {name}[{EACH}]{values};"
 
 
+_HEADERS = (
+    "linux/futex poll pthread sched semaphore signal stdatomic stdio stdlib sys/syscall time unistd"
+)
+
 _HEAD = "\n".join(
     (
-        *(
-            f"#include <{name}.h>"
-            for name in ("pthread", "sched", "semaphore", "stdatomic", "stdio", "stdlib", "time")
-        ),
-        "#include <unistd.h>",
+        *(f"#include <{name}.h>" for name in _HEADERS.split()),
         """#ifdef DELAYS
 static unsigned seed;
 static _Thread_local unsigned draw;
@@ -262,7 +323,9 @@ static void step(void) {
     atomic_thread_fence(memory_order_seq_cst);
     draw = draw * 1103515245u + 12345u;
     unsigned which = draw >> 16 & 7;
-    if (which < 3) usleep(draw >> 20 & 127);
+    /* The function of the C library would be a point where threads can be cancelled. */
+    struct timespec pause = {0, (draw >> 20 & 127) * 1000};
+    if (which < 3) syscall(SYS_nanosleep, &pause, 0);
     else if (which < 5) sched_yield();
 }
 #define BEGIN draw = seed * 2654435761u + self * 40503u; step();
@@ -279,6 +342,7 @@ static void step(void) {
         _array("atomic_int", "a"),
         _array("pthread_mutex_t", "m", "PTHREAD_MUTEX_INITIALIZER"),
         _array("pthread_mutex_t", "cm", "PTHREAD_MUTEX_INITIALIZER"),
+        _array("pthread_mutex_t", "g", "PTHREAD_MUTEX_INITIALIZER"),
         _array("pthread_mutex_t", "rm", "PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP"),
         _array("pthread_rwlock_t", "w", "PTHREAD_RWLOCK_INITIALIZER"),
         _array("pthread_cond_t", "c", "PTHREAD_COND_INITIALIZER"),
@@ -296,6 +360,11 @@ static void step(void) {
     if (t.tv_nsec >= 1000000000) { t.tv_sec++; t.tv_nsec -= 1000000000; }
     return t;
 }
+static inline long futex(void *word, int operation, int value, void *time) {
+    return syscall(SYS_futex, word, operation, value, time, 0, 0);
+}
+static sigset_t signals;
+static int pipes[2][2];
 static inline int timedlock(pthread_mutex_t *mutex) {
     struct timespec t = soon();
     return pthread_mutex_timedlock(mutex, &t);
@@ -338,9 +407,14 @@ class _Writer:
         return "\n".join([*lines, "return unused; }"])
 
     def _code(self, statement: Statement) -> list[str]:
-        if statement.kind == "spawn":
+        if statement.kind in STARTING:
             child = next(self._started)
-            return [f"has{child} = 1; pthread_create(&t{child}, 0, thread_{child}, 0);", "step();"]
+            create = f"pthread_create(&t{child}, 0, thread_{child}, 0); step();"
+            if statement.kind == "spawn":
+                return [f"has{child} = 1; {create}"]
+            cancel = f"pthread_cancel(t{child}); step();"
+            end = f"{{ void *end; pthread_join(t{child}, &end); KEEP(end == PTHREAD_CANCELED) }}"
+            return [f"{create} {cancel} {end} step();"]
         if statement.kind in BLOCKS:
             opens, closes = (_filled(text, statement) for text in BLOCKS[statement.kind])
             body = [line for inner in statement.inner for line in self._code(inner)]
@@ -359,8 +433,11 @@ def written(program: Program) -> str:
     count = len(program.threads)
     lines = [_HEAD, *(writer.function(thread) for thread in reversed(range(every)))]
     lines.append(_MAIN)
-    lines.append(f"(void)argc; (void)argv; (void)timedlock; pthread_t t[{count}];")
+    lines.append(f"(void)argc; (void)argv; pthread_t t[{count}];")
+    lines.append("sigemptyset(&signals); sigaddset(&signals, SIGUSR1);")
+    lines.append("pthread_sigmask(SIG_BLOCK, &signals, 0);")
     for i in range(EACH):
+        lines.append(f"if (pipe(pipes[{i}])) return 9;")
         lines.append(f"sem_init(&s[{i}], 0, 0); pthread_barrier_init(&b[{i}], 0, 2);")
         lines.append(f"pthread_spin_init(&p[{i}], 0); pthread_key_create(&k[{i}], end_{i});")
         lines.append(f"(void)init_{i};")

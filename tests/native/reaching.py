@@ -22,7 +22,7 @@ def outcomes_under_control(
 
     Parameters:
         program: the program.
-        executable: the same, compiled with hooks.
+        executable: the same, compiled with its flags.
         strategy: the strategy, which should execute all that there is.
         executions, seconds: after which it is ended all the same.
     """

@@ -59,6 +59,15 @@ bool waits_in_a_circle(const struct task *task) {
     return false;
 }
 
+void finish_in_a_circle(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        /* The search is to know that it had still something to do. */
+        if (is_ready(task) || task->deadline != NO_DEADLINE) task->condition = ALWAYS;
+    }
+    finish(DEADLOCK, NONE, "%s", "");
+}
+
 /* -- tasks that only look around ------------------------------------------------------------ */
 
 /* Whether a task that did such an operation got on, or might have let others get on. */
