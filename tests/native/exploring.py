@@ -25,6 +25,7 @@ def explored(
     watch: tuple[str, ...] = (),
     sample: int = 0,
     engine: str = AUTO,
+    allowed_misuses: tuple[str, ...] = (),
     **options: object,
 ) -> Result:
     """What an exploration of a program gives, which should exit with 0.
@@ -36,6 +37,7 @@ def explored(
         watch: memory that the processor watches.
         sample: at how many accesses tasks are held.
         engine: what executes it.
+        allowed_misuses: kinds of misuse that are no failure.
         options: of the exploration, beside those that suit small programs.
     """
     settings = {
@@ -53,6 +55,7 @@ def explored(
             watch=watch,
             sample=sample,
             engine=engine,
+            allowed_misuses=allowed_misuses,
         ),
         ExploreOptions(**settings),  # type: ignore[arg-type]
     )

@@ -19,7 +19,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "Failures": ("races", "keep_going", "minimise", "causes", "causes_seconds"),
     "Native programs": (
-        *("check", "same_output", "exit_code", "fault", "most_faults"),
+        *("check", "same_output", "exit_code", "fault", "most_faults", "allow_misuse"),
         *("watch", "sample_accesses", "engine", "no_fibers"),
     ),
 }

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from bohrbug.cli.exploring import Showing, tell, usage_error, write_reproductions
 from bohrbug.exploration.native import (
+    ALLOWABLE_MISUSES,
     FAULTS,
     KIND,
     Command,
@@ -27,6 +28,7 @@ from bohrbug.exploration.native_outcomes import NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
+from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.report.headline import failure_headline
@@ -39,6 +41,7 @@ from bohrbug.runtime.posix.engines import AUTO, ENGINES
 from bohrbug.runtime.posix.gdb import gdb_path, run_gdb
 
 _FAULT_NAMES = ", ".join(FAULTS)
+_MISUSE_NAMES = ", ".join(ALLOWABLE_MISUSES)
 
 
 class _Accesses(click.IntRange):
@@ -94,6 +97,7 @@ class NativeFlags:
         sample: at how many instructions that access memory tasks are held in each execution.
         engine: what executes it.
         fibers: one kernel thread may wear all tasks.
+        allowed_misuses: the kinds of misuse that are no failure.
     """
 
     check: str | None
@@ -105,6 +109,7 @@ class NativeFlags:
     sample: int = 0
     engine: str = AUTO
     fibers: bool = True
+    allowed_misuses: tuple[str, ...] = ()
 
     @property
     def any_given(self) -> bool:
@@ -115,8 +120,8 @@ class NativeFlags:
         """End the command if any was given: the test is no native program."""
         if self.any_given:
             usage_error(
-                "--check, --same-output, --exit-code, --fault, --most-faults, --watch, "
-                "--sample-accesses, --engine and --no-fibers are for native programs"
+                "--check, --same-output, --exit-code, --fault, --most-faults, --allow-misuse, "
+                "--watch, --sample-accesses, --engine and --no-fibers are for native programs"
             )
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
@@ -132,15 +137,33 @@ class NativeFlags:
             sample=self.sample,
             engine=self.engine,
             fibers=self.fibers,
+            allowed_misuses=self.allowed_misuses,
         )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """What an option lists, each name once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def faults_named(text: str | None) -> tuple[str, ...]:
     """The calls that ``--fault`` lists."""
-    names = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
+    names = _names(text or "")
     for name in names:
         if name not in FAULTS:
             usage_error(f"--fault: {name} is not one of the calls that can fail: {_FAULT_NAMES}")
+    return names
+
+
+def misuses_named(texts: Sequence[str]) -> tuple[str, ...]:
+    """The kinds of misuse that all of ``--allow-misuse`` list."""
+    names = _names(",".join(texts))
+    for name in names:
+        if name not in ALLOWABLE_MISUSES:
+            usage_error(
+                f"--allow-misuse: {name} is not one of the kinds behind which a program can go on: "
+                f"{_MISUSE_NAMES}"
+            )
     return names
 
 
@@ -170,6 +193,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         exit_code: int | None,
         fault: str | None,
         most_faults: int,
+        allow_misuse: tuple[str, ...],
         watch: tuple[str, ...],
         sample_accesses: int | None,
         engine: str,
@@ -186,6 +210,7 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             sample_accesses or 0,
             engine,
             not no_fibers,
+            misuses_named(allow_misuse),
         )
         return command(flags=flags, **others)
 
@@ -224,6 +249,13 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="N",
             show_default=True,
             help="How many calls fail in one execution of a native program, at most.",
+        ),
+        click.option(
+            "--allow-misuse",
+            multiple=True,
+            metavar="KIND,...",
+            help="Let a native program go on behind misuse, as the C library does: "
+            f"{_MISUSE_NAMES}.",
         ),
         click.option(
             "--fault",
@@ -291,12 +323,22 @@ def explore_native(
     if result.executions > 1:
         # The first one is started anew with kernel threads always.
         result.notices.append(runtime.engine_note)
+    if wrong := _allowable_misuses(result):
+        result.notices.append(
+            f"--allow-misuse {','.join(wrong)} explores what lies behind the misuse, too"
+        )
     newer = [Path(file).name for file in runtime.newer_sources]
     if newer:
         result.notices.append(
             f"changed after the program was built, so its lines may not fit: {', '.join(newer)}"
         )
     tell(result, printed_text(runtime.printed_by_failure), showing, store)
+
+
+def _allowable_misuses(result: Result) -> list[str]:
+    """The kinds of misuse that were failures, and could be allowed."""
+    kinds = dict.fromkeys(failure.outcome.exception for failure in result.failures)
+    return [kind for kind in ALLOWABLE_MISUSES if kind in kinds]
 
 
 def replay_command_of(

@@ -35,6 +35,9 @@ KIND = "command"
 FAULTS = tuple(layout.FAULTS)
 """The calls that can be made to fail."""
 
+ALLOWABLE_MISUSES = layout.ALLOWABLE_MISUSES
+"""The kinds of misuse behind which an execution can go on."""
+
 OnPrinted = Callable[[Printed], object]
 
 
@@ -54,6 +57,7 @@ class Command:
         sample: at how many instructions that access memory tasks are held in each execution.
         engine: what executes it, see :data:`bohrbug.runtime.posix.engines.ENGINES`.
         fibers: one kernel thread may wear all tasks.
+        allowed_misuses: the kinds of misuse that are no failure, see :data:`ALLOWABLE_MISUSES`.
     """
 
     words: tuple[str, ...]
@@ -67,6 +71,7 @@ class Command:
     sample: int = 0
     engine: str = AUTO
     fibers: bool = True
+    allowed_misuses: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -87,6 +92,7 @@ class Command:
             "most_faults": self.most_faults,
             "watch": list(self.watch),
             "sample": self.sample,
+            "allowed_misuses": list(self.allowed_misuses),
         }
         # All ways do the same: they are kept only for those who asked.
         if self.engine != AUTO:
@@ -117,6 +123,7 @@ class Command:
                 sample=self.sample,
                 engine=self.engine,
                 fibers=self.fibers,
+                allowed_misuses=self.allowed_misuses,
             ),
             NativeExplainer(expectation),
             on_printed=on_printed,
@@ -138,6 +145,7 @@ def command_from(target: dict[str, Any]) -> Command:
         target.get("sample", 0),
         target.get("engine", AUTO),
         target.get("fibers", True),
+        tuple(target.get("allowed_misuses", ())),
     )
 
 

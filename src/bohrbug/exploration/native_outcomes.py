@@ -106,7 +106,8 @@ class NativeExplainer:
             case layout.STEP_LIMIT:
                 return step_limit_outcome(trace, False)
             case layout.MISUSE:
-                return self._at_ending(reading, OutcomeKind.MISUSE, reading.message, "misuse")
+                kind = reading.ending_misuse
+                return self._at_ending(reading, OutcomeKind.MISUSE, reading.message, kind)
             case layout.ASSERTION:
                 return self._at_ending(reading, OutcomeKind.ASSERTION, reading.message, "assert")
             case layout.STUCK_OUTSIDE:

@@ -281,6 +281,8 @@ TAKING = "taking "
 SPINNING = "spinning "
 """What a loop that does not yield begins with, among what was uncontrolled."""
 
+_ALLOWED = " as allowed"
+
 
 @plain
 @dataclass(slots=True)
@@ -310,6 +312,24 @@ class Uncontrolled:
             where: such as ``at poller.py:12``.
         """
         self.note(f"{SPINNING}{where}")
+
+    def let_misuse_pass(self, kind: str, place: str = "") -> None:
+        """Count misuse behind which the execution went on.
+
+        Parameters:
+            kind: such as ``unlock-unowned``.
+            place: of the first of that kind, if it is known: ``queue.c:12``.
+        """
+        self.assume(f"{kind} at {place}{_ALLOWED}" if place else f"{kind}{_ALLOWED}")
+
+    @property
+    def misuses_let_pass(self) -> list[str]:
+        """What :meth:`let_misuse_pass` has counted: ``unlock-unowned at queue.c:12``."""
+        return [
+            what.removeprefix(TAKING).removesuffix(_ALLOWED)
+            for what in self.counts
+            if what.startswith(TAKING) and what.endswith(_ALLOWED)
+        ]
 
     def note(self, what: str) -> None:
         """Count one more occurrence of ``what``, a phrase for people."""

@@ -83,6 +83,8 @@ def _draw_head(
         paper.paragraph(paper.text(test, HEADING), 2, 4)
     if where:
         paper.paragraph(paper.prose(", ".join(where)), 2, 4)
+    if let_pass := failure.trace.uncontrolled.misuses_let_pass:
+        paper.paragraph(paper.text(f"behind misuse that is allowed: {', '.join(let_pass)}"), 2, 4)
     paper.paragraph(paper.text(_how_found(failure, executions, seconds, glyphs.dash), QUIET), 2, 4)
 
 

@@ -117,7 +117,11 @@ def cut_off(trace: Trace) -> bool:
     kind = trace.outcome.kind
     if kind is OutcomeKind.PASSED:
         return bool(trace.final_pending)
-    return kind is not OutcomeKind.DEADLOCK
+    if kind is OutcomeKind.DEADLOCK:
+        # Tasks that wait for each other end it, though others could go on.
+        blocked = {each.task for each in trace.outcome.blocked}
+        return not blocked.issuperset(trace.final_pending)
+    return True
 
 
 def late_firings(trace: Trace, start: int, end: int, early: frozenset[int]) -> set[int]:

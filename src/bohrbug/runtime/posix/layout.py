@@ -128,6 +128,22 @@ FAULTS = {
 }
 """The table ``FAULTS`` of ``shim/faults.h``: calls that may fail, and how."""
 
+USE_AFTER_FREE = "use-after-free"
+
+ALLOWABLE_MISUSES = (
+    "unlock-unowned",
+    "wait-unowned",
+    "destroy-locked",
+    "use-destroyed",
+    "left-locked",
+    "not-reentrant",
+    USE_AFTER_FREE,
+)
+"""Kinds of misuse that an execution can go on behind, as users name them."""
+
+MISUSES = (*ALLOWABLE_MISUSES, "unlock-rwlock", "free-twice")
+"""``enum misuse_kind``."""
+
 _SYNCHRONISERS = (
     "mutex",
     "condition variable",
@@ -289,6 +305,7 @@ class ResourceRecord(ctypes.Structure):
         ("generation", c_uint32),
         ("destroyed", c_uint32),
         ("marks", c_uint32),
+        ("bytes", c_uint32),
         ("reader", HolderRecord * MOST_READERS),
     )
 
@@ -346,6 +363,12 @@ class Tables(ctypes.Structure):
     """``struct tables``: offsets from the start of the segment, in bytes."""
 
     _fields_ = tuple((name, c_uint64) for name in TABLES)
+
+
+class LetPassRecord(ctypes.Structure):
+    """``struct let_pass``."""
+
+    _fields_ = (("site", c_uint64), ("task", c_uint32), ("count", c_uint32))
 
 
 class NameRecord(ctypes.Structure):
@@ -441,6 +464,7 @@ class Header(ctypes.Structure):
         ("faults", c_uint32),
         ("expected_choices", c_uint32),
         ("faults_left", c_uint32),
+        ("allowed_misuses", c_uint32),
         ("nobody_comes", c_uint32),
         ("kernel_matters", c_uint32),
         ("polls_matter", c_uint32),
@@ -460,6 +484,7 @@ class Header(ctypes.Structure):
         ("resources_before_main", c_uint32),
         ("ending", c_uint32),
         ("ending_task", c_uint32),
+        ("ending_misuse", c_uint32),
         ("signal", c_uint32),
         ("deaths", c_uint32),
         ("fault_address", c_uint64),
@@ -467,6 +492,7 @@ class Header(ctypes.Structure):
         ("ending_stack", c_uint32),
         ("ending_site", c_uint64),
         ("message", c_char * 512),
+        ("let_pass", LetPassRecord * len(MISUSES)),
         ("steps", c_uint32),
         ("pool_used", c_uint32),
         ("stacks_used", c_uint32),
@@ -483,6 +509,7 @@ class Header(ctypes.Structure):
         ("diverged_step", c_uint32),
         ("diverged_name", c_uint32),
         ("uncontrolled_threads", c_uint32),
+        ("overlaps", c_uint32),
         ("now", c_uint64),
         ("changes", c_uint64),
         ("random", c_uint64),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import Points, SeenAccess
-from bohrbug.runtime.posix.layout import FAULTS
+from bohrbug.runtime.posix.layout import FAULTS, MISUSES
 from bohrbug.runtime.posix.learnt import Learnt
 from bohrbug.runtime.posix.made import Prepared
 from bohrbug.runtime.posix.sampled import SampledPoints
@@ -98,6 +98,9 @@ class Preparation:
             shim=self.preload.encode(),
             faults=sum(1 << i for i, call in enumerate(FAULTS) if call in settings.faults),
             faults_left=settings.most_faults,
+            allowed_misuses=sum(
+                1 << i for i, kind in enumerate(MISUSES) if kind in settings.allowed_misuses
+            ),
             expected_choices=learnt.choices,
             nobody_comes=learnt.nobody_comes,
             right_deaths=learnt.right_deaths,

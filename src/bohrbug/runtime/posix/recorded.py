@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from bohrbug.model.decision import Decision, Readiness, Standing
-from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, TaskId
+from bohrbug.model.operation import CHOOSE, WAKE, Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Abandoned, BlockedTask, Divergence, Held
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Gate
@@ -115,6 +115,19 @@ class Reading(Naming):
         """What is said of the ending."""
         text: bytes = self._header.message
         return text.decode("utf-8", "replace")
+
+    @property
+    def ending_misuse(self) -> str:
+        """The kind of the misuse that ended the execution, where one did."""
+        return layout.MISUSES[self._header.ending_misuse]
+
+    def misuses_let_pass(self) -> list[tuple[str, Site | None]]:
+        """The kinds of misuse that the execution went on behind, and the first place of each."""
+        return [
+            (kind, self.site(record.site, self.tasks[record.task].process))
+            for kind, record in zip(layout.MISUSES, self._header.let_pass, strict=True)
+            if record.count
+        ]
 
     @cached_property
     def _all_steps(self) -> bytes:
@@ -406,14 +419,48 @@ class Reading(Naming):
             writes |= layout.ON_DESCRIPTOR
         touches = writes | layout.READS_KERNEL if self._known.kernel else 0
         found = []
-        names = ("effect", "flags", "task")
+        names = ("effect", "flags", "task", "resource", "kind")
         columns = zip(*(self._columns[name] for name in names), strict=True)
-        for step, (number, flags, task) in enumerate(columns):
+        common = self._in_common
+        for step, (number, flags, task, resource, kind) in enumerate(columns):
+            if resource in common:
+                is_write = layout.KINDS[kind].is_write
+                found.append((step, self.ids[task], common[resource], is_write))
             if number != layout.NONE:
                 found.append((step, self.ids[task], self.resource_id(number), True))
             if flags & touches:
                 found.append((step, self.ids[task], KERNEL, bool(flags & writes)))
         return found
+
+    @cached_property
+    def _in_common(self) -> dict[int, ResourceId]:
+        """Of memory that was accessed under several names what stands for all of them.
+
+        By plain and by atomic operations, or as a whole and in parts: two of these may have no byte
+        in common, but a third one has bytes of both.
+        """
+        if not self._header.overlaps:
+            return {}
+        pieces = sorted(
+            (record.space, record.address, record.address + record.bytes, number)
+            for number, record in enumerate(self.resources)
+            if record.bytes
+        )
+        groups: list[list[int]] = []
+        last, until = -1, 0
+        for space, begin, end, number in pieces:
+            if space == last and begin < until:
+                groups[-1].append(number)
+                until = max(until, end)
+            else:
+                groups.append([number])
+                last, until = space, end
+        return {
+            number: f"bytes of {self.resource_id(group[0])}"
+            for group in groups
+            if len(group) > 1
+            for number in group
+        }
 
     def operations(self) -> list[Operation]:
         """What was done in each step."""

@@ -27,6 +27,8 @@ class NativeSettings:
             failures are confirmed with a kernel thread for each task.
         faults: the calls that may fail, of :data:`bohrbug.runtime.posix.layout.FAULTS`.
         most_faults: how many of them fail in one execution.
+        allowed_misuses: the kinds of misuse behind which an execution goes on, of
+            :data:`bohrbug.runtime.posix.layout.ALLOWABLE_MISUSES`.
         watch: memory whose accesses the processor tells of, see
             :func:`bohrbug.runtime.posix.watchpoints.watchpoint`.
         sample: at how many instructions that access memory tasks are held in each execution.
@@ -44,6 +46,7 @@ class NativeSettings:
     level: str = "racy"
     faults: tuple[str, ...] = ()
     most_faults: int = 1
+    allowed_misuses: tuple[str, ...] = ()
     watch: tuple[str, ...] = ()
     sample: int = 0
     seed: int = 0

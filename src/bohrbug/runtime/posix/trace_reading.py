@@ -7,6 +7,7 @@ from pathlib import Path
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
 from bohrbug.runtime.posix.elf import is_of_rust
+from bohrbug.runtime.posix.layout import USE_AFTER_FREE
 from bohrbug.runtime.posix.made import Made
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
@@ -57,6 +58,8 @@ class TraceReader:
         self._note_futexes(trace, reading)
         for what in unseen_in(segment, trace.seen):
             trace.uncontrolled.note(what)
+        if self._preparation.settings.allowed_misuses:
+            self._note_misuses(trace, reading)
         return trace, reading
 
     def _reading(self, made: Made, hooks: HooksFolder, learn: bool) -> Reading:
@@ -73,6 +76,16 @@ class TraceReader:
             return reading
         learnt.dependences = known
         return read()
+
+    def _note_misuses(self, trace: NativeTrace, reading: Reading) -> None:
+        """Say behind which misuse the execution went on."""
+        places = dict(reading.misuses_let_pass())
+        if USE_AFTER_FREE in self._preparation.settings.allowed_misuses:
+            # Where it is allowed, only locks in memory that was freed are noticed.
+            places.setdefault(USE_AFTER_FREE)
+        for kind, site in places.items():
+            at = f"{Path(site.filename).name}:{site.line}" if site and site.line else ""
+            trace.uncontrolled.let_misuse_pass(kind, at)
 
     def _note_futexes(self, trace: NativeTrace, reading: Reading) -> None:
         """Say once that there are locks of which the shim sees little."""

@@ -34,7 +34,7 @@ static bool releases(int order) {
 static uint32_t before(enum kind kind, const volatile void *address, size_t size, int order,
                        uint64_t place) {
     if (!control || control->task() == NONE) return NONE;
-    uint32_t resource = control->atomic(kind, (const void *)(uintptr_t)address, place);
+    uint32_t resource = control->atomic(kind, (const void *)(uintptr_t)address, size, place);
     if (now.epoch) {
         uint64_t at = (uint64_t)(uintptr_t)address;
         note_atomic(at, size, kind, plain(order) == __ATOMIC_RELAXED,

@@ -302,7 +302,7 @@ void access_slowly(uint64_t address, size_t size, enum kind kind, uint64_t place
     if (wants_closer_look(place) && control->task() != NONE) {
         if (settling) settle();
         was_point = is_point(place);
-        if (was_point) control->point(kind, (const void *)(uintptr_t)address, place);
+        if (was_point) control->point(kind, (const void *)(uintptr_t)address, size, place);
         if (!now.epoch) return;
     }
     record(address, size, kind, place);

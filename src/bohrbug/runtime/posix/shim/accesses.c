@@ -56,23 +56,44 @@ static uint32_t the_task(void) {
     return segment && current && !inside && !busy ? index_of(current) : NONE;
 }
 
+/* A resource of memory stands for so many bytes.  Those that overlap are told, as what is done to one is done to
+ * the other: plain accesses and atomic ones, of other sizes, to parts of a block. */
+static void note_bytes(struct resource *resource, const void *address, size_t size) {
+    if (size <= resource->bytes) return;
+    resource->bytes = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+    if (segment->overlaps) return;
+    uintptr_t at = (uintptr_t)address, word = at & ~(uintptr_t)7;
+    if (at + size > word + 8) {
+        segment->overlaps = 1;
+        return;
+    }
+    for (uintptr_t byte = word; byte < at + size; byte++)
+        for (enum type type = VARIABLE; type <= ATOMIC; type++) {
+            const struct resource *other = resource_of_memory((const void *)byte, type);
+            if (other && other != resource && byte + other->bytes > at) segment->overlaps = 1;
+        }
+}
+
 /* Memory that several processes share is told apart only where there are several. */
-static uint32_t resource_of(const void *address, enum type type, uint64_t site) {
+static uint32_t resource_of(const void *address, size_t size, enum type type, uint64_t site) {
     bool shared = segment->processes > 1;
     if (segment->resources >= MOST_ATOMICS) {
         uint64_t number = ((uint64_t)(uintptr_t)address >> 3) % SHARED_RESOURCES;
         address = (const void *)(uintptr_t)(8 * (1 + number));
+        size = 0;
     }
-    return resource_index(resource_at(address, type, shared, site, NULL));
+    struct resource *resource = resource_at(address, type, shared, site, NULL);
+    note_bytes(resource, address, size);
+    return resource_index(resource);
 }
 
-uint32_t variable_at(const void *address, uint64_t site) {
-    return resource_of(address, VARIABLE, site);
+uint32_t variable_at(const void *address, size_t size, uint64_t site) {
+    return resource_of(address, size, VARIABLE, site);
 }
 
-static uint32_t point(enum kind kind, const void *address, uint64_t site) {
+static uint32_t point(enum kind kind, const void *address, size_t size, uint64_t site) {
     GUARD;
-    uint32_t resource = variable_at(address, site);
+    uint32_t resource = variable_at(address, size, site);
     if (segment->alive_count > 1) {
         if (kind == WRITE) segment->changes++;
         perform(kind, resource, site);
@@ -81,11 +102,11 @@ static uint32_t point(enum kind kind, const void *address, uint64_t site) {
     return resource;
 }
 
-static uint32_t atomic(enum kind kind, const void *address, uint64_t site) {
+static uint32_t atomic(enum kind kind, const void *address, size_t size, uint64_t site) {
     /* Nobody is there yet who could learn of it. */
     if (segment->tasks < 2) return NONE;
     GUARD;
-    uint32_t resource = resource_of(address, ATOMIC, site);
+    uint32_t resource = resource_of(address, size, ATOMIC, site);
     if (segment->alive_count > 1) perform(kind, resource, site);
     return resource;
 }
@@ -96,12 +117,12 @@ static void changed(void) { segment->changes++; }
 
 static void publish(const void *address, uint64_t site) {
     GUARD;
-    order_publish(resource_of(address, ATOMIC, site));
+    order_publish(resource_of(address, 0, ATOMIC, site));
 }
 
 static void learn(const void *address, uint64_t site) {
     GUARD;
-    order_learn(resource_of(address, ATOMIC, site));
+    order_learn(resource_of(address, 0, ATOMIC, site));
 }
 
 static void give_up(void) {

@@ -184,10 +184,10 @@ struct control {
     /* Index of the task of this thread; NONE where it is not controlled. */
     uint32_t (*task)(void);
     /* Scheduling points of accesses and atomics.  What it was done on is given back. */
-    uint32_t (*point)(enum kind kind, const void *address, uint64_t site);
+    uint32_t (*point)(enum kind kind, const void *address, size_t size, uint64_t site);
     /* Others may come between an access that was a point and the next one. */
     void (*point_passed)(void);
-    uint32_t (*atomic)(enum kind kind, const void *address, uint64_t site);
+    uint32_t (*atomic)(enum kind kind, const void *address, size_t size, uint64_t site);
     void (*looked_in_vain)(uint64_t site);
     void (*changed)(void);
     void (*atomic_store)(uint32_t resource, bool releases, bool goes_on);
@@ -215,7 +215,7 @@ extern const struct hooks *hooks OWN;
 static inline bool accesses_watched(void) { return hooks && hooks->now; }
 
 /* The resource that stands for memory at an address. */
-uint32_t variable_at(const void *address, uint64_t site);
+uint32_t variable_at(const void *address, size_t size, uint64_t site);
 void accesses_begin(void);
 void accesses_forked(void);
 void accesses_thread(void);

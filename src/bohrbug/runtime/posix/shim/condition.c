@@ -60,7 +60,9 @@ int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t s
     struct task *task = current;
     task->also = mutex_resource(mutex, site);
     perform(WAIT, number, site);
-    uint32_t count = mutex_give_up(mutex, site);
+    /* It may not let the task unlock it. */
+    int result = mutex_give_up(mutex, site);
+    if (result) return result;
     task->eligible = 0;
     struct waiting waiting = {SIGNALLED, 0, deadline, true, false};
     enum woken woken = perform_when(WAKE, number, site, waiting);
@@ -73,7 +75,7 @@ int condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t s
         uint32_t left = count_eligible(number);
         if (resource->tokens > left) resource->tokens = left;
     }
-    int result = mutex_take_again(mutex, site, count);
+    result = mutex_lock(mutex, site, NO_DEADLINE);
     if (woken == GOES_ON && !signalled) REAL(pthread_testcancel)();
     if (result) return result;
     return woken == TIMED_OUT ? ETIMEDOUT : 0;

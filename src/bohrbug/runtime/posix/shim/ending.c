@@ -50,11 +50,24 @@ void finish(enum ending ending, uint32_t task, const char *format, ...) {
     end_all();
 }
 
-void misuse(uint32_t resource, uint64_t site, const char *format, ...) {
+static void note_let_pass(enum misuse_kind kind, uint64_t site) {
+    struct let_pass *noted = &segment->let_pass[kind];
+    if (!noted->count++) {
+        noted->site = site;
+        noted->task = index_of(current);
+    }
+}
+
+void misuse(enum misuse_kind kind, uint32_t resource, uint64_t site, const char *format, ...) {
+    if (lets_pass(kind)) {
+        note_let_pass(kind, site);
+        return;
+    }
     va_list arguments;
     va_start(arguments, format);
     write_down(MISUSE, index_of(current), format, arguments);
     va_end(arguments);
+    segment->ending_misuse = kind;
     segment->ending_resource = resource;
     segment->ending_site = site;
     segment->ending_stack = stack_record();

@@ -102,20 +102,23 @@ static uint32_t resource_of(const struct kept *block) {
 
 void freed_check(const void *address, const char *what, uint64_t site) {
     struct kept *block = used_so_far ? kept_around(address) : NULL;
-    if (block) misuse(resource_of(block), site, "%s in memory that was freed", what);
+    if (block)
+        misuse(USE_AFTER_FREE, resource_of(block), site, "%s in memory that was freed", what);
 }
 
 void freed_accessed(const void *address, bool writes, uint64_t site) {
     struct kept *block = kept_around(address);
-    misuse(block ? resource_of(block) : current_resource(), site, "%s memory that was freed",
-           writes ? "a write to" : "a read of");
+    misuse(USE_AFTER_FREE, block ? resource_of(block) : current_resource(), site,
+           "%s memory that was freed", writes ? "a write to" : "a read of");
 }
 
 static void check(const struct kept *block) {
+    if (lets_pass(USE_AFTER_FREE)) return;
     const unsigned char *bytes = (const unsigned char *)block->block;
     for (uint32_t i = 0; i < block->size; i++)
         if (bytes[i] != PATTERN)
-            misuse(resource_of(block), block->site, "memory was written to after it was freed");
+            misuse(USE_AFTER_FREE, resource_of(block), block->site,
+                   "memory was written to after it was freed");
 }
 
 void freed_check_all(void) {
@@ -133,7 +136,8 @@ EXPORT void bohrbug_frees_kept(void *block, const char *what, uint64_t site) {
     if (!is_active()) return;
     GUARD;
     struct kept *found = kept_at(block);
-    if (found) misuse(resource_of(found), site, "%s of memory that was freed before", what);
+    if (found)
+        misuse(FREE_TWICE, resource_of(found), site, "%s of memory that was freed before", what);
 }
 
 EXPORT bool bohrbug_keep(void *block, size_t size, uint64_t site) {
@@ -144,14 +148,15 @@ EXPORT bool bohrbug_keep(void *block, size_t size, uint64_t site) {
         (!unused_count && used_so_far == MOST_KEPT))
         return false;
     GUARD;
-    if (hooks) hooks->freed((uint64_t)(uintptr_t)block, size, site, true);
+    bool may_be_used = lets_pass(USE_AFTER_FREE);
+    if (hooks) hooks->freed((uint64_t)(uintptr_t)block, size, site, !may_be_used);
     uint32_t number = unused_count ? unused[--unused_count] : ++used_so_far;
     uint32_t *first = &newest[class_of(size)];
     kept[number] = (struct kept){block, (uint32_t)size, index_of(current), site, *first};
     *first = number;
     slots[slot_of(block)] = (uint16_t)number;
     ++*begun_at((uintptr_t)block);
-    memset(block, PATTERN, size);
+    if (!may_be_used) memset(block, PATTERN, size);
     resources_moved(block, size);
     return true;
 }

@@ -21,7 +21,7 @@ extern uint64_t allocation_site;
 /* The program is about to use what lies there. */
 void freed_check(const void *address, const char *what, uint64_t site);
 /* ... and has accessed it. */
-_Noreturn void freed_accessed(const void *address, bool writes, uint64_t site);
+void freed_accessed(const void *address, bool writes, uint64_t site);
 /* Whether anything was written to what is kept: at the end of an execution. */
 void freed_check_all(void);
 

@@ -39,7 +39,8 @@ static struct resource *resource_looked_up(pthread_mutex_t *mutex, uint64_t site
     bool shared = mutex->__data.__kind != DESTROYED && mutex->__data.__kind & SHARED;
     struct resource *resource = resource_at(mutex, MUTEX, shared, site, &is_new);
     if (mutex->__data.__kind == DESTROYED)
-        misuse(resource_index(resource), site, "%s of a mutex that was destroyed", what);
+        misuse(USE_DESTROYED, resource_index(resource), site, "%s of a mutex that was destroyed",
+               what);
     if (is_new && is_locked(mutex)) {
         resource->owner.task = holder_of(mutex);
         resource->count = (uint32_t)mutex->__data.__count;
@@ -152,20 +153,31 @@ static bool is_checked(const pthread_mutex_t *mutex) {
            mutex->__data.__kind & ROBUST;
 }
 
-static void check_other_owner(pthread_mutex_t *mutex, const struct resource *resource,
-                              uint64_t site, const char *what) {
+static void check_other_owner(enum misuse_kind kind, pthread_mutex_t *mutex,
+                              const struct resource *resource, uint64_t site, const char *what) {
     uint32_t owner = resource->owner.task;
     char path[64];
     if (owner == OUTSIDE || is_checked(mutex)) return;
     if (owner == NONE)
-        misuse(resource_index(resource), site, "%s a mutex that nobody has locked", what);
-    misuse(resource_index(resource), site, "%s a mutex that task %s has locked", what,
-           path_of(owner, path, sizeof path));
+        misuse(kind, resource_index(resource), site, "%s a mutex that nobody has locked", what);
+    else
+        misuse(kind, resource_index(resource), site, "%s a mutex that task %s has locked", what,
+               path_of(owner, path, sizeof path));
 }
 
-static inline void check_owner(pthread_mutex_t *mutex, const struct resource *resource,
-                               uint64_t site, const char *what) {
-    if (resource->owner.task != index_of(current)) check_other_owner(mutex, resource, site, what);
+static inline void check_owner(enum misuse_kind kind, pthread_mutex_t *mutex,
+                               const struct resource *resource, uint64_t site, const char *what) {
+    if (resource->owner.task != index_of(current))
+        check_other_owner(kind, mutex, resource, site, what);
+}
+
+/* What was locked several times stays locked. */
+static inline int let_go(pthread_mutex_t *mutex, struct resource *resource) {
+    int result = REAL(pthread_mutex_unlock)(mutex);
+    if (result) return result;
+    if (resource->owner.task == index_of(current) && resource->count > 1) resource->count--;
+    else resource_release(resource);
+    return 0;
 }
 
 static inline __attribute__((always_inline)) int unlock(pthread_mutex_t *mutex, uint64_t site) {
@@ -173,14 +185,9 @@ static inline __attribute__((always_inline)) int unlock(pthread_mutex_t *mutex, 
     if (unlock_early(mutex, &result)) return result;
     struct resource *resource = resource_of(mutex, site, "unlock");
     perform_here(RELEASE, resource, site, ALWAYS);
-    check_owner(mutex, resource, site, "unlock of");
-    result = REAL(pthread_mutex_unlock)(mutex);
-    if (result) return result;
-    if (resource->owner.task == index_of(current) && resource->count > 1) {
-        resource->count--;
-        return 0;
-    }
-    resource_release(resource);
+    check_owner(UNLOCK_UNOWNED, mutex, resource, site, "unlock of");
+    result = let_go(mutex, resource);
+    if (result || resource->owner.task == index_of(current)) return result;
     if (has_point_behind()) perform_here(CONTINUE, resource, site, ALWAYS);
     return 0;
 }
@@ -191,22 +198,10 @@ uint32_t mutex_resource(pthread_mutex_t *mutex, uint64_t site) {
     return resource_index(resource_of(mutex, site, "wait with"));
 }
 
-uint32_t mutex_give_up(pthread_mutex_t *mutex, uint64_t site) {
+int mutex_give_up(pthread_mutex_t *mutex, uint64_t site) {
     struct resource *resource = resource_of(mutex, site, "wait with");
-    check_owner(mutex, resource, site, "wait for a condition variable with");
-    uint32_t count = resource->count ? resource->count : 1;
-    for (uint32_t i = 0; i < count; i++) REAL(pthread_mutex_unlock)(mutex);
-    resource->count = 0;
-    resource_release(resource);
-    return count;
-}
-
-int mutex_take_again(pthread_mutex_t *mutex, uint64_t site, uint32_t count) {
-    int result = mutex_lock(mutex, site, NO_DEADLINE);
-    if (result && result != EOWNERDEAD) return result;
-    for (uint32_t i = 1; i < count; i++) REAL(pthread_mutex_trylock)(mutex);
-    resource_at(mutex, MUTEX, false, site, NULL)->count = count;
-    return result;
+    check_owner(WAIT_UNOWNED, mutex, resource, site, "wait for a condition variable with");
+    return let_go(mutex, resource);
 }
 
 int mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes, uint64_t site) {
@@ -220,7 +215,8 @@ int mutex_destroy(pthread_mutex_t *mutex, uint64_t site) {
     char path[64];
     perform(SET, resource_index(resource), site);
     if (resource->owner.task < OUTSIDE)
-        misuse(resource_index(resource), site, "destroy of a mutex that task %s has locked",
+        misuse(DESTROY_LOCKED, resource_index(resource), site,
+               "destroy of a mutex that task %s has locked",
                path_of(resource->owner.task, path, sizeof path));
     int result = REAL(pthread_mutex_destroy)(mutex);
     if (result == 0) resource_forget(mutex);
@@ -248,9 +244,11 @@ void mutexes_of_ended(void) {
     for (uint32_t i = 0; i < segment->resources; i++) {
         struct resource *resource = &RESOURCES[i];
         if (!is_held(resource)) continue;
-        if (!outlives(resource))
-            misuse(i, resource->owner.site, "a thread ended with a mutex that it had locked");
-        resource_release(resource);
+        /* Let pass, it stays locked. */
+        if (outlives(resource)) resource_release(resource);
+        else
+            misuse(LEFT_LOCKED, i, resource->owner.site,
+                   "a thread ended with a mutex that it had locked");
     }
 }
 

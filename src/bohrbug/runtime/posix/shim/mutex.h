@@ -12,10 +12,8 @@ int mutex_unlock(pthread_mutex_t *mutex, uint64_t site);
 int mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes, uint64_t site);
 int mutex_destroy(pthread_mutex_t *mutex, uint64_t site);
 
-/* Around a wait for a condition variable: gives the mutex up, however often it was locked, and
- * takes it again.  Releasing is no step of its own. */
-uint32_t mutex_give_up(pthread_mutex_t *mutex, uint64_t site);
-int mutex_take_again(pthread_mutex_t *mutex, uint64_t site, uint32_t count);
+/* Before a wait for a condition variable: unlocks the mutex once, which is no step of its own. */
+int mutex_give_up(pthread_mutex_t *mutex, uint64_t site);
 
 /* Number of the resource of a mutex that the current task is about to give up. */
 uint32_t mutex_resource(pthread_mutex_t *mutex, uint64_t site);

@@ -21,8 +21,8 @@ static void begin_call(const char *name, const void *buffer, uint64_t site) {
         char path[64];
         /* The resource is of this process, and so is the task. */
         const char *called = (const char *)(uintptr_t)other->target;
-        misuse(number, site, "%s, which is not reentrant, is called while task %s is about to call %s",
-               name, path_of(index_of(other), path, sizeof path),
+        misuse(NOT_REENTRANT, number, site,
+               "%s, which is not reentrant, is called while task %s is about to call %s", name, path_of(index_of(other), path, sizeof path),
                strcmp(called, name) ? called : "it, too");
     }
     perform_when(CALL, number, site,

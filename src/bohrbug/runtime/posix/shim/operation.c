@@ -23,8 +23,20 @@ struct touched touched_by_step(uint32_t step) {
                             is_write((enum kind)done->kind)};
 }
 
+/* Whether both are memory, and have bytes in common. */
+static bool overlap(uint32_t one, uint32_t other) {
+    if ((one | other) & TASK_BIT) return false;
+    const struct resource *first = &RESOURCES[one], *second = &RESOURCES[other];
+    return first->bytes && second->bytes && first->space == second->space &&
+           first->address < second->address + second->bytes &&
+           second->address < first->address + first->bytes;
+}
+
 bool conflict(const struct touched *one, const struct touched *other) {
     if (one->resource == other->resource && (one->is_write || other->is_write)) return true;
+    if (segment->overlaps && (one->is_write || other->is_write) &&
+        overlap(one->resource, other->resource))
+        return true;
     if (one->also != NONE && (one->also == other->also || one->also == other->resource)) return true;
     if (other->also != NONE && other->also == one->resource) return true;
     if (!segment->kernel_matters) return false;

@@ -151,14 +151,20 @@ static const char *const names_of_types[] = {
     [BARRIER] = "use of a barrier", [SPINLOCK] = "use of a spin lock", [FILE_LOCK] = "use of a lock",
 };
 
-struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
-                             bool *is_new) {
-    uint64_t place = (uint64_t)(uintptr_t)address, key = place;
-    if (type < DESCRIPTOR && type != FUTEX && type != ONCE)
-        freed_check(address, names_of_types[type], site);
-    /* A word can be an atomic and a futex at once. */
+/* A word can be an atomic and a futex at once. */
+static uint64_t key_of(const void *address, enum type type) {
+    uint64_t key = (uint64_t)(uintptr_t)address;
     if (type == ATOMIC) key |= (uint64_t)1 << 62;
     if (type == VARIABLE) key |= (uint64_t)1 << 61;
+    return key;
+}
+
+struct resource *resource_at(const void *address, enum type type, bool shared, uint64_t site,
+                             bool *is_new) {
+    uint64_t place = (uint64_t)(uintptr_t)address;
+    if (type < DESCRIPTOR && type != FUTEX && type != ONCE)
+        freed_check(address, names_of_types[type], site);
+    uint64_t key = key_of(address, type);
     struct slot *slot = slot_of(key);
     if (is_new) *is_new = false;
     if (slot->used && slot->index != NONE) {
@@ -173,6 +179,11 @@ struct resource *resource_known(const void *address, enum type type) {
     const struct slot *slot = slot_of((uint64_t)(uintptr_t)address);
     if (!slot->used || slot->index == NONE || RESOURCES[slot->index].type != type) return NULL;
     return &RESOURCES[slot->index];
+}
+
+struct resource *resource_of_memory(const void *address, enum type type) {
+    const struct slot *slot = slot_of(key_of(address, type));
+    return slot->used && slot->index != NONE ? &RESOURCES[slot->index] : NULL;
 }
 
 struct resource *resource_named(uint64_t space, uint64_t place, enum type type, uint64_t site) {

@@ -32,6 +32,8 @@ struct resource *resource_at(const void *address, enum type type, bool shared, u
                              bool *is_new);
 /* The resource at an address if there is one of that type; or NULL. */
 struct resource *resource_known(const void *address, enum type type);
+/* The same of memory that was accessed, by plain or by atomic operations (VARIABLE, ATOMIC). */
+struct resource *resource_of_memory(const void *address, enum type type);
 /* The space of faults, among those of resources that are named. */
 #define FAULT_SPACE 4
 /* The resource that `space` and `place` name in every process, such as a pipe by its inode. */

@@ -107,9 +107,12 @@ EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *lock) {
     CONTROLLED(pthread_rwlock_destroy, lock);
     struct resource *resource = resource_of(lock, SITE);
     perform(SET, resource_index(resource), SITE);
-    if (resource->readers || resource->owner.task < OUTSIDE)
-        misuse(resource_index(resource), SITE, "destroy of a reader-writer lock that is locked");
-    resource_forget(lock);
+    bool is_locked = resource->readers || resource->owner.task < OUTSIDE;
+    if (is_locked)
+        misuse(DESTROY_LOCKED, resource_index(resource), SITE,
+               "destroy of a reader-writer lock that is locked");
+    /* The C library leaves it as it is. */
+    else resource_forget(lock);
     return REAL(pthread_rwlock_destroy)(lock);
 }
 
@@ -165,10 +168,11 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
     uint32_t number = resource_index(resource);
     perform(RELEASE, number, SITE);
     if (resource->owner.task == NONE && resource->readers == 0)
-        misuse(number, SITE, "unlock of a reader-writer lock that nobody has locked");
+        misuse(UNLOCK_RWLOCK, number, SITE, "unlock of a reader-writer lock that nobody has locked");
     if (resource->owner.task != NONE && resource->owner.task != index_of(current) &&
         resource->owner.task != OUTSIDE)
-        misuse(number, SITE, "unlock of a reader-writer lock that another task has locked");
+        misuse(UNLOCK_RWLOCK, number, SITE,
+               "unlock of a reader-writer lock that another task has locked");
     int result = REAL(pthread_rwlock_unlock)(lock);
     if (resource->owner.task != NONE) resource_release(resource);
     else remove_reader(resource);

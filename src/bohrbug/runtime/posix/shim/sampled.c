@@ -130,7 +130,7 @@ static void on_meeting(const struct stopped *stopped) {
 /* The running task is held before its access, under a guard if that is free. */
 static void hold(const struct visited *at, uint64_t address, uint32_t size) {
     enum kind kind = (enum kind)at->what->kind;
-    uint32_t resource = variable_at((const void *)(uintptr_t)address, at->end);
+    uint32_t resource = variable_at((const void *)(uintptr_t)address, size, at->end);
     bool is_guarded = set_guard(address, size, kind);
     if (kind == WRITE) segment->changes++;
     stopped_before = (struct stopped_before){at->address, at->end};

@@ -266,7 +266,7 @@ enum woken perform_the_long_way(enum kind kind, uint32_t resource, uint64_t site
     if (hooks && *hooks->settling) hooks->settle();
     bool yielded = is_taken_to_yield(task, kind);
     declare(kind, resource, site, waiting);
-    if (task->condition != ALWAYS && waits_in_a_circle(task)) finish(DEADLOCK, NONE, "%s", "");
+    if (task->condition != ALWAYS && waits_in_a_circle(task)) finish_in_a_circle();
     struct task *next = choose_next(index_of(task), yielded);
     if (next != task) {
         bohrbug_hands_over(segment->steps - 1, site);

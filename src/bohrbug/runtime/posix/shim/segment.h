@@ -106,6 +106,21 @@ enum ending {
     NOT_ON_FIBERS, /* tasks have to be kernel threads: see needs_kernel_threads */
 };
 
+/* How a program can misuse what POSIX gives it; the order is that of MISUSES in layout.py. */
+enum misuse_kind {
+    UNLOCK_UNOWNED,  /* of a mutex that the task has not locked, or a spin lock that nobody has */
+    WAIT_UNOWNED,    /* for a condition variable, with a mutex that the task has not locked */
+    DESTROY_LOCKED,
+    USE_DESTROYED,
+    LEFT_LOCKED,     /* by a thread that ends */
+    NOT_REENTRANT,   /* two tasks call such a function at the same time */
+    USE_AFTER_FREE,
+    /* Behind these the lock, or the heap, is not whole any more: they are never let pass. */
+    UNLOCK_RWLOCK,   /* that the task has not locked */
+    FREE_TWICE,
+    MISUSE_KINDS
+};
+
 /* Whether an execution has ended, and where what it printed is: in the two files, or in `printed`. */
 enum over { NOT_OVER, IN_FILES, PRINTED_KEPT };
 
@@ -168,6 +183,7 @@ struct resource {
     int32_t value;
     uint32_t tokens, generation, destroyed;
     uint32_t marks;            /* see marks_of in points.c */
+    uint32_t bytes;            /* of memory, as many as were accessed at once, at most */
     struct holder reader[MOST_READERS];
 };
 
@@ -205,6 +221,12 @@ struct step {
     uint16_t enabled, timed;   /* how many they are */
     uint16_t task, process;
     uint8_t kind, flags;       /* enum step_flag */
+};
+
+/* Misuse of one kind that was let pass: where and by whom the first time. */
+struct let_pass {
+    uint64_t site;
+    uint32_t task, count;
 };
 
 struct name_in_plan {
@@ -249,6 +271,7 @@ struct header {
     uint32_t faults;           /* which calls may fail, as bits of `enum fault` */
     uint32_t expected_choices; /* data choices that an execution is expected to have */
     uint32_t faults_left;      /* how many calls may still fail */
+    uint32_t allowed_misuses;  /* those that do not end the execution, as bits of `enum misuse_kind` */
     uint32_t nobody_comes;     /* waiting for somebody from outside has been in vain before */
     uint32_t kernel_matters, polls_matter; /* whether any execution has shown steps of that kind */
     uint32_t fibers;           /* one kernel thread wears all tasks */
@@ -264,12 +287,14 @@ struct header {
     uint32_t given_up;         /* why this is no execution, see snapshot.h */
     uint32_t reached_main, steps_before_main, resources_before_main;
     uint32_t ending, ending_task;
+    uint32_t ending_misuse;    /* enum misuse_kind */
     uint32_t signal;
     uint32_t deaths;           /* signals, as bits, that child processes have died of */
     uint64_t fault_address;
     uint32_t ending_resource, ending_stack;
     uint64_t ending_site;
     char message[MESSAGE_LENGTH];
+    struct let_pass let_pass[MISUSE_KINDS];
     uint32_t steps, pool_used, stacks_used;
     uint32_t tasks, resources, processes, modules;
     uint32_t alive_count;
@@ -279,6 +304,7 @@ struct header {
     uint32_t diverged, diverged_step;
     uint32_t diverged_name;
     uint32_t uncontrolled_threads;
+    uint32_t overlaps;         /* memory was accessed under several names: see note_bytes */
     uint64_t now;              /* nanoseconds of virtual time */
     uint64_t changes;          /* operations that made progress possible */
     uint64_t random;

@@ -50,7 +50,7 @@ EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock) {
     uint32_t number = resource_index(resource);
     perform(RELEASE, number, SITE);
     if (resource->owner.task == NONE)
-        misuse(number, SITE, "unlock of a spin lock that nobody has locked");
+        misuse(UNLOCK_UNOWNED, number, SITE, "unlock of a spin lock that nobody has locked");
     int result = REAL(pthread_spin_unlock)(lock);
     resource_release(resource);
     after_release(number, SITE);

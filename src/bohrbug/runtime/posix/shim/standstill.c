@@ -39,9 +39,10 @@ static bool anybody_ready(void) {
 static uint32_t awaited_by(const struct task *task) {
     if (task->deadline != NO_DEADLINE) return NONE;
     uint32_t awaited = NONE;
+    bool unlocked_by_owner = !lets_pass(UNLOCK_UNOWNED) && !lets_pass(WAIT_UNOWNED);
     if (task->condition == ENDED) {
         awaited = (uint32_t)task->target;
-    } else if (!(task->resource & TASK_BIT) &&
+    } else if (unlocked_by_owner && !(task->resource & TASK_BIT) &&
                (task->condition == UNHELD || task->condition == READABLE ||
                 task->condition == WRITABLE)) {
         awaited = RESOURCES[task->resource].owner.task;
@@ -56,6 +57,15 @@ bool waits_in_a_circle(const struct task *task) {
         next = awaited_by(&TASKS[next]);
     }
     return false;
+}
+
+void finish_in_a_circle(void) {
+    for (uint32_t i = 0; i < segment->alive_count; i++) {
+        struct task *task = &TASKS[segment->alive[i]];
+        /* The search is to know that it had still something to do. */
+        if (is_ready(task) || task->deadline != NO_DEADLINE) task->condition = ALWAYS;
+    }
+    finish(DEADLOCK, NONE, "%s", "");
 }
 
 /* -- tasks that only look around ------------------------------------------------------------ */

@@ -13,5 +13,7 @@ void nothing_enabled(bool timed);
 /* Whether a task waits for one that waits for ... it, for locks or for each other's end.  That others go on, or
  * come back from timeouts, changes nothing for these. */
 bool waits_in_a_circle(const struct task *task);
+/* The execution ends there, though others might have gone on. */
+_Noreturn void finish_in_a_circle(void);
 
 #endif

@@ -85,7 +85,7 @@ static void look_for_races(const struct done_access *done) {
 
 /* The access as a step of its own, and a point behind it. */
 static void stop_after(const struct done_access *done) {
-    uint32_t resource = variable_at((const void *)(uintptr_t)done->address, done->place);
+    uint32_t resource = variable_at((const void *)(uintptr_t)done->address, done->size, done->place);
     if (done->kind == WRITE) segment->changes++;
     perform_when(done->kind, resource, done->place,
                  (struct waiting){DONE, 0, NO_DEADLINE, false, false});

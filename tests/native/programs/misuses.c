@@ -1,0 +1,188 @@
+/* Misuse behind which the C library goes on, and what lies behind each: a failed assertion.
+ *
+ * The kind is the argument. */
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t said = PTHREAD_COND_INITIALIZER;
+static int value, is_said;
+
+static void join_two(void *(*one)(void *), void *(*two)(void *)) {
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, one, NULL);
+    pthread_create(&threads[1], NULL, two, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+
+/* The lock is not its own any more: another update gets lost. */
+static void *adds(void *unused) {
+    pthread_mutex_lock(&lock);
+    int old = value;
+    sched_yield();
+    value = old + 1;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void *unlocks_and_adds(void *unused) {
+    pthread_mutex_unlock(&lock);
+    return adds(unused);
+}
+
+static void unlock_unowned(void) {
+    join_two(adds, unlocks_and_adds);
+    assert(value == 2);
+}
+
+/* One that is not locked is unlocked, which changes nothing. */
+static void *says(void *unused) {
+    pthread_mutex_lock(&lock);
+    is_said = 1;
+    pthread_cond_signal(&said);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void *waits(void *unused) {
+    /* It may have been said in between. */
+    if (!is_said) pthread_cond_wait(&said, &lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void wait_unowned(void) { join_two(says, waits); }
+
+static void *destroys(void *unused) {
+    value = pthread_mutex_destroy(&lock);
+    return unused;
+}
+
+static void *locks(void *unused) {
+    pthread_mutex_lock(&lock);
+    sched_yield();
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+/* A mutex that is locked is not destroyed. */
+static void destroy_locked(void) {
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, locks, NULL);
+    pthread_create(&threads[1], NULL, destroys, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    assert(value != EBUSY);
+}
+
+/* One that was destroyed can't be locked. */
+static void use_destroyed(void) {
+    pthread_mutex_destroy(&lock);
+    assert(pthread_mutex_unlock(&lock) == EINVAL);
+    assert(pthread_mutex_trylock(&lock) == EINVAL);
+    assert(pthread_cond_wait(&said, &lock) == EINVAL);
+    int result = pthread_mutex_lock(&lock);
+    assert(result == EINVAL);
+    assert(!"it is the end");
+}
+
+static void *leaves(void *unused) {
+    pthread_mutex_lock(&lock);
+    return unused;
+}
+
+/* Nobody gets it again. */
+static void left_locked(void) { join_two(leaves, locks); }
+
+static void *tells(void *unused) {
+    time_t zero = 0;
+    const struct tm *time = gmtime(&zero);
+    if (time->tm_year == 70) __atomic_add_fetch(&value, 1, __ATOMIC_SEQ_CST);
+    return unused;
+}
+
+static void *tells_later(void *unused) {
+    time_t later = 40000000;
+    gmtime(&later);
+    return unused;
+}
+
+static void not_reentrant(void) {
+    join_two(tells, tells_later);
+    assert(value);
+}
+
+/* What lies there is as it was, but for the first words, into which allocators write. */
+static void use_after_free(void) {
+    char *block = malloc(256);
+    pthread_mutex_t *freed = (pthread_mutex_t *)(block + 64);
+    pthread_mutex_init(freed, NULL);
+    free(block);
+    pthread_mutex_lock(freed);
+    pthread_mutex_unlock(freed);
+    assert(!"it is the end");
+}
+
+static void free_twice(void) {
+    void *volatile block = malloc(64);
+    free(block);
+    free(block);
+}
+
+static void *writes(void *lock) {
+    pthread_rwlock_wrlock(lock);
+    sched_yield();
+    pthread_rwlock_unlock(lock);
+    return NULL;
+}
+
+static void unlock_rwlock(void) {
+    static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_t thread;
+    pthread_create(&thread, NULL, writes, &shared);
+    pthread_rwlock_unlock(&shared);
+    pthread_join(thread, NULL);
+}
+
+/* Who waits for each other is let go on by somebody who has locked nothing. */
+static pthread_barrier_t all;
+
+static void *takes_both(void *is_second) {
+    pthread_mutex_t *first = is_second ? &other : &lock, *second = is_second ? &lock : &other;
+    pthread_mutex_lock(first);
+    pthread_barrier_wait(&all);
+    pthread_mutex_lock(second);
+    pthread_mutex_unlock(second);
+    pthread_mutex_unlock(first);
+    return NULL;
+}
+
+static void break_circle(void) {
+    pthread_t threads[2];
+    pthread_barrier_init(&all, NULL, 3);
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, takes_both, i ? &all : NULL);
+    pthread_barrier_wait(&all);
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+
+int main(int count, char **arguments) {
+    static const struct {
+        const char *name;
+        void (*does)(void);
+    } kinds[] = {
+        {"unlock-unowned", unlock_unowned}, {"wait-unowned", wait_unowned},
+        {"destroy-locked", destroy_locked}, {"use-destroyed", use_destroyed},
+        {"left-locked", left_locked},       {"not-reentrant", not_reentrant},
+        {"use-after-free", use_after_free}, {"free-twice", free_twice},
+        {"unlock-rwlock", unlock_rwlock},   {"break-circle", break_circle},
+    };
+    for (size_t i = 0; count > 1 && i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(arguments[1], kinds[i].name)) kinds[i].does();
+    return 0;
+}
