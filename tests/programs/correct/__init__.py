@@ -14,8 +14,22 @@ from . import (
     lives,
     loops,
     memory,
+    open_files,
     primitives,
     threads,
 )
 
-MODULES = (*(data, effects, intervals, library_state, lives, loops, memory, primitives, threads),)
+MODULES = (
+    *(
+        data,
+        effects,
+        intervals,
+        library_state,
+        lives,
+        loops,
+        memory,
+        open_files,
+        primitives,
+        threads,
+    ),
+)

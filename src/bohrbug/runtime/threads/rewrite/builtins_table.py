@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _ctypes
 import _io
+import _socket
 import array
 import collections
 import contextvars
@@ -50,11 +51,13 @@ from bohrbug.runtime.threads.rewrite.classes import (
 from bohrbug.runtime.threads.rewrite.effects import (
     BINARY,
     BINARY_IN_PLACE,
+    CHANGE_DESCRIPTOR,
     COMPARE,
     CONTAINS_ITEM,
     DELETE_ITEM,
     GET_BY_DESCRIPTOR,
     ITERATE,
+    LOOK_AT_DESCRIPTOR,
     NOTHING,
     PLAIN_WRITE,
     READ,
@@ -511,6 +514,10 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
+    _socket.socket: {
+        **dict.fromkeys(_names("setsockopt settimeout setblocking"), Effect(CHANGE_DESCRIPTOR)),
+        **dict.fromkeys(_names("getsockopt gettimeout getblocking"), Effect(LOOK_AT_DESCRIPTOR)),
+    },
     LruCacheWrapper: dict.fromkeys(("cache_clear", "cache_info"), Effect(WRITE)),
     BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(WRITE)},
     types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),

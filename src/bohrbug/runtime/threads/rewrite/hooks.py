@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import mmap
 import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -64,6 +65,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
+from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 
 
@@ -235,6 +237,8 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
         if owner.obj is not None:
             tell_whole(owner.obj, is_write, place)
         return
+    if type(owner) is mmap.mmap:
+        owner = behind_mapping(owner)
     if table.GETITEM[type(owner)] is table.MEMORY:
         tell_memory((memory.whole(owner, is_write),), place)
         return
