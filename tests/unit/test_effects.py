@@ -335,6 +335,54 @@ def test_what_is_ordered_by_a_lock_is_no_condition() -> None:
     assert not result.verdict.conditions.taking
 
 
+def _two_prints(stream: io.StringIO, guarded: bool) -> None:
+    lock = threading.Lock()
+
+    def work() -> None:
+        with lock if guarded else contextlib.nullcontext():
+            print("a", "b", file=stream)
+
+    together(work, work)
+
+
+@pytest.mark.parametrize(("guarded", "taking"), [(False, ("print as one step",)), (True, ())])
+def test_print_is_taken_as_one_step_where_tasks_meet_in_it(
+    guarded: bool, taking: tuple[str, ...]
+) -> None:
+    result = bohrbug.explore(lambda: _two_prints(io.StringIO(), guarded))
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert result.verdict.conditions is not None
+    assert result.verdict.conditions.taking == taking
+
+
+class _Pieces(io.StringIO):
+    def write(self, text: str) -> int:
+        return super().write(text)
+
+
+def test_print_is_no_step_where_the_program_writes_its_pieces() -> None:
+    result = bohrbug.explore(lambda: _two_prints(_Pieces(), guarded=False))
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+
+
+def test_what_only_the_interpreter_knows_is_a_condition_while_others_run() -> None:
+    thing: list[int] = []
+    result = bohrbug.explore(lambda: together(lambda: sys.getrefcount(thing), list))
+    assert result.verdict.conditions is not None
+    assert result.verdict.conditions.taking == ("what sys.getrefcount gave as it was",)
+
+
+def test_what_only_the_interpreter_knows_is_no_condition_of_a_task_alone() -> None:
+    def test() -> None:
+        together(list, list)
+        sys.getrefcount(test)
+
+    result = bohrbug.explore(test)
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+
+
 @pytest.mark.usefixtures("checksum_in_no_table")
 def test_what_only_one_task_reaches_is_no_condition() -> None:
     result = bohrbug.explore(lambda: together(*[lambda: zlib.crc32(bytearray(2))] * 2))

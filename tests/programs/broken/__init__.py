@@ -20,10 +20,11 @@ from . import (
     open_files,
     primitives,
     shared,
+    state,
     threads,
 )
 
 MODULES = (
     *(attributes, code_in_c, containers, deadlocks, effects, intervals, library_state),
-    *(lives, memory, names, open_files, primitives, shared, threads),
+    *(lives, memory, names, open_files, primitives, shared, state, threads),
 )

@@ -16,6 +16,7 @@ from . import (
     memory,
     open_files,
     primitives,
+    state,
     threads,
 )
 
@@ -30,6 +31,7 @@ MODULES = (
         memory,
         open_files,
         primitives,
+        state,
         threads,
     ),
 )

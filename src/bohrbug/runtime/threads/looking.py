@@ -36,7 +36,15 @@ def _inspect(owner: Any, place: Any) -> None:
     execution.observe(state, place)
 
 
+def _ask(name: str, place: Any) -> None:
+    """The interpreter is asked for what nothing tells of, while others may change it."""
+    execution = controlled()
+    if execution is not None and not execution.is_alone():
+        execution.trace.uncontrolled.assume(f"what {name} gave as it was")
+
+
 Inspecting.tell = staticmethod(_inspect)
+Inspecting.ask = staticmethod(_ask)
 
 
 def look_around(execution: Execution, frame: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Self
+from typing import Self
 
 from bohrbug.accelerator import native
 from bohrbug.model.outcome import Access
@@ -33,6 +33,7 @@ from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
+from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.lasting import Lasting
@@ -158,7 +159,7 @@ class ThreadsRuntime:
         gc.disable()
         unknown.forget_assumptions()
         orders.forget()
-        thread_functions.instrument_callable = callables.instrumented_callable
+        HandedOver.telling = staticmethod(callables.instrumented_callable)
         if self.level is not Level.SYNC:
             self._discovery.listen(False)
             self._discovery.__enter__()
@@ -177,7 +178,7 @@ class ThreadsRuntime:
         if native is not None:
             native.forget_shared()
         self._thread_names.close()
-        thread_functions.instrument_callable = _as_it_is
+        HandedOver.telling = staticmethod(as_it_is)
         self._lasting.pool.close()
         if self._collected:
             gc.enable()
@@ -555,10 +556,6 @@ def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
 def _is_assumed(access: Access) -> bool:
     """Whether it is not known what an access does."""
     return unknown.assumed_at(access.operation.place) is not None
-
-
-def _as_it_is(function: Any) -> Any:
-    return function
 
 
 def _is_synchronisation(cls: type) -> bool:

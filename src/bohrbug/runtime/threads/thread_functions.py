@@ -31,6 +31,7 @@ from bohrbug.runtime.threads.direct_start import (
     stop_thread,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.idents import FIRST_IDENT
 from bohrbug.runtime.threads.interpreter import (
     DESCRIBES_UNRAISABLE,
@@ -73,9 +74,6 @@ _real_start_joinable_thread: Any = getattr(_thread, "start_joinable_thread", Non
 real_count: Callable[[], int] = _thread._count
 _Thread = threading.Thread
 _Executor: Any = concurrent.futures.thread.ThreadPoolExecutor
-
-instrument_callable: Callable[[Any], Any] = lambda function: function  # noqa: E731
-"""Makes a C function that is the target of a thread visible; set by the runtime."""
 
 
 def _new_ident(execution: Execution) -> int:
@@ -366,9 +364,9 @@ def _start(self: Any) -> None:
         place = place_of(_caller_outside_threading())
         target = getattr(self, "_target", None)
         if target is not None:
-            self._target = instrument_callable(target)
+            self._target = HandedOver.telling(target)
         if isinstance(self, threading.Timer):
-            self.function = instrument_callable(self.function)
+            self.function = HandedOver.telling(self.function)
         if not task.inside:
             state = execution.resources.thread(f"{task.id}.{task.children + 1}")
             execution.perform(SPAWN, state, place)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, effects, hooks
+from bohrbug.runtime.threads.rewrite import by_value, effects, hooks, unknown
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.classes import look_up
 from bohrbug.runtime.threads.rewrite.instance_dicts import remember_dict
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -109,6 +111,9 @@ def print_to(stream: Any, place: Place) -> None:
     # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
     if keeps_text_for_the_test(stream):
         hooks.whole(stream, True, place)
+        if type(look_up(type(stream), "write")) is not FunctionType:
+            # It writes each argument, and what stands between them, by itself.
+            unknown.assume(place, "print")
 
 
 def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:

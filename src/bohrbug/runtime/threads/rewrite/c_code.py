@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import datetime
 import functools
+import gc
 import operator
 import sys
 from collections.abc import Callable, Iterable
@@ -43,6 +44,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     read_kinds,
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up, order_of
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -416,6 +418,9 @@ _READING_ALL_ATTRIBUTES = frozenset({"__reduce_ex__", "__reduce__", "__getstate_
 
 def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Tell what a call does."""
+    if effect.action is effects.ASK_INTERPRETER:
+        Inspecting.ask(effect.state, place)
+        return
     if effect.state:
         is_write = effect.action is effects.WRITE_STATE or (
             effect.action is effects.USE_STATE and bool(arguments) and arguments[-1] is not None
@@ -470,6 +475,15 @@ def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         halfway.begin(hooks.telling_again(arguments[0], False))
 
 
+def _read_parts(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_parts, owner, place)
+
+
+def _tell_parts(owner: Any, place: Place) -> None:
+    for part in (owner, *(each for each in gc.get_referents(owner) if type(each) is type(owner))):
+        hooks.tell_whole(part, False, place)
+
+
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         operators.contains(arguments[0], owner, place)
@@ -512,6 +526,7 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.BINARY_IN_PLACE: _binary_in_place,
     effects.READ_ARGUMENTS: _read_arguments,
     effects.READ_ALL: _read_all,
+    effects.READ_PARTS: _read_parts,
     **actions.ACTIONS,
     **files.ACTIONS,
     **references.ACTIONS,

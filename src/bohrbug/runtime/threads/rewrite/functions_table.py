@@ -15,13 +15,16 @@ import builtins
 import collections
 import fcntl
 import functools
+import gc
 import itertools
 import os
+import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite.effects import (
+    ASK_INTERPRETER,
     BINARY,
     BINARY_IN_PLACE,
     CHANGE_DESCRIPTOR,
@@ -133,6 +136,15 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     # It does the work of Counter's constructor and of its update.
     enter(collections, "_count_elements", WRITE, 0, calls_back=True)
     effects[print] = Effect(PRINT)
+    enter(sys, "getsizeof", READ)
+    for module, names in (
+        (sys, "getrefcount getallocatedblocks"),
+        (gc, "get_referrers get_objects get_count get_stats"),
+    ):
+        for name in names.split():
+            effects[getattr(module, name)] = Effect(
+                ASK_INTERPRETER, state=f"{module.__name__}.{name}"
+            )
     enter(builtins, "open", OPEN_FILE)
     enter(os, "open", OPEN_FILE)
     enter(os, "stat lstat statx access readlink", READ_FILE)

@@ -35,9 +35,12 @@ class Inspecting:
 
     Attributes:
         tell: called just before one, with the object and the place.
+        ask: called where the interpreter is asked for what nothing tells of, such as a count of
+            references, with the name of the function and the place.
     """
 
     tell: Callable[[object, Place], None] = staticmethod(_ignore)
+    ask: Callable[[str, Place], None] = staticmethod(_ignore)
 
 
 def may_inspect(code: CodeType) -> bool:

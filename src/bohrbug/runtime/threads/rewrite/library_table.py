@@ -16,6 +16,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     READ,
     READ_ALL,
     READ_ARGUMENTS,
+    READ_PARTS,
     READ_STATE,
     USE,
     USE_STATE,
@@ -138,7 +139,8 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     },
     ("xml.etree.ElementTree", "Element"): _methods(
         "set append insert remove clear extend",
-        "find findall findtext get getchildren items iter iterfind itertext keys makeelement",
+        "get getchildren items iter iterfind itertext keys makeelement",
+        **dict.fromkeys(("find", "findall", "findtext"), Effect(READ_PARTS)),
     ),
     ("xml.etree.ElementTree", "TreeBuilder"): _methods("start end data close comment pi"),
     ("xml.etree.ElementTree", "XMLParser"): _methods("feed close flush"),

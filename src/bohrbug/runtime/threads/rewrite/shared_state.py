@@ -11,7 +11,7 @@ _BY_MODULE = {
     " Logger.getEffectiveLevel"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
-    " setLogRecordFactory setLoggerClass disable",
+    " setLogRecordFactory setLoggerClass disable Manager.getLogger",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"

@@ -132,6 +132,8 @@ def _held_by(owner: Any) -> Iterable[Any]:
         if type(each) is BuiltinFunctionType
         or type(each) in table.STREAMS
         or table.ITERATORS[type(each)] is not None
+        # Such as the elements in one.
+        or type(each) is type(owner)
         or (table.CONTAINER[type(each)] and not FOREIGN[type(each)])
     ]
 
