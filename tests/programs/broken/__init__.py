@@ -18,6 +18,7 @@ from . import (
     memory,
     names,
     open_files,
+    parts,
     primitives,
     shared,
     state,
@@ -26,5 +27,5 @@ from . import (
 
 MODULES = (
     *(attributes, code_in_c, containers, deadlocks, effects, intervals, library_state),
-    *(lives, memory, names, open_files, primitives, shared, state, threads),
+    *(lives, memory, names, open_files, parts, primitives, shared, state, threads),
 )

@@ -43,6 +43,7 @@ from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import (
     attributes,
     callables,
+    errors,
     files,
     held,
     hooks,
@@ -388,6 +389,7 @@ class ThreadsRuntime:
                 watchdog.release()
             hooks.set_sink(None)
             files.forget_files()
+            errors.forget_errors()
             memory.forget()
             for put_back in _AFTERWARDS:
                 put_back()

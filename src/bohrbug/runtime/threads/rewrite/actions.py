@@ -9,7 +9,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, effects, hooks, unknown
+from bohrbug.runtime.threads.rewrite import by_value, effects, errors, hooks, unknown
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.classes import look_up
 from bohrbug.runtime.threads.rewrite.instance_dicts import remember_dict
@@ -77,6 +77,10 @@ def _set_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> 
         hooks.write_attribute(arguments[0], name, write_kinds(name), place)
 
 
+def _set_traceback(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.attribute(errors.stand_in(owner), "__traceback__", True, place)
+
+
 def _look_at_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     hooks.read_class(owner, place)
 
@@ -135,6 +139,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.SET_ATTRIBUTE: _set_attribute,
     effects.GET_BY_DESCRIPTOR: _get_by_descriptor,
     effects.SET_BY_DESCRIPTOR: _set_by_descriptor,
+    effects.SET_TRACEBACK: _set_traceback,
     effects.LOOK_AT_CLASS: _look_at_class,
     effects.VARS: _vars,
     effects.SET_ITEM: _set_item,

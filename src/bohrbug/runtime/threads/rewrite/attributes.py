@@ -38,6 +38,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     order_of,
     remember_class,
 )
+from bohrbug.runtime.threads.rewrite.errors import PARTS
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
@@ -56,6 +57,9 @@ INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
 PRIMITIVE = "primitive"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
+
+PART_OF_ERROR = "part of an error"
+"""What ``raise`` sets of an exception, see :mod:`.errors`."""
 
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
@@ -232,7 +236,7 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
         if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
             return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
         if issubclass(found.__objclass__, BaseException):
-            return INSTANCE
+            return PART_OF_ERROR if name in PARTS else INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
         return INSTANCE if is_python_slot or FOREIGN[found.__objclass__] else SKIP
     if class_ is GetSetDescriptorType:
@@ -244,6 +248,8 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return WHOLE
         if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
             return INSTANCE
+        if found.__objclass__ is BaseException and name in PARTS:
+            return PART_OF_ERROR
         is_of_error = found.__objclass__ is BaseException and name != "__dict__"
         return INSTANCE if is_of_error or FOREIGN[found.__objclass__] else SKIP
     if class_ is _StructureField:

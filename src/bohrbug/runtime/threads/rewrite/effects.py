@@ -30,6 +30,7 @@ ASK_INTERPRETER = "ask the interpreter what no operation of the program changes 
 READ_ALL = "read all that its first argument leads to"
 GET_BY_DESCRIPTOR = "get an attribute by its descriptor"
 SET_BY_DESCRIPTOR = "set an attribute by its descriptor"
+SET_TRACEBACK = "set the traceback of an exception"
 LOOK_AT_CLASS = "look at the class"
 WRITE_BUFFER = "write into a buffer that it is given"
 WRITE_STATE = "change state of the process"

@@ -26,6 +26,7 @@ from __future__ import annotations
 import collections
 import gc
 import mmap
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -33,7 +34,7 @@ from typing import Any, Protocol
 
 from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway, lives, memory
+from bohrbug.runtime.threads.rewrite import errors, halfway, held, lives, memory
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
     INSTANCE,
@@ -41,6 +42,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     MEMORY,
     MODULE,
     OF_CLASS,
+    PART_OF_ERROR,
     PRIMITIVE,
     PROXY,
     SKIP,
@@ -308,6 +310,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
     elif kind is WHOLE:
         whole(owner, is_write, place)
+    elif kind is PART_OF_ERROR:
+        attribute(errors.stand_in(owner), name, is_write, place)
     elif kind is SUPER:
         read_super_attribute(_class_of_super(owner), _object_of_super(owner), name, place)
     elif kind is PROXY:
@@ -492,6 +496,30 @@ def read_whole(owner: Any, place: Place) -> None:
     """The truth, length, text or all items of ``owner`` are about to be computed."""
     if active and _CONTAINER[type(owner)]:
         tell_whole(owner, False, place)
+
+
+def raise_error(error: Any, place: Place) -> None:
+    """``raise error``."""
+    if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
+        in_one_step(place, _tell_raised, error, False, place)
+
+
+def raise_with_cause(error: Any, place: Place) -> None:
+    """``raise error from another``."""
+    if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
+        in_one_step(place, _tell_raised, error, True, place)
+
+
+def _tell_raised(error: BaseException, has_cause: bool, place: Place) -> None:
+    """Others may have the exception, too: it was not made for this."""
+    parts = errors.stand_in(error)
+    attribute(parts, "__traceback__", True, place)
+    if has_cause:
+        attribute(parts, "__cause__", True, place)
+        attribute(parts, "__suppress_context__", True, place)
+    handled = sys.exception()
+    if handled is not None and handled is not error:
+        attribute(parts, "__context__", True, place)
 
 
 def drop(place: Place) -> None:

@@ -465,6 +465,11 @@ class _Rewriting:
             )
         )
 
+    def raise_error(self, index: int, instruction: Instruction, stack: Any) -> None:
+        if instruction.arg:
+            hook = hooks.raise_error if instruction.arg == 1 else hooks.raise_with_cause
+            self.put(index, before=self.call(hook, (instruction.arg,), self.place(instruction)))
+
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
         arguments = opcodes.arguments_above_callable(instruction.arg)
         callable_depth = arguments + (2 if opcodes.NULL_FOLLOWS_CALLABLE else 1)
@@ -579,6 +584,7 @@ _BY_NAME: Mapping[str, Handler] = {
     "CALL": _Rewriting.call_function,
     "CALL_KW": _Rewriting.call_function,
     "CALL_FUNCTION_EX": _Rewriting.call_with_star,
+    "RAISE_VARARGS": _Rewriting.raise_error,
     **dict.fromkeys(
         (
             *("TO_BOOL", "UNARY_NOT", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP"),
