@@ -22,6 +22,7 @@ INSPECTED: dict[str, tuple[type, ...]] = {
     "_flag": (threading.Event,),
     "n_waiting": (threading.Barrier,),
     "broken": (threading.Barrier,),
+    "_started": (threading.Thread,),
 }
 """Names of attributes, with the classes of whose objects, and those of subclasses, it is true."""
 
