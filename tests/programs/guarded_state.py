@@ -5,9 +5,14 @@ With a lock each is correct, without one some interleaving breaks it.
 
 from __future__ import annotations
 
+import atexit
+import builtins
 import contextlib
+import gc
 import logging
 import sys
+import threading
+import unittest.mock
 import xml.etree.ElementTree as Trees
 from collections.abc import Callable
 from typing import Any
@@ -82,3 +87,102 @@ def logger_made_for_both(guard: Guard) -> None:
 
     together(work, work)
     assert len(made) == 1
+
+
+def collector_switched_off(guard: Guard) -> None:
+    """The other task switches it on in between."""
+    seen: list[bool] = []
+
+    def work() -> None:
+        with guard:
+            gc.disable()
+            seen.append(gc.isenabled())
+            gc.enable()
+
+    together(work, work)
+    gc.disable()
+    assert seen == [False, False]
+
+
+def called_at_exit(guard: Guard) -> None:
+    """The other task registers its function in between."""
+    added: list[int] = []
+
+    def work() -> None:
+        with guard:
+            before = atexit._ncallbacks()
+            atexit.register(work)
+            added.append(atexit._ncallbacks() - before)
+
+    together(work, work)
+    atexit.unregister(work)
+    assert added == [1, 1]
+
+
+def stack_size_of_threads(guard: Guard) -> None:
+    """The other task sets its own in between."""
+    before = threading.stack_size()
+    seen: list[bool] = []
+
+    def work(size: int) -> None:
+        with guard:
+            threading.stack_size(size)
+            seen.append(threading.stack_size() == size)
+
+    together(lambda: work(1 << 20), lambda: work(1 << 21))
+    threading.stack_size(before)
+    assert seen == [True, True]
+
+
+def _one() -> int:
+    return 1
+
+
+def _two() -> int:
+    return 2
+
+
+def function_patched_by_its_name(guard: Guard) -> None:
+    """Another function is called the second time."""
+
+    def patch() -> None:
+        with unittest.mock.patch(f"{__name__}._one", _two):
+            pass
+
+    _looked_at_twice(guard, patch, lambda: _one())
+
+
+def function_set_by_its_name(guard: Guard) -> None:
+    """Another function is called the second time."""
+    try:
+        _looked_at_twice(
+            guard, lambda: setattr(sys.modules[__name__], "_one", _two), lambda: _one()
+        )
+    finally:
+        globals()["_one"] = _ONE
+
+
+_ONE = _one
+
+
+def builtin_that_is_exchanged(guard: Guard) -> None:
+    """Another function is called the second time."""
+    original = builtins.len
+
+    def exchange() -> None:
+        builtins.len = lambda thing: 7
+
+    try:
+        _looked_at_twice(guard, exchange, lambda: len([1]))
+    finally:
+        builtins.len = original
+
+
+def builtin_patched_by_its_name(guard: Guard) -> None:
+    """Another function is called the second time."""
+
+    def patch() -> None:
+        with unittest.mock.patch("builtins.ascii", repr):
+            pass
+
+    _looked_at_twice(guard, patch, lambda: ascii("\u00e9"))

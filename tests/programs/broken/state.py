@@ -25,3 +25,38 @@ def size_of_a_list() -> None:
 def logger_made_for_both() -> None:
     """Both find that there is no such logger."""
     guarded_state.logger_made_for_both(contextlib.nullcontext())
+
+
+def collector_switched_off() -> None:
+    """The other task switches it on in between."""
+    guarded_state.collector_switched_off(contextlib.nullcontext())
+
+
+def called_at_exit() -> None:
+    """The other task registers its function in between."""
+    guarded_state.called_at_exit(contextlib.nullcontext())
+
+
+def stack_size_of_threads() -> None:
+    """The other task sets its own in between."""
+    guarded_state.stack_size_of_threads(contextlib.nullcontext())
+
+
+def function_patched_by_its_name() -> None:
+    """Another function is called the second time."""
+    guarded_state.function_patched_by_its_name(contextlib.nullcontext())
+
+
+def function_set_by_its_name() -> None:
+    """Another function is called the second time."""
+    guarded_state.function_set_by_its_name(contextlib.nullcontext())
+
+
+def builtin_that_is_exchanged() -> None:
+    """Another function is called the second time."""
+    guarded_state.builtin_that_is_exchanged(contextlib.nullcontext())
+
+
+def builtin_patched_by_its_name() -> None:
+    """Another function is called the second time."""
+    guarded_state.builtin_patched_by_its_name(contextlib.nullcontext())

@@ -25,3 +25,38 @@ def locked_size_of_a_list() -> None:
 def locked_logger_made_for_both() -> None:
     """See ``guarded_state.logger_made_for_both``: with a lock it is correct."""
     guarded_state.logger_made_for_both(threading.Lock())
+
+
+def locked_collector_switched_off() -> None:
+    """See ``guarded_state.collector_switched_off``: with a lock it is correct."""
+    guarded_state.collector_switched_off(threading.Lock())
+
+
+def locked_called_at_exit() -> None:
+    """See ``guarded_state.called_at_exit``: with a lock it is correct."""
+    guarded_state.called_at_exit(threading.Lock())
+
+
+def locked_stack_size_of_threads() -> None:
+    """See ``guarded_state.stack_size_of_threads``: with a lock it is correct."""
+    guarded_state.stack_size_of_threads(threading.Lock())
+
+
+def locked_function_patched_by_its_name() -> None:
+    """See ``guarded_state.function_patched_by_its_name``: with a lock it is correct."""
+    guarded_state.function_patched_by_its_name(threading.Lock())
+
+
+def locked_function_set_by_its_name() -> None:
+    """See ``guarded_state.function_set_by_its_name``: with a lock it is correct."""
+    guarded_state.function_set_by_its_name(threading.Lock())
+
+
+def locked_builtin_that_is_exchanged() -> None:
+    """See ``guarded_state.builtin_that_is_exchanged``: with a lock it is correct."""
+    guarded_state.builtin_that_is_exchanged(threading.Lock())
+
+
+def locked_builtin_patched_by_its_name() -> None:
+    """See ``guarded_state.builtin_patched_by_its_name``: with a lock it is correct."""
+    guarded_state.builtin_patched_by_its_name(threading.Lock())

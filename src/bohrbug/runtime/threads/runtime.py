@@ -21,6 +21,7 @@ from bohrbug.runtime.threads import (
     futures,
     identities,
     made_code,
+    replaced_builtins,
     thread_functions,
     thread_state,
 )
@@ -369,6 +370,7 @@ class ThreadsRuntime:
 
     def _carry_out(self, execution: Execution) -> Trace:
         """Run the test under the control of an execution."""
+        replaced_builtins.begin()
         lasting_executors.begin()
         self._thread_names.begin()
         entropy.begin(self.settings)
@@ -382,6 +384,7 @@ class ThreadsRuntime:
         try:
             return execution.run(self.function)
         finally:
+            replaced_builtins.put_back()
             self._discovery.listen(False)
             held.evaluation_has_changed()
             made_code.follow = None

@@ -23,6 +23,7 @@ What is told, and as what:
 
 from __future__ import annotations
 
+import builtins
 import collections
 import gc
 import mmap
@@ -367,6 +368,20 @@ def read_global(scope: Globals, name: str, place: Place) -> None:
     """A global is about to be loaded."""
     if active:
         item(scope.namespace, name, False, place)
+
+
+_BUILTINS = vars(builtins)
+
+
+def read_builtin(scope: Globals, name: str, place: Place) -> None:
+    """A global is about to be loaded that is a builtin, unless the module has got one by now."""
+    if active:
+        in_one_step(place, _tell_builtin, scope.namespace, name, place)
+
+
+def _tell_builtin(namespace: dict[str, Any], name: str, place: Place) -> None:
+    item(namespace, name, False, place)
+    item(_BUILTINS, name, False, place)
 
 
 @twin

@@ -263,7 +263,9 @@ class _Rewriting:
 
     def _read_global(self, index: int, instruction: Instruction, name: str) -> None:
         if self.view.may_change(name):
-            self._touch_global(hooks.read_global, index, instruction, name)
+            is_builtin = self.view.is_builtin(name)
+            hook = hooks.read_builtin if is_builtin else hooks.read_global
+            self._touch_global(hook, index, instruction, name)
 
     def _touch_global(
         self, hook: Callable[..., None], index: int, instruction: Instruction, name: str
