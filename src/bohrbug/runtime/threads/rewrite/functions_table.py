@@ -51,6 +51,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     READ_DESCRIPTOR,
     READ_FILE,
     READ_ITEM,
+    READ_NAMES,
     REMOVE_FOLDER,
     RENAME_FILE,
     SEEK_DESCRIPTOR,
@@ -98,8 +99,9 @@ def _functions() -> dict[Callable[..., Any], Effect]:
                 effects[function] = Effect(action, consumes, True, calls_back, by_value=by_value)
 
     comparing = {"calls_back": True, "by_value": True}
-    enter(builtins, "len abs round divmod pow dir", READ)
+    enter(builtins, "len abs round divmod pow", READ)
     enter(builtins, "format repr ascii", READ, by_value=True)
+    enter(builtins, "dir", READ_NAMES)
     enter(builtins, "isinstance", LOOK_AT_CLASS)
     enter(builtins, "sorted sum min max any all", CONSUME, **comparing)
     enter(builtins, "next anext", STEP)

@@ -65,6 +65,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     class_may_change,
     forget_local_classes,
     look_up,
+    order_of,
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
@@ -228,6 +229,8 @@ def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
         item(owner, key if key >= 0 else key + _length(owner), is_write, place)
     else:
         whole(owner, is_write, place)
+        # Which index it is, it may say in code of its own.
+        halfway.begin(telling_again(owner, is_write))
 
 
 def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
@@ -278,6 +281,15 @@ def read_class(owner: Any, place: Place) -> None:
     """It matters of which class an object is."""
     if is_stored("__class__") and class_may_change(type(owner)):
         attribute(owner, "__class__", False, place)
+    _read_bases(type(owner), place)
+
+
+def _read_bases(class_: type, place: Place) -> None:
+    """Where attributes are found depends on the bases of a class, and of these."""
+    if is_stored("__bases__"):
+        for base in order_of(class_):
+            if class_may_change(base):
+                attribute(base, "__bases__", False, place)
 
 
 def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: Place) -> None:
@@ -461,6 +473,7 @@ def _tell_class_data(owner: Any, name: str, is_write: bool, place: Place) -> Non
 
 
 def _tell_class_attribute(class_: Any, name: str, place: Place) -> None:
+    _read_bases(class_, place)
     for asked in class_owners(class_, name):
         attribute(asked, name, False, place)
 

@@ -12,12 +12,15 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite.classes import names
 from bohrbug.runtime.threads.rewrite.effects import (
+    CHECK_REGISTERED,
     NOTHING,
+    PICKLE,
     READ,
     READ_ALL,
     READ_ARGUMENTS,
     READ_PARTS,
     READ_STATE,
+    REGISTER,
     USE,
     USE_STATE,
     WRITE,
@@ -88,8 +91,14 @@ change it if they are given something, and that read it."""
 
 _FUNCTIONS = {
     **dict.fromkeys(
-        (("_pickle", "dump"), ("_pickle", "dumps"), ("marshal", "dump"), ("marshal", "dumps")),
+        (("marshal", "dump"), ("marshal", "dumps")),
         Effect(READ_ALL),
+    ),
+    **dict.fromkeys((("_pickle", "dump"), ("_pickle", "dumps")), Effect(PICKLE)),
+    ("_abc", "_abc_register"): Effect(REGISTER, (), True),
+    **dict.fromkeys(
+        (("_abc", "_abc_instancecheck"), ("_abc", "_abc_subclasscheck")),
+        Effect(CHECK_REGISTERED, (), True),
     ),
     # They go on in a stream.
     **dict.fromkeys((("_pickle", "load"), ("marshal", "load")), Effect(WRITE, (), True)),

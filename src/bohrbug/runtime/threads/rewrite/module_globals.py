@@ -77,12 +77,17 @@ _STORING_BY_NAME = frozenset(
 """What code mentions that stores attributes and globals whose names are strings."""
 
 
+_HANDING_OUT = frozenset({"__kwdefaults__", "keywords", "__setstate__"})
+"""Attributes that lead to parts of functions and partials, and may serve to change them."""
+
+
 def stored_attributes(code: CodeType) -> Iterator[str]:
     """Names of the attributes that a code object, or code nested in it, stores or deletes.
 
     Of code that may store some by their names, each string that may be one: ``name``, and the last
     part of ``module.name``.
     """
+    yield from _HANDING_OUT.intersection(code.co_names)
     if not _STORING_BY_NAME.isdisjoint(code.co_names):
         for constant in code.co_consts:
             if isinstance(constant, str):

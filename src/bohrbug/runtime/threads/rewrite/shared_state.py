@@ -12,6 +12,8 @@ _BY_MODULE = {
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
     " setLogRecordFactory setLoggerClass disable Manager.getLogger",
+    "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
+    "inspect": "getmembers _getmembers getmembers_static",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
