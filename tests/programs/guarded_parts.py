@@ -10,7 +10,9 @@ import contextlib
 import copyreg
 import functools
 import inspect
+import io
 import pickle
+import re
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -302,3 +304,45 @@ def index_that_is_computed(guard: Guard) -> None:
             numbers.pop()
 
     together(read, shorten)
+
+
+def resized_while_a_view_shows_it(guard: Guard) -> None:
+    """BufferError: existing exports."""
+    numbers = bytearray(b"abc")
+
+    def look() -> None:
+        with guard:
+            view = memoryview(numbers)
+            view.release()
+
+    def append() -> None:
+        with guard:
+            numbers.append(1)
+
+    together(look, append)
+
+
+def truncated_while_a_buffer_is_out(guard: Guard) -> None:
+    """BufferError: existing exports."""
+    stream = io.BytesIO(b"abc")
+
+    def look() -> None:
+        with guard:
+            view = stream.getbuffer()
+            view.release()
+
+    def truncate() -> None:
+        with guard:
+            stream.truncate(0)
+
+    together(look, truncate)
+
+
+def bytes_that_are_searched(guard: Guard) -> None:
+    """One byte is set already, the other one is not."""
+    text = bytearray(b"aa")
+    _torn(
+        guard,
+        lambda name: text.__setitem__("xy".index(name), 98),
+        lambda: (re.findall(b".", text), re.compile(b".").sub(lambda match: match[0], text)),
+    )

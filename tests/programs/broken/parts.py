@@ -95,3 +95,18 @@ def keyword_in_a_format() -> None:
 def index_that_is_computed() -> None:
     """IndexError: the list is shorter by the time it is looked at."""
     guarded_parts.index_that_is_computed(contextlib.nullcontext())
+
+
+def resized_while_a_view_shows_it() -> None:
+    """BufferError: existing exports."""
+    guarded_parts.resized_while_a_view_shows_it(contextlib.nullcontext())
+
+
+def truncated_while_a_buffer_is_out() -> None:
+    """BufferError: existing exports."""
+    guarded_parts.truncated_while_a_buffer_is_out(contextlib.nullcontext())
+
+
+def bytes_that_are_searched() -> None:
+    """One byte is set already, the other one is not."""
+    guarded_parts.bytes_that_are_searched(contextlib.nullcontext())

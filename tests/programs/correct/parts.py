@@ -95,3 +95,18 @@ def locked_keyword_in_a_format() -> None:
 def locked_index_that_is_computed() -> None:
     """See ``guarded_parts.index_that_is_computed``: with a lock it is correct."""
     guarded_parts.index_that_is_computed(threading.Lock())
+
+
+def locked_resized_while_a_view_shows_it() -> None:
+    """See ``guarded_parts.resized_while_a_view_shows_it``: with a lock it is correct."""
+    guarded_parts.resized_while_a_view_shows_it(threading.Lock())
+
+
+def locked_truncated_while_a_buffer_is_out() -> None:
+    """See ``guarded_parts.truncated_while_a_buffer_is_out``: with a lock it is correct."""
+    guarded_parts.truncated_while_a_buffer_is_out(threading.Lock())
+
+
+def locked_bytes_that_are_searched() -> None:
+    """See ``guarded_parts.bytes_that_are_searched``: with a lock it is correct."""
+    guarded_parts.bytes_that_are_searched(threading.Lock())

@@ -488,7 +488,18 @@ _METHODS: dict[type, dict[str, Effect]] = {
         reads="index count tobytes tolist tofile tounicode buffer_info",
         others=_SEQUENCE_EXTENDERS,
     ),
-    memoryview: _methods(memoryview, reads="tobytes tolist hex index count"),
+    memoryview: _methods(
+        memoryview,
+        reads="tobytes tolist hex index count",
+        # While there is a view, what it shows can't be resized.
+        others={"release": Effect(WRITE), "__exit__": Effect(WRITE)},
+    ),
+    re.Pattern: {
+        **dict.fromkeys(
+            _names("match fullmatch search findall finditer split"), Effect(NOTHING, (0,))
+        ),
+        **dict.fromkeys(_names("sub subn"), Effect(NOTHING, (1,), calls_back=True)),
+    },
     contextvars.Context: {"run": Effect(WRITE, calls_back=True)},
     mmap.mmap: _methods(
         mmap.mmap,

@@ -26,6 +26,7 @@ from __future__ import annotations
 import builtins
 import collections
 import gc
+import io
 import mmap
 import sys
 import weakref
@@ -240,8 +241,8 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
             tell_whole(underlying, is_write, place)
         return
     if type(owner) is memoryview:
-        if owner.obj is not None:
-            tell_whole(owner.obj, is_write, place)
+        for shown in _shown_by(owner):
+            tell_whole(shown, is_write, place)
         return
     if type(owner) is mmap.mmap:
         owner = behind_mapping(owner)
@@ -262,6 +263,18 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
             whole(holder, is_write, place)
             return
     whole(owner, is_write, place)
+
+
+_BufferOfStream: type = type(io.BytesIO().getbuffer().obj)
+
+
+def _shown_by(view: memoryview) -> list[Any]:
+    """The object whose memory a view shows, unless the view was released."""
+    try:
+        shown = view.obj
+    except ValueError:
+        return []
+    return gc.get_referents(shown) if type(shown) is _BufferOfStream else [shown]
 
 
 def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:

@@ -36,6 +36,7 @@ _BY_MODULE = {
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
     "locale": "setlocale localeconv",
     "linecache": "getlines updatecache checkcache clearcache",
+    "re": "match fullmatch search sub subn split findall finditer",
     "copyreg": "pickle constructor add_extension remove_extension",
 }
 # From Python 3.14 on.
