@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import gc
 import logging
+import sqlite3
 import sys
 import threading
 import unittest.mock
@@ -186,3 +187,89 @@ def builtin_patched_by_its_name(guard: Guard) -> None:
             pass
 
     _looked_at_twice(guard, patch, lambda: ascii("\u00e9"))
+
+
+def cursor_that_both_use(guard: Guard) -> None:
+    """The row is that of the other task's statement."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    cursor = connection.cursor()
+    seen: list[bool] = []
+
+    def ask(number: int) -> None:
+        with guard:
+            cursor.execute("select ?", (number,))
+            seen.append(cursor.fetchone() == (number,))
+
+    together(lambda: ask(1), lambda: ask(2))
+    connection.close()
+    assert seen == [True, True]
+
+
+def last_row_of_a_cursor(guard: Guard) -> None:
+    """The row is that of the other task's statement."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    cursor = connection.cursor()
+    cursor.execute("create table things(id integer primary key)")
+    seen: list[object] = []
+
+    def insert(number: int) -> None:
+        with guard:
+            cursor.execute("insert into things values(?)", (number,))
+            seen.append(cursor.lastrowid)
+
+    together(lambda: insert(1), lambda: insert(2))
+    connection.close()
+    assert sorted(map(str, seen)) == ["1", "2"]
+
+
+def row_factory_of_a_connection(guard: Guard) -> None:
+    """The other task has put it back."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    seen: list[type] = []
+
+    def ask() -> None:
+        with guard:
+            connection.row_factory = sqlite3.Row
+            seen.append(type(connection.execute("select 1").fetchone()))
+            connection.row_factory = None
+
+    together(ask, ask)
+    connection.close()
+    assert seen == [sqlite3.Row, sqlite3.Row]
+
+
+def transaction_of_a_connection(guard: Guard) -> None:
+    """The other task has ended it."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.execute("create table things(id)")
+    seen: list[bool] = []
+
+    def insert() -> None:
+        with guard:
+            connection.execute("insert into things values(1)")
+            seen.append(connection.in_transaction)
+            connection.commit()
+
+    together(insert, insert)
+    connection.close()
+    assert seen == [True, True]
+
+
+def values_bound_to_a_statement(guard: Guard) -> None:
+    """One value is set already, the other one is not."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    values = [0, 0]
+    seen: list[object] = []
+
+    def change() -> None:
+        with guard:
+            values[0] = 1
+            values[1] = 1
+
+    def ask() -> None:
+        with guard:
+            seen.append(connection.execute("select ?, ?", values).fetchone())
+
+    together(change, ask)
+    connection.close()
+    assert seen[0] in ((0, 0), (1, 1))

@@ -60,3 +60,28 @@ def builtin_that_is_exchanged() -> None:
 def builtin_patched_by_its_name() -> None:
     """Another function is called the second time."""
     guarded_state.builtin_patched_by_its_name(contextlib.nullcontext())
+
+
+def cursor_that_both_use() -> None:
+    """The row is that of the other task's statement."""
+    guarded_state.cursor_that_both_use(contextlib.nullcontext())
+
+
+def last_row_of_a_cursor() -> None:
+    """The row is that of the other task's statement."""
+    guarded_state.last_row_of_a_cursor(contextlib.nullcontext())
+
+
+def row_factory_of_a_connection() -> None:
+    """The other task has put it back."""
+    guarded_state.row_factory_of_a_connection(contextlib.nullcontext())
+
+
+def transaction_of_a_connection() -> None:
+    """The other task has ended it."""
+    guarded_state.transaction_of_a_connection(contextlib.nullcontext())
+
+
+def values_bound_to_a_statement() -> None:
+    """One value is set already, the other one is not."""
+    guarded_state.values_bound_to_a_statement(contextlib.nullcontext())

@@ -60,3 +60,28 @@ def locked_builtin_that_is_exchanged() -> None:
 def locked_builtin_patched_by_its_name() -> None:
     """See ``guarded_state.builtin_patched_by_its_name``: with a lock it is correct."""
     guarded_state.builtin_patched_by_its_name(threading.Lock())
+
+
+def locked_cursor_that_both_use() -> None:
+    """See ``guarded_state.cursor_that_both_use``: with a lock it is correct."""
+    guarded_state.cursor_that_both_use(threading.Lock())
+
+
+def locked_last_row_of_a_cursor() -> None:
+    """See ``guarded_state.last_row_of_a_cursor``: with a lock it is correct."""
+    guarded_state.last_row_of_a_cursor(threading.Lock())
+
+
+def locked_row_factory_of_a_connection() -> None:
+    """See ``guarded_state.row_factory_of_a_connection``: with a lock it is correct."""
+    guarded_state.row_factory_of_a_connection(threading.Lock())
+
+
+def locked_transaction_of_a_connection() -> None:
+    """See ``guarded_state.transaction_of_a_connection``: with a lock it is correct."""
+    guarded_state.transaction_of_a_connection(threading.Lock())
+
+
+def locked_values_bound_to_a_statement() -> None:
+    """See ``guarded_state.values_bound_to_a_statement``: with a lock it is correct."""
+    guarded_state.values_bound_to_a_statement(threading.Lock())
