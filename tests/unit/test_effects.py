@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import csv
 import decimal
 import functools
@@ -202,7 +203,7 @@ def test_a_csv_writer_writes_to_its_stream() -> None:
 
 
 def test_what_reads_all_reads_what_lies_below() -> None:
-    def body(outer: Any, inner: Any, encode: Any) -> None:
+    def body(outer: Any, inner: Any, encode: Any, table: Any) -> None:
         pickle.dumps(outer)
         encode(outer, 0)
 
@@ -210,8 +211,9 @@ def test_what_reads_all_reads_what_lies_below() -> None:
     encode = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
         {}, str, str, None, ":", ",", False, False, True
     )
-    found = told(body, outer={"inner": inner}, inner=inner, encode=encode)
-    assert found == ["read outer", "read inner"] * 2
+    table = copyreg.dispatch_table
+    found = told(body, outer={"inner": inner}, inner=inner, encode=encode, table=table)
+    assert found == ["read table", *["read outer", "read inner"] * 2]
 
 
 def test_reading_all_attributes_of_an_object() -> None:

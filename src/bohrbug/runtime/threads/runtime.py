@@ -553,7 +553,7 @@ if native is not None:
 def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
     """Code in C that no table knows may have met another task: say what that is taken for."""
     for place in detector.racy_places:
-        name = unknown.assumed_at(place)
+        name = unknown.taken_as_one_step(place)
         if name is not None:
             trace.uncontrolled.assume(f"{name} as one step")
 

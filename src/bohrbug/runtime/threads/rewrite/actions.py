@@ -130,7 +130,7 @@ def print_to(stream: Any, place: Place) -> None:
         hooks.whole(stream, True, place)
         if type(look_up(type(stream), "write")) is not FunctionType:
             # It writes each argument, and what stands between them, by itself.
-            unknown.assume(place, "print")
+            unknown.do_in_pieces(place, "print")
 
 
 def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
