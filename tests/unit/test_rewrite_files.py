@@ -220,7 +220,7 @@ CURRENT_READ = ("the current folder", False)
                 *(CURRENT_READ, ("name other", True), ("file other", True)),
             ],
         ),
-        (maps, [WRITE, CONTENTS_READ, CONTENTS_WRITE, CONTENTS_READ]),
+        (maps, [WRITE, CONTENTS_READ, CONTENTS_WRITE, CONTENTS_READ, CONTENTS_WRITE]),
         (maps_for_itself, [WRITE]),
         (moves, [("name file", True), WRITE, ("name other", True), ("file other", True)]),
         (knows_files_by_their_paths, [CURRENT_READ, READ, CURRENT_READ, READ]),
