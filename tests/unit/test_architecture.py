@@ -22,7 +22,7 @@ LAYERS = (
 )
 """From top to bottom; a module may import from its own layer and from those below it."""
 
-EVERYWHERE = ("settings", "accelerator", "paths")
+EVERYWHERE = ("settings", "own_names", "accelerator", "paths")
 """They import nothing else of ours, so that all may import them."""
 
 # The top of the package loads what it offers on first use.

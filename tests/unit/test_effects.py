@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import csv
 import decimal
 import functools
@@ -202,7 +203,7 @@ def test_a_csv_writer_writes_to_its_stream() -> None:
 
 
 def test_what_reads_all_reads_what_lies_below() -> None:
-    def body(outer: Any, inner: Any, encode: Any) -> None:
+    def body(outer: Any, inner: Any, encode: Any, table: Any) -> None:
         pickle.dumps(outer)
         encode(outer, 0)
 
@@ -210,8 +211,9 @@ def test_what_reads_all_reads_what_lies_below() -> None:
     encode = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
         {}, str, str, None, ":", ",", False, False, True
     )
-    found = told(body, outer={"inner": inner}, inner=inner, encode=encode)
-    assert found == ["read outer", "read inner"] * 2
+    table = copyreg.dispatch_table
+    found = told(body, outer={"inner": inner}, inner=inner, encode=encode, table=table)
+    assert found == ["read table", *["read outer", "read inner"] * 2]
 
 
 def test_reading_all_attributes_of_an_object() -> None:
@@ -331,6 +333,54 @@ def test_what_tasks_meet_in_unknown_code_is_a_condition() -> None:
 def test_what_is_ordered_by_a_lock_is_no_condition() -> None:
     result = bohrbug.explore(lambda: _two_checksums(guarded=True))
     assert result.verdict.kind is VerdictKind.HOLDS
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+
+
+def _two_prints(stream: io.StringIO, guarded: bool) -> None:
+    lock = threading.Lock()
+
+    def work() -> None:
+        with lock if guarded else contextlib.nullcontext():
+            print("a", "b", file=stream)
+
+    together(work, work)
+
+
+@pytest.mark.parametrize(("guarded", "taking"), [(False, ("print as one step",)), (True, ())])
+def test_print_is_taken_as_one_step_where_tasks_meet_in_it(
+    guarded: bool, taking: tuple[str, ...]
+) -> None:
+    result = bohrbug.explore(lambda: _two_prints(io.StringIO(), guarded))
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert result.verdict.conditions is not None
+    assert result.verdict.conditions.taking == taking
+
+
+class _Pieces(io.StringIO):
+    def write(self, text: str) -> int:
+        return super().write(text)
+
+
+def test_print_is_no_step_where_the_program_writes_its_pieces() -> None:
+    result = bohrbug.explore(lambda: _two_prints(_Pieces(), guarded=False))
+    assert result.verdict.conditions is not None
+    assert not result.verdict.conditions.taking
+
+
+def test_what_only_the_interpreter_knows_is_a_condition_while_others_run() -> None:
+    thing: list[int] = []
+    result = bohrbug.explore(lambda: together(lambda: sys.getrefcount(thing), list))
+    assert result.verdict.conditions is not None
+    assert result.verdict.conditions.taking == ("what sys.getrefcount gave as it was",)
+
+
+def test_what_only_the_interpreter_knows_is_no_condition_of_a_task_alone() -> None:
+    def test() -> None:
+        together(list, list)
+        sys.getrefcount(test)
+
+    result = bohrbug.explore(test)
     assert result.verdict.conditions is not None
     assert not result.verdict.conditions.taking
 

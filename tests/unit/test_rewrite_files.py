@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import mmap
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,18 +22,21 @@ REWRITER = Rewriter()
 class FileSink:
     """A sink that writes down what is done with files, and nothing else."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
         self.accesses: list[tuple[str, bool]] = []
 
     def attribute(self, owner: object, name: str, is_write: bool, place: Place) -> None:
-        """No file."""
+        if isinstance(owner, Named):
+            assert owner.label.startswith("names in folder")
+            self.accesses.append((f"name {name}", is_write))
 
     def item(self, owner: object, key: object, is_write: bool, place: Place) -> None:
         """No file."""
 
     def whole(self, owner: object, is_write: bool, place: Place) -> None:
         if isinstance(owner, Named):
-            label = "descriptor" if owner.label.startswith("descriptor") else owner.label
+            label = owner.label.removesuffix(self.folder).rstrip("0123456789 ")
             self.accesses.append((label, is_write))
         elif isinstance(owner, io.IOBase):
             self.accesses.append(("stream", is_write))
@@ -45,7 +51,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
     def of(function: Callable[[Path], object]) -> list[tuple[str, bool]]:
         REWRITER.install_function(function)  # type: ignore[arg-type]
-        sink = FileSink()
+        sink = FileSink(tmp_path.name)
         set_sink(sink)
         try:
             function(path)
@@ -62,6 +68,10 @@ READ, WRITE = ("file file", False), ("file file", True)
 DESCRIPTOR = ("descriptor", True)
 STREAM = (("stream", True), DESCRIPTOR)
 """An open file, and where its descriptor is."""
+CONTENTS_READ, CONTENTS_WRITE = ("contents of a file", False), ("contents of a file", True)
+FLAGS_READ, FLAGS_WRITE = ("flags of descriptor", False), ("flags of descriptor", True)
+FOLDER_READ = (("file", False), ("names in folder", False))
+CLOSE = (FLAGS_WRITE, DESCRIPTOR)
 
 
 def looks(path: Path) -> None:
@@ -100,7 +110,54 @@ def moves_in_descriptors(path: Path) -> None:
     descriptor = os.open(path, os.O_RDWR)
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.pread(descriptor, 1, 0)
+    os.pwrite(descriptor, b"t", 0)
+    os.read(descriptor, 1)
+    os.write(descriptor, b"e")
     os.close(descriptor)
+
+
+def looks_at_descriptors(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fstat(descriptor)
+    os.set_inheritable(descriptor, os.get_inheritable(descriptor))
+    os.dup2(descriptor, descriptor)
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL))
+    os.close(descriptor)
+
+
+def uses_pipes(path: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"t")
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
+
+
+def options_of_sockets(path: Path) -> None:
+    with socket.socket() as connection:
+        connection.settimeout(connection.gettimeout())
+
+
+def makes_and_removes(path: Path) -> None:
+    open(path, "w").close()
+    open(path.with_name("other"), "w").close()
+    os.remove(path.with_name("other"))
+    os.mkdir("other")
+    os.rmdir("other")
+
+
+def maps(path: Path) -> None:
+    with open(path, "r+b") as file:
+        one = mmap.mmap(file.fileno(), 0)
+        view = memoryview(mmap.mmap(file.fileno(), 0))
+    one[0] = 1
+    view[0]
+    view.release()
+
+
+def maps_for_itself(path: Path) -> None:
+    with open(path, "r+b") as file:
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)[0] = 1
 
 
 def moves(path: Path) -> None:
@@ -131,11 +188,41 @@ CURRENT_READ = ("the current folder", False)
     ("function", "expected"),
     [
         (opens, [READ, *STREAM, READ, *STREAM, WRITE, *STREAM, WRITE, *STREAM]),
-        (opens_by_flags, [READ, DESCRIPTOR, WRITE, DESCRIPTOR]),
-        (reads_and_writes, [READ, *STREAM, READ, WRITE, *STREAM, WRITE]),
-        (moves_in_streams, [READ, *STREAM, *STREAM, *STREAM, READ]),
-        (moves_in_descriptors, [WRITE, DESCRIPTOR, ("descriptor", False), DESCRIPTOR]),
-        (moves, [WRITE, ("file other", True)]),
+        (opens_by_flags, [READ, *CLOSE, WRITE, *CLOSE]),
+        (
+            reads_and_writes,
+            [READ, *STREAM, CONTENTS_READ, READ, WRITE, *STREAM, CONTENTS_WRITE, WRITE],
+        ),
+        (moves_in_streams, [READ, *STREAM, *STREAM, *STREAM, CONTENTS_READ, READ]),
+        (
+            moves_in_descriptors,
+            [
+                *(WRITE, DESCRIPTOR, FLAGS_READ, CONTENTS_READ, FLAGS_READ, CONTENTS_WRITE),
+                *(DESCRIPTOR, CONTENTS_READ, DESCRIPTOR, CONTENTS_WRITE, *CLOSE),
+            ],
+        ),
+        (
+            looks_at_descriptors,
+            [
+                *(READ, FLAGS_READ, CONTENTS_READ, FLAGS_READ, CONTENTS_READ, FLAGS_WRITE),
+                *(FLAGS_READ, FLAGS_WRITE, DESCRIPTOR, FLAGS_READ, FLAGS_WRITE, *CLOSE),
+            ],
+        ),
+        (uses_pipes, [FLAGS_WRITE, FLAGS_WRITE]),
+        (options_of_sockets, [FLAGS_READ, FLAGS_WRITE]),
+        (
+            makes_and_removes,
+            [
+                *(WRITE, *STREAM, ("name other", True), ("file other", True), *STREAM),
+                *(("name other", True), ("file other", True)),
+                *(CURRENT_READ, ("name other", True), ("file other", True)),
+                *(CURRENT_READ, ("names in folder other", True)),
+                *(CURRENT_READ, ("name other", True), ("file other", True)),
+            ],
+        ),
+        (maps, [WRITE, CONTENTS_READ, CONTENTS_WRITE, CONTENTS_READ, CONTENTS_WRITE]),
+        (maps_for_itself, [WRITE]),
+        (moves, [("name file", True), WRITE, ("name other", True), ("file other", True)]),
         (knows_files_by_their_paths, [CURRENT_READ, READ, CURRENT_READ, READ]),
     ],
 )
@@ -148,15 +235,14 @@ def test_accesses_to_files_are_told(
 
 
 def test_a_path_is_told_in_any_form(told: Callable[..., object], tmp_path: Path) -> None:
-    assert told(looks) == [READ, READ, (f"file {tmp_path.name}", False)]
+    assert told(looks) == [READ, READ, *FOLDER_READ]
 
 
 def test_the_current_folder_is_a_variable(told: Callable[..., object], tmp_path: Path) -> None:
-    folder = f"file {tmp_path.name}"
-    assert told(goes_elsewhere) == [(folder, False), ("the current folder", True), CURRENT_READ]
+    assert told(goes_elsewhere) == [("file", False), ("the current folder", True), CURRENT_READ]
 
 
 def test_paths_relative_to_a_descriptor_are_not_told(
     told: Callable[..., object], tmp_path: Path
 ) -> None:
-    assert told(uses_descriptors) == [(f"file {tmp_path.name}", False)]
+    assert told(uses_descriptors) == [("file", False), FLAGS_WRITE]

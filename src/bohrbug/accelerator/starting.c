@@ -164,6 +164,18 @@ name_next(PyObject *self, PyObject *parent, PyObject **id, PyObject **state)
     return *state == NULL ? -1 : 0;
 }
 
+/* Whether another task has started the thread meanwhile; with the exception that this is. */
+static bool
+is_started_by_now(PyObject *thread)
+{
+    PyObject *started = own(thread, thread_texts.started);
+    if (started != NULL && own(started, thread_texts.flag) == Py_False)
+        return false;
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "threads can only be started once");
+    return true;
+}
+
 Progress
 start_thread(PyObject *thread, PyFrameObject *caller)
 {
@@ -189,7 +201,8 @@ start_thread(PyObject *thread, PyFrameObject *caller)
     if (name_next(self, parent, &id, &state) == 0 && (place = place_in(caller)) != NULL)
         /* Until it has been performed nothing is done that the reference would do otherwise. */
         progress = perform(self, threading.spawn_kind, state, place, NULL);
-    if (progress == DONE && start_task(self, parent, thread, id, state, place, label) < 0)
+    if (progress == DONE && (is_started_by_now(thread) ||
+                             start_task(self, parent, thread, id, state, place, label) < 0))
         progress = FAILED;
     Py_DECREF(self);
     Py_DECREF(label);

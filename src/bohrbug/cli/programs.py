@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.util
 import io
@@ -54,10 +55,12 @@ class Script:
         self._module = types.ModuleType("__main__")
         self._fresh = {
             **vars(self._module),
-            "__builtins__": __builtins__,
+            "__builtins__": builtins,
             "__file__": absolute,
             "__cached__": None,
         }
+        # What the script finds, and not what we have copied.
+        vars(self._module)["__builtins__"] = builtins
         # A function, and always the same, so that its code can be rewritten.
         self._body = types.FunctionType(code, vars(self._module))
         self._folder = str(Path(absolute).parent)

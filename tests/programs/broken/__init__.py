@@ -18,12 +18,14 @@ from . import (
     memory,
     names,
     open_files,
+    parts,
     primitives,
     shared,
+    state,
     threads,
 )
 
 MODULES = (
     *(attributes, code_in_c, containers, deadlocks, effects, intervals, library_state),
-    *(lives, memory, names, open_files, primitives, shared, threads),
+    *(lives, memory, names, open_files, parts, primitives, shared, state, threads),
 )

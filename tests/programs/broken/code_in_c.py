@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import array
+import asyncio
 import ctypes
 import functools
 import heapq
+import threading
 import types
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 
 from tests.programs.counter import Counter
 from tests.programs.together import together
@@ -253,3 +257,53 @@ def weak_value_dictionary() -> None:
             table["x"]
 
     together(read, holder.clear)
+
+
+def set_up_by_an_initializer() -> None:
+    """A worker's initializer, written in C, runs in between."""
+    numbers: list[int] = []
+    with ThreadPoolExecutor(1, initializer=numbers.append, initargs=(1,)) as executor:
+        executor.submit(int)
+        assert len(numbers) == len(numbers)
+
+
+def applied_in_a_pool() -> None:
+    """A function in C that a pool was given runs in between."""
+    numbers: list[int] = []
+    with ThreadPool(1) as pool:
+        done = pool.apply_async(numbers.append, (1,))
+        same = len(numbers) == len(numbers)
+        done.get()
+    assert same
+
+
+def mapped_in_a_pool() -> None:
+    """A function in C that a pool was given runs in between."""
+    numbers: list[int] = []
+    with ThreadPool(1) as pool:
+        done = pool.map_async(numbers.append, [1])
+        same = len(numbers) == len(numbers)
+        done.get()
+    assert same
+
+
+def action_of_a_barrier() -> None:
+    """The action, written in C, runs in between."""
+    numbers: list[int] = []
+    barrier = threading.Barrier(2, action=functools.partial(numbers.append, 1))
+    same: list[bool] = []
+    together(barrier.wait, barrier.wait, lambda: same.append(len(numbers) == len(numbers)))
+    assert same == [True]
+
+
+def called_soon_by_a_loop() -> None:
+    """A callback in C runs in between."""
+    numbers: list[int] = []
+    same: list[bool] = []
+
+    async def call() -> None:
+        asyncio.get_running_loop().call_soon(numbers.append, 1)
+        await asyncio.sleep(0)
+
+    together(lambda: asyncio.run(call()), lambda: same.append(len(numbers) == len(numbers)))
+    assert same == [True]

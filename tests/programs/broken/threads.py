@@ -358,3 +358,50 @@ def future_calls_code_in_c() -> None:
 
     together(lambda: future.set_result(1), look)
     assert lengths[0] == lengths[1]
+
+
+def thread_started_twice() -> None:
+    """RuntimeError: both find that the thread has not been started."""
+    thread = threading.Thread(target=list)
+
+    def start_once() -> None:
+        if thread.native_id is None:
+            thread.start()
+
+    together(start_once, start_once)
+    thread.join()
+
+
+def started_flag_of_a_thread() -> None:
+    """RuntimeError: both find that the thread has not been started."""
+    thread = threading.Thread(target=list)
+
+    def start_once() -> None:
+        if not thread._started.is_set():  # type: ignore[attr-defined]
+            thread.start()
+
+    together(start_once, start_once)
+    thread.join()
+
+
+def repr_of_a_thread() -> None:
+    """The thread has not been started yet, or has."""
+    thread = threading.Thread(target=list)
+    seen: list[str] = []
+    looking = threading.Thread(target=lambda: seen.append(repr(thread)))
+    looking.start()
+    thread.start()
+    thread.join()
+    looking.join()
+    assert "initial" not in seen[0]
+
+
+def daemon_by_turns() -> None:
+    """Both see what it was before."""
+    thread = threading.Thread(target=list)
+
+    def turn() -> None:
+        thread.daemon = not thread.daemon
+
+    together(turn, turn)
+    assert not thread.daemon

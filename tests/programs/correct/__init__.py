@@ -14,8 +14,26 @@ from . import (
     lives,
     loops,
     memory,
+    open_files,
+    parts,
     primitives,
+    state,
     threads,
 )
 
-MODULES = (*(data, effects, intervals, library_state, lives, loops, memory, primitives, threads),)
+MODULES = (
+    *(
+        data,
+        effects,
+        intervals,
+        library_state,
+        lives,
+        loops,
+        memory,
+        open_files,
+        parts,
+        primitives,
+        state,
+        threads,
+    ),
+)

@@ -239,3 +239,20 @@ def sixteen_threads() -> None:
 
     together(*(functools.partial(work, number) for number in range(16)))
     assert results == list(range(16))
+
+
+def errors_of_their_own() -> None:
+    """Each task sees the cause and the context of its own exception."""
+
+    def fail(number: int) -> None:
+        try:
+            try:
+                raise ValueError(number)
+            except ValueError as first:
+                raise KeyError(number) from first
+        except KeyError as second:
+            assert second.__cause__ is second.__context__
+            assert second.__cause__ is not None
+            assert second.__cause__.args == (number,)
+
+    together(lambda: fail(1), lambda: fail(2))

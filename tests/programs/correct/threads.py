@@ -356,3 +356,38 @@ def every_future_of_a_set() -> None:
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         done, _ = concurrent.futures.wait([pool.submit(int, number) for number in range(3)])
         assert sum(future.result() for future in done) == 3
+
+
+def thread_started_once_under_a_lock() -> None:
+    """The second task finds that the thread has been started."""
+    lock = threading.Lock()
+    thread = threading.Thread(target=list)
+
+    def start_once() -> None:
+        with lock:
+            if thread.native_id is None:
+                thread.start()
+
+    together(start_once, start_once)
+    thread.join()
+
+
+def daemon_by_turns_under_a_lock() -> None:
+    """Each sees what the other has set."""
+    lock = threading.Lock()
+    thread = threading.Thread(target=list)
+
+    def turn() -> None:
+        with lock:
+            thread.daemon = not thread.daemon
+
+    together(turn, turn)
+    assert not thread.daemon
+
+
+def repr_of_threads() -> None:
+    """What a task prints of threads that run already changes only as they end."""
+    together(
+        lambda: repr(threading.current_thread()),
+        lambda: repr(threading.main_thread()),
+    )

@@ -15,7 +15,7 @@ from bohrbug.accelerator.plain import plain
 from bohrbug.model.operation import END, EXIT, JOIN, ROOT
 from bohrbug.model.outcome import Outcome
 from bohrbug.runtime.policies import Asked
-from bohrbug.runtime.threads import aftermath
+from bohrbug.runtime.threads import aftermath, replaced_builtins
 from bohrbug.runtime.threads.lifecycle import unwind
 from bohrbug.runtime.threads.monitoring import Explainer
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -93,7 +93,9 @@ class Ending:
         """An exception left a task."""
         execution = self._execution
         if not execution.aborting and self.aftermath is None:
-            self.decide(self._explainer.exception(execution, task, error))
+            with replaced_builtins.as_before():
+                outcome = self._explainer.exception(execution, task, error)
+            self.decide(outcome)
 
     def ask(self, asked: Asked) -> None:
         """A decision that somebody else is to make, once this execution is over."""

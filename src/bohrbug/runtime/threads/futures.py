@@ -14,6 +14,7 @@ from bohrbug.model.operation import INSPECT, JOIN, PUT, RESOLVE, RESULT, SHUTDOW
 from bohrbug.runtime.threads import thread_functions
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.interpreters import runs_elsewhere
 from bohrbug.runtime.threads.locks import RLock
 from bohrbug.runtime.threads.patches import Patches
@@ -152,7 +153,7 @@ def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         )
     task.inside += 1
     try:
-        target = fn if runs_elsewhere(self) else thread_functions.instrument_callable(fn)
+        target = fn if runs_elsewhere(self) else HandedOver.telling(fn)
         return _submit(self, target, *args, **kwargs)
     finally:
         task.inside -= 1

@@ -23,6 +23,7 @@ from bohrbug.runtime.threads import (
     imports,
     interpreters,
     keyboard,
+    library_callbacks,
     log_records,
     looking,
     made_code,
@@ -93,8 +94,10 @@ _ALL: tuple[Patches, ...] = (
     keyboard.patches,
     os_names.patches,
     interpreters.patches,
+    library_callbacks.patches,
 )
 imports.after_import.append(interpreters.patches.catch_up)
+imports.after_import.append(library_callbacks.patches.catch_up)
 if os.name == "posix":
     from bohrbug.runtime.threads import io, process_pools, processes, semaphores, signal_waits
 

@@ -31,19 +31,33 @@ def _inspect(owner: Any, place: Any) -> None:
     execution = controlled()
     if execution is None or execution.current.inside or execution.is_alone():
         return
+    if isinstance(owner, threading.Thread):
+        if may_start_elsewhere(execution, owner):
+            _look_around(execution, place)
+        return
     state = execution.resources.of(owner, type(owner).__name__)
     execution.perform(INSPECT, state, place)
     execution.observe(state, place)
 
 
+def _ask(name: str, place: Any) -> None:
+    """The interpreter is asked for what nothing tells of, while others may change it."""
+    execution = controlled()
+    if execution is not None and not execution.is_alone():
+        execution.trace.uncontrolled.assume(f"what {name} gave as it was")
+
+
 Inspecting.tell = staticmethod(_inspect)
+Inspecting.ask = staticmethod(_ask)
 
 
 def look_around(execution: Execution, frame: Any) -> None:
     """A task is about to ask which threads are alive, or whether one was started."""
-    if execution.current.inside or len(execution.all_tasks) == 1:
-        return
-    place = place_of(frame)
+    if not execution.current.inside and len(execution.all_tasks) > 1:
+        _look_around(execution, place_of(frame))
+
+
+def _look_around(execution: Execution, place: Any) -> None:
     state = execution.resources.state_named("threads", "the threads that are alive", "threads")
     execution.perform(INSPECT, state, place)
     execution.observe(state, place)
@@ -129,47 +143,58 @@ def _current_frames() -> dict[int, FrameType]:
 
 patches.add(sys, "_current_frames", _current_frames)
 
-_name_of_thread: Any = vars(threading.Thread)["name"]
-_RENAMED = "Thread.name"
+_THREADING = vars(threading)
 
 
-def _point_at_name(kind: Kind, frame: Any) -> None:
+def _point_at(name: str, kind: Kind, frame: Any) -> None:
+    """A task is about to set a property of a thread, or to read it."""
     execution = controlled()
     if execution is None or execution.current.inside or execution.is_alone():
         return
     if kind is SET:
         # From the next execution on, reading one is an operation, too.
-        execution.namespaces.add(_RENAMED)
-    elif _RENAMED not in execution.namespaces:
+        execution.namespaces.add(("Thread", name))
+    elif ("Thread", name) not in execution.namespaces or frame.f_globals is _THREADING:
         return
-    state = execution.resources.state_named("names of threads", "names of threads", "names")
-    execution.perform(kind, state, place_of(frame))
+    label = f"{name}s of threads"
+    execution.perform(kind, execution.resources.state_named(label, label, name), place_of(frame))
 
 
-def _get_name(self: Any) -> Any:
-    _point_at_name(INSPECT, _getframe(1))
-    return _name_of_thread.__get__(self)
+def _watch_property(name: str) -> None:
+    """Setting a property of threads is an operation, and where some task does so, reading it."""
+    original: Any = vars(threading.Thread)[name]
+
+    def get(self: Any) -> Any:
+        _point_at(name, INSPECT, _getframe(1))
+        return original.__get__(self)
+
+    def set_(self: Any, value: Any) -> None:
+        _point_at(name, SET, _getframe(1))
+        original.__set__(self, value)
+
+    patches.add(threading.Thread, name, property(get, set_, doc=original.__doc__))
 
 
-def _set_name(self: Any, name: Any) -> None:
-    _point_at_name(SET, _getframe(1))
-    _name_of_thread.__set__(self, name)
+for _name in ("name", "daemon"):
+    _watch_property(_name)
 
 
-patches.add(threading.Thread, "name", property(_get_name, _set_name, doc=_name_of_thread.__doc__))
+def _watch_ident(name: str) -> None:
+    """An ident of a thread that there is once it has been started."""
+    original: Any = vars(threading.Thread)[name]
+
+    def get(self: Any) -> Any:
+        execution = controlled()
+        if execution is not None and may_start_elsewhere(execution, self):
+            look_around(execution, _getframe(1))
+        return original.__get__(self)
+
+    patches.add(threading.Thread, name, property(get, doc=original.__doc__))
 
 
-_ident_of_thread: Any = vars(threading.Thread)["ident"]
-
-
-def _get_ident(self: Any) -> Any:
-    execution = controlled()
-    if execution is not None and may_start_elsewhere(execution, self):
-        look_around(execution, _getframe(1))
-    return _ident_of_thread.__get__(self)
-
-
-patches.add(threading.Thread, "ident", property(_get_ident, doc=_ident_of_thread.__doc__))
+for _name in ("ident", "native_id"):
+    if _name in vars(threading.Thread):
+        _watch_ident(_name)
 
 
 def may_start_elsewhere(execution: Execution, thread: Any) -> bool:

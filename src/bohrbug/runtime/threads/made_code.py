@@ -47,6 +47,9 @@ def _standing_for(original: Any, mode: str) -> Callable[..., Any]:
                     local = dict(local)
         if local is None:
             local = namespace
+        if isinstance(namespace, dict):
+            # Else it would get those of our modules, see ``bohrbug.own_names``.
+            dict.setdefault(namespace, "__builtins__", frame.f_builtins)
         if isinstance(source, str | bytes):
             if mode == "eval":
                 source = (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Self
+from typing import Self
 
 from bohrbug.accelerator import native
 from bohrbug.model.outcome import Access
@@ -22,6 +22,7 @@ from bohrbug.runtime.threads import (
     identities,
     log_records,
     made_code,
+    replaced_builtins,
     thread_functions,
     thread_state,
 )
@@ -34,6 +35,7 @@ from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.deaths import Deaths
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.futures import lasting_executors
+from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.lasting import Lasting
@@ -43,6 +45,7 @@ from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import (
     attributes,
     callables,
+    errors,
     files,
     held,
     hooks,
@@ -159,7 +162,7 @@ class ThreadsRuntime:
         gc.disable()
         unknown.forget_assumptions()
         orders.forget()
-        thread_functions.instrument_callable = callables.instrumented_callable
+        HandedOver.telling = staticmethod(callables.instrumented_callable)
         if self.level is not Level.SYNC:
             self._discovery.listen(False)
             self._discovery.__enter__()
@@ -178,7 +181,7 @@ class ThreadsRuntime:
         if native is not None:
             native.forget_shared()
         self._thread_names.close()
-        thread_functions.instrument_callable = _as_it_is
+        HandedOver.telling = staticmethod(as_it_is)
         self._lasting.pool.close()
         if self._collected:
             gc.enable()
@@ -368,6 +371,7 @@ class ThreadsRuntime:
 
     def _carry_out(self, execution: Execution) -> Trace:
         """Run the test under the control of an execution."""
+        replaced_builtins.begin()
         lasting_executors.begin()
         self._thread_names.begin()
         entropy.begin(self.settings)
@@ -382,6 +386,7 @@ class ThreadsRuntime:
         try:
             return execution.run(self.function)
         finally:
+            replaced_builtins.put_back()
             self._discovery.listen(False)
             held.evaluation_has_changed()
             made_code.follow = None
@@ -389,6 +394,7 @@ class ThreadsRuntime:
                 watchdog.release()
             hooks.set_sink(None)
             files.forget_files()
+            errors.forget_errors()
             memory.forget()
             for put_back in _AFTERWARDS:
                 put_back()
@@ -549,7 +555,7 @@ if native is not None:
 def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
     """Code in C that no table knows may have met another task: say what that is taken for."""
     for place in detector.racy_places:
-        name = unknown.assumed_at(place)
+        name = unknown.taken_as_one_step(place)
         if name is not None:
             trace.uncontrolled.assume(f"{name} as one step")
 
@@ -557,10 +563,6 @@ def _note_assumptions(trace: Trace, detector: RaceDetector) -> None:
 def _is_assumed(access: Access) -> bool:
     """Whether it is not known what an access does."""
     return unknown.assumed_at(access.operation.place) is not None
-
-
-def _as_it_is(function: Any) -> Any:
-    return function
 
 
 def _is_synchronisation(cls: type) -> bool:

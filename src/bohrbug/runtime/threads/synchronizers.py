@@ -37,6 +37,7 @@ from bohrbug.runtime.threads.control import (
     real_allocate_lock,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.lifecycle import end_prelude
 from bohrbug.runtime.threads.locks import _Lock, free_predicate
 from bohrbug.runtime.threads.locks import lock as lock_type
@@ -476,6 +477,8 @@ def _wrap_barrier(name: str, kind: Any) -> None:
         frame = _getframe(1)
         state = execution.resources.of(self, "Barrier")
         execution.resources.share(self._cond, state)
+        if self._action is not None:
+            self._action = HandedOver.telling(self._action)
         if not is_quiet(execution, frame):
             execution.perform(kind, state, place_of(frame))
         return original(self, *args, **kwargs)

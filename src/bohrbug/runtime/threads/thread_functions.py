@@ -31,6 +31,7 @@ from bohrbug.runtime.threads.direct_start import (
     stop_thread,
 )
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.idents import FIRST_IDENT
 from bohrbug.runtime.threads.interpreter import (
     DESCRIBES_UNRAISABLE,
@@ -73,9 +74,6 @@ _real_start_joinable_thread: Any = getattr(_thread, "start_joinable_thread", Non
 real_count: Callable[[], int] = _thread._count
 _Thread = threading.Thread
 _Executor: Any = concurrent.futures.thread.ThreadPoolExecutor
-
-instrument_callable: Callable[[Any], Any] = lambda function: function  # noqa: E731
-"""Makes a C function that is the target of a thread visible; set by the runtime."""
 
 
 def _new_ident(execution: Execution) -> int:
@@ -366,17 +364,18 @@ def _start(self: Any) -> None:
         place = place_of(_caller_outside_threading())
         target = getattr(self, "_target", None)
         if target is not None:
-            self._target = instrument_callable(target)
+            self._target = HandedOver.telling(target)
         if isinstance(self, threading.Timer):
-            self.function = instrument_callable(self.function)
+            self.function = HandedOver.telling(self.function)
         if not task.inside:
             state = execution.resources.thread(f"{task.id}.{task.children + 1}")
             execution.perform(SPAWN, state, place)
-        if can_start_directly(self):
+        # Unless another task has started it meanwhile.
+        if not self._started._flag and can_start_directly(self):
             ident = _new_ident(execution)
             start_directly(execution, self, place, ident, _label_of(self), _join_handle_to_task)
             return
-        if HAS_HANDLES:
+        if HAS_HANDLES and not self._started._flag:
             _handle_of(self)
     task.inside += 1
     try:
@@ -439,19 +438,38 @@ def _is_alive(self: Any) -> bool:
     execution = controlled()
     if execution is None:
         return _thread_is_alive(self)
-    frame = _getframe(1)
+    _look_whether_alive(execution, self, _getframe(1))
     task = execution.current
-    if not is_quiet(execution, frame) and may_start_elsewhere(execution, self):
-        look_around(execution, frame)
-    other = _task_of(execution, self) if self._initialized else None
-    if other is not None and not is_quiet(execution, frame):
-        execution.perform(IS_ALIVE, other.state, place_of(frame))
-        execution.observe(other.state, place_of(frame))
     task.inside += 1
     try:
         return _thread_is_alive(self)
     finally:
         task.inside -= 1
+
+
+def _look_whether_alive(execution: Execution, thread: Any, frame: Any) -> None:
+    """A task is about to ask whether a thread was started, and whether it has ended."""
+    if is_quiet(execution, frame):
+        return
+    if may_start_elsewhere(execution, thread):
+        look_around(execution, frame)
+    other = _task_of(execution, thread) if thread._initialized else None
+    if other is not None:
+        execution.perform(IS_ALIVE, other.state, place_of(frame))
+        execution.observe(other.state, place_of(frame))
+
+
+_thread_repr = _Thread.__repr__
+
+
+@patches.method(_Thread, "__repr__")
+def _repr(self: Any) -> str:
+    execution = controlled()
+    if execution is not None and not execution.current.inside:
+        frame = _getframe(1)
+        if execution.current.thread is not self:
+            _look_whether_alive(execution, self, frame)
+    return _thread_repr(self)
 
 
 def make_invoke_excepthook() -> Callable[[Any], None]:

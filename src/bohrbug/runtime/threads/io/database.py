@@ -101,6 +101,13 @@ class Waiting:
         # Whether SQLite itself waits, as it does while nobody is in control.
         self._is_real = False
 
+    def look(self, frame: Any) -> None:
+        """The code that runs in ``frame`` asks how far the connection is."""
+        execution = controlled()
+        if execution is not None and not execution.current.inside and not execution.is_alone():
+            place = place_of(frame)
+            execution.perform(QUERY, self._database.state(execution, place), place)
+
     def end(self, connection: Any, call: Callable[[], Any], frame: Any) -> None:
         """End a transaction, on behalf of the code that runs in ``frame``.
 

@@ -21,12 +21,14 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.rewrite.descriptors import share_position
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
 
 _real_flock = fcntl.flock
 _real_lockf = fcntl.lockf
 _real_fcntl = fcntl.fcntl
+_DUPLICATING = (fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC)
 
 
 class Holding:
@@ -181,7 +183,10 @@ def fcntl_(fd: Any, cmd: int, arg: Any = 0, /) -> Any:
     """Stands for ``fcntl.fcntl``, which blocks for ``F_SETLKW`` only."""
     execution = controlled()
     if execution is None or cmd != fcntl.F_SETLKW:
-        return _real_fcntl(fd, cmd, arg)
+        result = _real_fcntl(fd, cmd, arg)
+        if execution is not None and cmd in _DUPLICATING:
+            share_position(_descriptor_of(fd), result)
+        return result
     results: list[Any] = []
     _lock_for_process(
         execution,

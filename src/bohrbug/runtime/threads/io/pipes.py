@@ -13,6 +13,7 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import channel_of
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, WRITABLE, await_descriptor, point
+from bohrbug.runtime.threads.rewrite.descriptors import share_position
 from bohrbug.runtime.threads.synchronizers import place_of
 
 _real_pipe = os.pipe
@@ -91,6 +92,28 @@ def close_descriptor(descriptor: Any, /) -> None:
     _real_close(descriptor)
 
 
+_real_dup = os.dup
+_real_dup2 = os.dup2
+
+
+@patches.function(os, "dup")
+def duplicate(fd: Any, /) -> int:
+    """Stands for ``os.dup``."""
+    made = _real_dup(fd)
+    if controlled() is not None:
+        share_position(fd, made)
+    return made
+
+
+@patches.function(os, "dup2")
+def duplicate_as(fd: Any, fd2: Any, *args: Any, **kwargs: Any) -> int:
+    """Stands for ``os.dup2``."""
+    made = _real_dup2(fd, fd2, *args, **kwargs)
+    if controlled() is not None:
+        share_position(fd, made)
+    return made
+
+
 class PipeFile(io.FileIO):
     """A raw file on a pipe or socket that waits as a task; files in C can't be patched."""
 
@@ -157,7 +180,7 @@ def with_pipe_file(stream: Any) -> Any:
         stream = stream.detach()
     raw = stream.detach() if isinstance(stream, io.BufferedReader | io.BufferedWriter) else stream
     reading = raw.readable()
-    ours = PipeFile(os.dup(raw.fileno()), "r" if reading else "w")
+    ours = PipeFile(_real_dup(raw.fileno()), "r" if reading else "w")
     raw.close()
     if stream is raw:
         return ours

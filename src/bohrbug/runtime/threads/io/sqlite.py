@@ -9,9 +9,12 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any
 
+from bohrbug.model.operation import INSPECT, SET, STATEMENT, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.io.database import DEFAULT_TIMEOUT, Waiting, database_of
 from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.rewrite.callables import tell_consumed
+from bohrbug.runtime.threads.synchronizers import place_of
 
 
 @patches.when_imported("sqlite3")
@@ -71,6 +74,15 @@ class _Classes:
         module, cursor_class = self._module, self.cursor
 
         class Connection(base):  # type: ignore[misc]
+            row_factory, text_factory, isolation_level = (
+                _setting(base, name) for name in ("row_factory", "text_factory", "isolation_level")
+            )
+
+            @property
+            def in_transaction(self) -> bool:
+                self._waiting.look(_getframe(1))
+                return bool(super().in_transaction)
+
             def __init__(self, *args: Any, **options: Any) -> None:
                 given = {**dict(zip(_PARAMETERS, args, strict=False)), **options}
                 execution = controlled()
@@ -86,6 +98,7 @@ class _Classes:
             def cursor(self, factory: Any = module.Cursor) -> Any:
                 if isinstance(factory, type) and issubclass(factory, module.Cursor):
                     factory = cursor_class(factory)
+                _point_at_settings(self, INSPECT, _getframe(1))
                 return super().cursor(factory)
 
             def execute(self, *args: Any) -> Any:
@@ -98,10 +111,12 @@ class _Classes:
                 return self._execute("executescript", args, _getframe(1))
 
             def _execute(self, name: str, args: tuple[Any, ...], frame: Any) -> Any:
+                _point_at_settings(self, INSPECT, frame)
                 call = getattr(super(), name)
                 if base is module.Connection:
                     # It would make a cursor that is not controlled.
                     call = getattr(super(cursor_class(module.Cursor), self.cursor()), name)
+                _tell_bound(args)
                 return self._waiting.execute(self, call, args, frame)
 
             def commit(self) -> None:
@@ -127,8 +142,79 @@ class _Classes:
         return _named_like(base, Connection)
 
 
+_SET = "settings of a connection of sqlite3"
+
+
+def _point_at_settings(connection: Any, kind: Kind, frame: Any) -> None:
+    """A task is about to change settings of a connection, or to do what depends on them."""
+    execution = controlled()
+    if execution is None or execution.current.inside or execution.is_alone():
+        return
+    if kind is SET:
+        # From the next execution on, what depends on them is an operation on them, too.
+        execution.namespaces.add(_SET)
+    elif _SET not in execution.namespaces:
+        return
+    state = execution.resources.of(connection, "Connection")
+    execution.perform(kind, state, place_of(frame))
+
+
+def _setting(base: Any, name: str) -> property:
+    original: Any = getattr(base, name)
+
+    def get(self: Any) -> Any:
+        _point_at_settings(self, INSPECT, _getframe(1))
+        return original.__get__(self)
+
+    def set_(self: Any, value: Any) -> None:
+        _point_at_settings(self, SET, _getframe(1))
+        original.__set__(self, value)
+
+    return property(get, set_)
+
+
+def _tell_bound(args: tuple[Any, ...]) -> None:
+    """Tell of the values that a statement is given."""
+    if len(args) > 1:
+        tell_consumed(args[1], "sqlite3.Cursor.execute")
+
+
+_SHARED = "cursor of sqlite3 used by several tasks"
+
+
+def _point_at_cursor(cursor: Any, frame: Any) -> None:
+    """A task is about to use a cursor: an operation on it once several have used one."""
+    execution = controlled()
+    if execution is None or execution.current.inside or execution.is_alone():
+        return
+    user = execution.current.index
+    if cursor._user not in (None, user):
+        # From the next execution on.
+        execution.namespaces.add(_SHARED)
+    cursor._user = user
+    if _SHARED in execution.namespaces:
+        state = execution.resources.of(cursor, "Cursor")
+        execution.perform(STATEMENT, state, place_of(frame))
+
+
+def _watched(base: Any, name: str) -> property:
+    """What a cursor says of its last statement."""
+    get = getattr(base, name).__get__
+
+    def watched(self: Any) -> Any:
+        _point_at_cursor(self, _getframe(1))
+        return get(self)
+
+    return property(watched)
+
+
 def _new_cursor(base: Any) -> type:
     class Cursor(base):  # type: ignore[misc]
+        _user: int | None = None
+        description, lastrowid, rowcount = (
+            _watched(base, name) for name in ("description", "lastrowid", "rowcount")
+        )
+
         def execute(self, *args: Any) -> Any:
             return self._execute(super().execute, args, _getframe(1))
 
@@ -139,20 +225,26 @@ def _new_cursor(base: Any) -> type:
             return self._execute(super().executescript, args, _getframe(1))
 
         def _execute(self, call: Callable[..., Any], args: tuple[Any, ...], frame: Any) -> Any:
+            _point_at_cursor(self, frame)
+            _tell_bound(args)
             return self.connection._waiting.execute(self.connection, call, args, frame)
 
         # Reading rows may end a statement, and with it its lock.
 
         def fetchone(self) -> Any:
+            _point_at_cursor(self, _getframe(1))
             return self._note_use(super().fetchone())
 
         def fetchmany(self, *args: Any, **options: Any) -> Any:
+            _point_at_cursor(self, _getframe(1))
             return self._note_use(super().fetchmany(*args, **options))
 
         def fetchall(self) -> Any:
+            _point_at_cursor(self, _getframe(1))
             return self._note_use(super().fetchall())
 
         def __next__(self) -> Any:
+            _point_at_cursor(self, _getframe(1))
             try:
                 return super().__next__()
             finally:

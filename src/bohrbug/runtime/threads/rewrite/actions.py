@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, effects, hooks
+from bohrbug.runtime.threads.rewrite import by_value, effects, errors, formats, hooks, unknown
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
+from bohrbug.runtime.threads.rewrite.classes import look_up
 from bohrbug.runtime.threads.rewrite.instance_dicts import remember_dict
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -75,6 +77,23 @@ def _set_by_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> 
         hooks.write_attribute(arguments[0], name, write_kinds(name), place)
 
 
+def _register(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.attribute(owner, "_abc_registry", True, place)
+
+
+def _check_registered(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.attribute(owner, "_abc_registry", False, place)
+
+
+def _read_names(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if not issubclass(type(owner), type | ModuleType):
+        hooks.tell_whole(owner, False, place)
+
+
+def _set_traceback(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.attribute(errors.stand_in(owner), "__traceback__", True, place)
+
+
 def _look_at_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     hooks.read_class(owner, place)
 
@@ -109,6 +128,9 @@ def print_to(stream: Any, place: Place) -> None:
     # Nobody looks at what goes to a terminal, or to pytest, unless the test captures it.
     if keeps_text_for_the_test(stream):
         hooks.whole(stream, True, place)
+        if type(look_up(type(stream), "write")) is not FunctionType:
+            # It writes each argument, and what stands between them, by itself.
+            unknown.do_in_pieces(place, "print")
 
 
 def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -117,6 +139,10 @@ def _write_buffer(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         if table.CONTAINER[type(argument)]:
             hooks.tell_whole(argument, True, place)
             return
+
+
+def _format(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    formats.read(owner, arguments, place)
 
 
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
@@ -130,6 +156,11 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.SET_ATTRIBUTE: _set_attribute,
     effects.GET_BY_DESCRIPTOR: _get_by_descriptor,
     effects.SET_BY_DESCRIPTOR: _set_by_descriptor,
+    effects.FORMAT: _format,
+    effects.REGISTER: _register,
+    effects.CHECK_REGISTERED: _check_registered,
+    effects.READ_NAMES: _read_names,
+    effects.SET_TRACEBACK: _set_traceback,
     effects.LOOK_AT_CLASS: _look_at_class,
     effects.VARS: _vars,
     effects.SET_ITEM: _set_item,

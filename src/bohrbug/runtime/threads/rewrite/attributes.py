@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
+    CellType,
     ClassMethodDescriptorType,
     CoroutineType,
     FunctionType,
@@ -38,6 +39,7 @@ from bohrbug.runtime.threads.rewrite.classes import (
     order_of,
     remember_class,
 )
+from bohrbug.runtime.threads.rewrite.errors import PARTS
 from bohrbug.runtime.threads.rewrite.inspected import INSPECTED
 from bohrbug.runtime.threads.rewrite.lives import PROXIES
 from bohrbug.runtime.threads.rewrite.memory import DATA
@@ -56,6 +58,9 @@ INSTANCE_DICT = "instance dict"
 """``__dict__`` of an instance."""
 PRIMITIVE = "primitive"
 """An attribute of a modelled primitive, see :mod:`.inspected`."""
+
+PART_OF_ERROR = "part of an error"
+"""What ``raise`` sets of an exception, see :mod:`.errors`."""
 
 PROXY = "proxy"
 """The owner stands for an object that it refers to weakly."""
@@ -90,6 +95,9 @@ _OF_FIXED_CLASSES = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDes
 _NOT_CLASS_DATA = (*_METHODS, GetSetDescriptorType, MemberDescriptorType, type)
 
 
+_EXCHANGED = ("__class__", "__bases__")
+"""Attributes that decide where others are found."""
+
 _stored_names: set[str] = set()
 """Names of attributes that code stores: a method of such a name may be exchanged."""
 
@@ -103,12 +111,14 @@ def note_stored(name: str) -> None:
 
 def _forget_answers(name: str) -> None:
     """Forget what was found out while it was not known that code stores this, or while it was."""
-    if name == "__class__":
+    if name in _EXCHANGED:
         # What an attribute is depends on it.
         forget_classes()
     else:
         forget_name(name)
     if name in PARTS_OF_FUNCTIONS:
+        STORED_PARTS.clear()
+        STORED_PARTS.update(_stored_names.intersection(PARTS_OF_FUNCTIONS))
         for cache in _by_parts_of_functions:
             cache.clear()
 
@@ -130,6 +140,9 @@ PARTS_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 """Attributes of functions that every call of them reads."""
 
 
+STORED_PARTS: set[str] = set()
+"""Those of them that some code exchanges."""
+
 _by_parts_of_functions: list[dict[type, bool]] = []
 
 
@@ -140,7 +153,7 @@ def depends_on_parts_of_functions(cache: dict[type, bool]) -> None:
 
 def stores_parts_of_functions() -> bool:
     """Whether some code exchanges parts of functions."""
-    return not _stored_names.isdisjoint(PARTS_OF_FUNCTIONS)
+    return bool(STORED_PARTS)
 
 
 _STREAMS = (io.IOBase, io.StringIO, io.BytesIO)
@@ -232,7 +245,7 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
         if found.__objclass__ in (GeneratorType, CoroutineType, AsyncGeneratorType):
             return WHOLE if name[:2] in ("gi", "cr", "ag") else SKIP
         if issubclass(found.__objclass__, BaseException):
-            return INSTANCE
+            return PART_OF_ERROR if name in PARTS else INSTANCE
         is_python_slot = "__slots__" in namespace_of(found.__objclass__)
         return INSTANCE if is_python_slot or FOREIGN[found.__objclass__] else SKIP
     if class_ is GetSetDescriptorType:
@@ -244,6 +257,10 @@ def _descriptor_kind(found: Any, name: str) -> str | None:
             return WHOLE
         if found.__objclass__ is FunctionType and name in PARTS_OF_FUNCTIONS:
             return INSTANCE
+        if found.__objclass__ is CellType:
+            return WHOLE
+        if found.__objclass__ is BaseException and name in PARTS:
+            return PART_OF_ERROR
         is_of_error = found.__objclass__ is BaseException and name != "__dict__"
         return INSTANCE if is_of_error or FOREIGN[found.__objclass__] else SKIP
     if class_ is _StructureField:
@@ -345,7 +362,7 @@ class Kinds(dict[type, str]):
             kind = raw_write_kind(class_, self.name)
         else:
             kind = raw_read_kind(class_, self.name)
-            if is_stored("__class__") and _depends_on_class(class_, self.name, kind):
+            if any(map(is_stored, _EXCHANGED)) and _depends_on_class(class_, self.name, kind):
                 kind = OF_CLASS[kind]
         self[class_] = kind
         remember_class(self, class_)

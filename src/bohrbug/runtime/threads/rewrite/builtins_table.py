@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _ctypes
 import _io
+import _socket
 import array
 import collections
 import contextvars
@@ -50,11 +51,14 @@ from bohrbug.runtime.threads.rewrite.classes import (
 from bohrbug.runtime.threads.rewrite.effects import (
     BINARY,
     BINARY_IN_PLACE,
+    CHANGE_DESCRIPTOR,
     COMPARE,
     CONTAINS_ITEM,
     DELETE_ITEM,
+    FORMAT,
     GET_BY_DESCRIPTOR,
     ITERATE,
+    LOOK_AT_DESCRIPTOR,
     NOTHING,
     PLAIN_WRITE,
     READ,
@@ -63,6 +67,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     READ_STREAM,
     SET_BY_DESCRIPTOR,
     SET_ITEM,
+    SET_TRACEBACK,
     STEP,
     USE_STREAM,
     WRITE,
@@ -483,7 +488,18 @@ _METHODS: dict[type, dict[str, Effect]] = {
         reads="index count tobytes tolist tofile tounicode buffer_info",
         others=_SEQUENCE_EXTENDERS,
     ),
-    memoryview: _methods(memoryview, reads="tobytes tolist hex index count"),
+    memoryview: _methods(
+        memoryview,
+        reads="tobytes tolist hex index count",
+        # While there is a view, what it shows can't be resized.
+        others={"release": Effect(WRITE), "__exit__": Effect(WRITE)},
+    ),
+    re.Pattern: {
+        **dict.fromkeys(
+            _names("match fullmatch search findall finditer split"), Effect(NOTHING, (0,))
+        ),
+        **dict.fromkeys(_names("sub subn"), Effect(NOTHING, (1,), calls_back=True)),
+    },
     contextvars.Context: {"run": Effect(WRITE, calls_back=True)},
     mmap.mmap: _methods(
         mmap.mmap,
@@ -492,7 +508,7 @@ _METHODS: dict[type, dict[str, Effect]] = {
     ),
     str: {
         **dict.fromkeys(("join", "translate"), Effect(NOTHING, (0,))),
-        "format": Effect(NOTHING, by_value=True),
+        "format": Effect(FORMAT, by_value=True),
         "format_map": Effect(NOTHING, (0,), by_value=True),
     },
     bytes: {"join": Effect(NOTHING, (0,))},
@@ -511,8 +527,13 @@ _METHODS: dict[type, dict[str, Effect]] = {
         _FILE_METHODS,
     ),
     **{view: _methods(view, reads="isdisjoint") for view in _DICT_VIEWS},
+    _socket.socket: {
+        **dict.fromkeys(_names("setsockopt settimeout setblocking"), Effect(CHANGE_DESCRIPTOR)),
+        **dict.fromkeys(_names("getsockopt gettimeout getblocking"), Effect(LOOK_AT_DESCRIPTOR)),
+    },
     LruCacheWrapper: dict.fromkeys(("cache_clear", "cache_info"), Effect(WRITE)),
-    BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(WRITE)},
+    functools.partial: {"__setstate__": Effect(WRITE)},
+    BaseException: {"add_note": Effect(WRITE), "with_traceback": Effect(SET_TRACEBACK)},
     types.MappingProxyType: _methods(types.MappingProxyType, reads="get items keys values copy"),
     **dict.fromkeys(_ITERATORS, _ITERATOR_METHODS),
     **dict.fromkeys((GetSetDescriptorType, MemberDescriptorType), _DESCRIPTOR_METHODS),

@@ -9,8 +9,10 @@ there is a sink.
 from __future__ import annotations
 
 import collections
+import copyreg
 import datetime
 import functools
+import gc
 import operator
 import sys
 from collections.abc import Callable, Iterable
@@ -23,6 +25,7 @@ from bohrbug.runtime.threads.rewrite import (
     by_value,
     effects,
     files,
+    formats,
     functions_table,
     halfway,
     hooks,
@@ -37,12 +40,14 @@ from bohrbug.runtime.threads.rewrite import builtins_table as table
 from bohrbug.runtime.threads.rewrite.attributes import (
     PARTS_OF_FUNCTIONS,
     SKIP,
+    STORED_PARTS,
     is_stored,
     raw_read_kind,
     raw_write_kind,
     read_kinds,
 )
 from bohrbug.runtime.threads.rewrite.classes import FOREIGN, look_up, order_of
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -97,6 +102,8 @@ def call0(callable_: Any, place: Place) -> None:
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        if STORED_PARTS:
+            _method_in_python(callable_, place)
         return
     if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (), place)
@@ -108,6 +115,8 @@ def call1(callable_: Any, first: Any, place: Place) -> None:
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        if STORED_PARTS:
+            _method_in_python(callable_, place)
         return
     if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first,), place)
@@ -119,6 +128,8 @@ def call2(callable_: Any, first: Any, second: Any, place: Place) -> None:
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        if STORED_PARTS:
+            _method_in_python(callable_, place)
         return
     if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first, second), place)
@@ -130,6 +141,8 @@ def call3(callable_: Any, first: Any, second: Any, third: Any, place: Place) -> 
         halfway.end(sys._getframe(1))
     class_ = type(callable_)
     if class_ is MethodType and type(callable_.__func__) is FunctionType:
+        if STORED_PARTS:
+            _method_in_python(callable_, place)
         return
     if hooks.active and _CALLED[class_]:
         _CALLS.get(class_, _called_object)(callable_, (first, second, third), place)
@@ -154,6 +167,13 @@ def further_argument(callable_: Any, value: Any, place: Place) -> None:
     if effect is _UNKNOWN:
         _use_unknown(callable_, (value,), place)
     elif effect is not None and effect.action in _READING_ARGUMENTS:
+        _use((value,), False, place)
+    elif (
+        effect is not None
+        and effect.action is effects.FORMAT
+        and formats.leads_on(callable_.__self__)
+    ):
+        # Which field it is for is not known.
         _use((value,), False, place)
     elif effect is not None and (effect.by_value or effect.action is effects.PRINT):
         by_value.read((value,), place)
@@ -293,11 +313,19 @@ def _called_object(callable_: Any, arguments: tuple[Any, ...], place: Place) -> 
         _apply(effect, None, arguments, place)
 
 
+def _method_in_python(method: Any, place: Place) -> None:
+    if hooks.active:
+        _python_function(method.__func__, (), place)
+
+
 def _python_function(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Its parts are read, which matters where code exchanges them."""
     for name in PARTS_OF_FUNCTIONS:
         if is_stored(name):
             hooks.attribute(callable_, name, False, place)
+    defaults = callable_.__kwdefaults__
+    if type(defaults) is dict and is_stored("__kwdefaults__"):
+        hooks.tell_whole(defaults, False, place)
 
 
 def _replacement(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -319,9 +347,17 @@ def _method_of_class(callable_: Any, arguments: tuple[Any, ...], place: Place) -
 
 
 def _partial(callable_: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    if is_stored("keywords") or is_stored("__setstate__"):
+        hooks.in_one_step(place, _tell_partial, callable_, place)
     inner = callable_.func
     if _CALLED[type(inner)]:
         call(inner, _arguments_of_partial(callable_.args, arguments), place)
+
+
+def _tell_partial(partial: Any, place: Place) -> None:
+    hooks.whole(partial, False, place)
+    if type(partial.keywords) is dict:
+        hooks.tell_whole(partial.keywords, False, place)
 
 
 # Python 3.14 on: stands for an argument that the call of a partial gives.
@@ -416,6 +452,9 @@ _READING_ALL_ATTRIBUTES = frozenset({"__reduce_ex__", "__reduce__", "__getstate_
 
 def _apply(effect: effects.Effect, owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """Tell what a call does."""
+    if effect.action is effects.ASK_INTERPRETER:
+        Inspecting.ask(effect.state, place)
+        return
     if effect.state:
         is_write = effect.action is effects.WRITE_STATE or (
             effect.action is effects.USE_STATE and bool(arguments) and arguments[-1] is not None
@@ -470,6 +509,24 @@ def _read_all(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         halfway.begin(hooks.telling_again(arguments[0], False))
 
 
+def _pickle(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_pickled, arguments, place)
+
+
+def _tell_pickled(arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.tell_whole(copyreg.dispatch_table, False, place)
+    _read_all(None, arguments, place)
+
+
+def _read_parts(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_parts, owner, place)
+
+
+def _tell_parts(owner: Any, place: Place) -> None:
+    for part in (owner, *(each for each in gc.get_referents(owner) if type(each) is type(owner))):
+        hooks.tell_whole(part, False, place)
+
+
 def _contains(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     if arguments:
         operators.contains(arguments[0], owner, place)
@@ -512,6 +569,8 @@ _ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.BINARY_IN_PLACE: _binary_in_place,
     effects.READ_ARGUMENTS: _read_arguments,
     effects.READ_ALL: _read_all,
+    effects.READ_PARTS: _read_parts,
+    effects.PICKLE: _pickle,
     **actions.ACTIONS,
     **files.ACTIONS,
     **references.ACTIONS,

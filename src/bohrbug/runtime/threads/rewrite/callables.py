@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, unknown
+from bohrbug.runtime.threads.rewrite import c_code, halfway, hooks, iteration, unknown
 from bohrbug.runtime.threads.rewrite.place import Place
 
 CALLABLE_PLACES: dict[str, Place] = {}
@@ -32,9 +32,24 @@ def instrumented_callable(callable_: Callable[..., Any]) -> Callable[..., Any]:
 
     halfway.note_caller(run.__code__)
     name = getattr(callable_, "__qualname__", None) or type(callable_).__qualname__
+    place = _place_called(name, run.__code__)
+    return run
+
+
+def _place_called(name: str, code: CodeType) -> Place:
     known = CALLABLE_PLACES.get(name)
     if known is None:
-        code = run.__code__.replace(co_name=name, co_qualname=name)
+        code = code.replace(co_name=name, co_qualname=name)
         known = CALLABLE_PLACES[name] = Place((code, 0))
-    place = known
-    return run
+    return known
+
+
+def tell_consumed(things: Any, name: str) -> None:
+    """Code in C is about to read all items of something, called by code of ours.
+
+    Parameters:
+        things: what it is given.
+        name: of the function in C.
+    """
+    if hooks.active:
+        iteration.consume(things, _place_called(name, tell_consumed.__code__))

@@ -8,7 +8,6 @@ two tasks that use files of their own in one folder have nothing to do with each
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable
 from io import (
@@ -23,7 +22,7 @@ from io import (
 from pathlib import PurePath
 from typing import Any
 
-from bohrbug.runtime.threads.rewrite import effects, hooks
+from bohrbug.runtime.threads.rewrite import descriptors, effects, hooks
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -31,8 +30,8 @@ from bohrbug.runtime.threads.rewrite.place import Place
 _separator = os.sep
 _current_folder = os.getcwd
 _fspath = os.fspath
-_fstat = os.fstat
-_is_plain = stat.S_ISREG
+_lstat = os.lstat
+_readlink = os.readlink
 _normalise: Callable[[str], str] = getattr(os.path, "_path_normpath", os.path.normpath)
 _encoding = sys.getfilesystemencoding()
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -42,13 +41,16 @@ _IN_MEMORY = (BytesIO, StringIO)
 
 _CURRENT_FOLDER = Named("the current folder")
 _files: dict[str, Named] = {}
+_folders: dict[str, Named] = {}
+"""Their attributes are the names in them."""
 
 
 def forget_files() -> None:
     """At the end of an execution."""
     _files.clear()
+    _folders.clear()
     _states.clear()
-    _descriptors.clear()
+    descriptors.forget_descriptors()
 
 
 def _path_of(thing: Any, place: Place) -> str | None:
@@ -81,6 +83,27 @@ def _file(path: str) -> Named:
     return found
 
 
+def _names_in(folder: str) -> Named:
+    found = _folders.get(folder)
+    if found is None:
+        label = f"names in folder {folder.rpartition(_separator)[2]}"
+        found = _folders[folder] = Named(label)
+    return found
+
+
+def _access_by_name(thing: Any, place: Place) -> None:
+    """A file is made, or removed, and with it its name in its folder."""
+    path = _path_of(thing, place)
+    if path is not None:
+        _tell_name(path, place)
+        hooks.whole(_file(path), True, place)
+
+
+def _tell_name(path: str, place: Place) -> None:
+    folder, _, name = path.rpartition(_separator)
+    hooks.attribute(_names_in(folder), name, True, place)
+
+
 def _read(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     _access(owner, False, place)
 
@@ -89,24 +112,89 @@ def _write(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     _access(owner, True, place)
 
 
+def _name(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _access_by_name, owner, place)
+
+
+def _remove_folder(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_removed_folder, owner, place)
+
+
+def _tell_removed_folder(owner: Any, place: Place) -> None:
+    path = _path_of(owner, place)
+    if path is not None:
+        hooks.whole(_names_in(path), True, place)
+    _access_by_name(owner, place)
+
+
+def _list_folder(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_list, arguments[0] if arguments else ".", place)
+
+
+def _tell_list(folder: Any, place: Place) -> None:
+    path = _path_behind(folder) if type(folder) is int else _path_of(folder, place)
+    if path is not None:
+        hooks.whole(_file(path), False, place)
+        hooks.whole(_names_in(path), False, place)
+
+
+def _path_behind(descriptor: int) -> str | None:
+    """The folder that a descriptor was opened for."""
+    try:
+        return _readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return None
+
+
 def _open(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     how = arguments[0] if arguments else "r"
     if type(how) is int:
-        _access(owner, bool(how & _WRITING_FLAGS), place)
+        is_write, may_make = bool(how & _WRITING_FLAGS), bool(how & os.O_CREAT)
     elif type(how) is str:
-        _access(owner, not {"w", "a", "x", "+"}.isdisjoint(how), place)
+        is_write = not {"w", "a", "x", "+"}.isdisjoint(how)
+        may_make = not {"w", "a", "x"}.isdisjoint(how)
+    else:
+        return
+    if may_make:
+        hooks.in_one_step(place, _tell_made, owner, place)
+    else:
+        _access(owner, is_write, place)
 
 
-def _write_both(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    _access(owner, True, place)
+def _tell_made(thing: Any, place: Place) -> None:
+    path = _path_of(thing, place)
+    if path is not None:
+        if not _is_there(path):
+            _tell_name(path, place)
+        hooks.whole(_file(path), True, place)
+
+
+def _is_there(path: str) -> bool:
+    try:
+        _lstat(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _rename(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_renamed, owner, arguments, place)
+
+
+def _tell_renamed(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    _access_by_name(owner, place)
     if arguments:
-        _access(arguments[0], True, place)
+        _access_by_name(arguments[0], place)
 
 
 def _link(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_linked, owner, arguments, place)
+
+
+def _tell_linked(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     _access(owner, False, place)
     if arguments:
-        _access(arguments[0], True, place)
+        _access_by_name(arguments[0], place)
 
 
 def _look_where(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -119,16 +207,23 @@ def _go_elsewhere(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _read_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    _use_stream(owner, arguments, place)
-    _access(_name_of(owner), False, place)
+    hooks.in_one_step(place, _tell_stream, owner, False, place)
 
 
 def _write_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    _use_stream(owner, arguments, place)
-    _access(_name_of(owner), True, place)
+    hooks.in_one_step(place, _tell_stream, owner, True, place)
 
 
-def _use_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+def _tell_stream(owner: Any, is_write: bool, place: Place) -> None:
+    _use_stream(owner, is_write, place)
+    _access(_name_of(owner), is_write, place)
+
+
+def _move_in_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _use_stream, owner, None, place)
+
+
+def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
     """Where the stream is in its file, and whether it is open, is one variable."""
     inner = _innermost(owner)
     if type(inner) in _IN_MEMORY:
@@ -137,7 +232,10 @@ def _use_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
         hooks.whole(owner, True, place)
         # So is where the descriptor is in its file, which others may use by its number.
         if not inner.closed:
-            _access_descriptor(inner.fileno(), True, place)
+            if is_write is None:
+                descriptors.use_position(inner.fileno(), place)
+            else:
+                descriptors.use_file(inner.fileno(), is_write, place)
 
 
 _states: dict[str, Named] = {}
@@ -155,32 +253,6 @@ def use_state(state: str, is_write: bool, place: Place) -> None:
     if found is None:
         found = _states[state] = Named(state)
     hooks.whole(found, is_write, place)
-
-
-_descriptors: dict[int, Named] = {}
-
-
-def _read_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    _access_descriptor(owner, False, place)
-
-
-def _write_descriptor(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    _access_descriptor(owner, True, place)
-
-
-def _access_descriptor(descriptor: Any, is_write: bool, place: Place) -> None:
-    """A plain file, which has a position; pipes, sockets and devices are controlled elsewhere."""
-    if type(descriptor) is not int:
-        return
-    try:
-        is_plain = _is_plain(_fstat(descriptor).st_mode)
-    except OSError:
-        return
-    if is_plain:
-        found = _descriptors.get(descriptor)
-        if found is None:
-            found = _descriptors[descriptor] = Named(f"descriptor {descriptor}")
-        hooks.whole(found, is_write, place)
 
 
 def _innermost(stream: Any) -> Any:
@@ -205,14 +277,16 @@ def _name_of(stream: Any) -> Any:
 ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.READ_FILE: _read,
     effects.WRITE_FILE: _write,
+    effects.NAME_FILE: _name,
+    effects.REMOVE_FOLDER: _remove_folder,
+    effects.LIST_FOLDER: _list_folder,
     effects.OPEN_FILE: _open,
-    effects.RENAME_FILE: _write_both,
+    effects.RENAME_FILE: _rename,
     effects.LINK_FILE: _link,
     effects.READ_CURRENT_FOLDER: _look_where,
     effects.WRITE_CURRENT_FOLDER: _go_elsewhere,
     effects.READ_STREAM: _read_stream,
     effects.WRITE_STREAM: _write_stream,
-    effects.USE_STREAM: _use_stream,
-    effects.READ_DESCRIPTOR: _read_descriptor,
-    effects.WRITE_DESCRIPTOR: _write_descriptor,
+    effects.USE_STREAM: _move_in_stream,
+    **descriptors.ACTIONS,
 }

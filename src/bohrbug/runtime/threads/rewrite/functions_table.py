@@ -13,38 +13,54 @@ import _weakref
 import array
 import builtins
 import collections
+import fcntl
 import functools
+import gc
 import itertools
 import os
+import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite.effects import (
+    ASK_INTERPRETER,
     BINARY,
     BINARY_IN_PLACE,
+    CHANGE_DESCRIPTOR,
+    CLOSE_DESCRIPTOR,
     COMPARE,
     CONSUME,
     CONTAINS_ITEM,
+    CONTROL_DESCRIPTOR,
     DELETE_ITEM,
+    EXCHANGE_DESCRIPTOR,
     GET_ATTRIBUTE,
     ITERATE,
     LINK_FILE,
+    LIST_FOLDER,
     LOOK_AT_CLASS,
+    LOOK_AT_DESCRIPTOR,
+    NAME_FILE,
     NOTHING,
     OPEN_FILE,
     PRINT,
     READ,
+    READ_AT_POSITION,
     READ_CURRENT_FOLDER,
     READ_DESCRIPTOR,
     READ_FILE,
     READ_ITEM,
+    READ_NAMES,
+    REMOVE_FOLDER,
     RENAME_FILE,
+    SEEK_DESCRIPTOR,
     SET_ATTRIBUTE,
     SET_ITEM,
     STEP,
     VARS,
     WRITE,
+    WRITE_AT_POSITION,
     WRITE_CURRENT_FOLDER,
     WRITE_DESCRIPTOR,
     WRITE_FILE,
@@ -83,8 +99,9 @@ def _functions() -> dict[Callable[..., Any], Effect]:
                 effects[function] = Effect(action, consumes, True, calls_back, by_value=by_value)
 
     comparing = {"calls_back": True, "by_value": True}
-    enter(builtins, "len abs round divmod pow dir", READ)
+    enter(builtins, "len abs round divmod pow", READ)
     enter(builtins, "format repr ascii", READ, by_value=True)
+    enter(builtins, "dir", READ_NAMES)
     enter(builtins, "isinstance", LOOK_AT_CLASS)
     enter(builtins, "sorted sum min max any all", CONSUME, **comparing)
     enter(builtins, "next anext", STEP)
@@ -121,17 +138,36 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     # It does the work of Counter's constructor and of its update.
     enter(collections, "_count_elements", WRITE, 0, calls_back=True)
     effects[print] = Effect(PRINT)
+    enter(sys, "getsizeof", READ)
+    for module, names in (
+        (sys, "getrefcount getallocatedblocks"),
+        (gc, "get_referrers get_objects get_count get_stats"),
+    ):
+        for name in names.split():
+            effects[getattr(module, name)] = Effect(
+                ASK_INTERPRETER, state=f"{module.__name__}.{name}"
+            )
     enter(builtins, "open", OPEN_FILE)
     enter(os, "open", OPEN_FILE)
-    enter(os, "stat lstat statx access listdir scandir readlink", READ_FILE)
-    enter(os, "mkdir rmdir remove unlink truncate chmod chown utime mkfifo", WRITE_FILE)
+    enter(os, "stat lstat statx access readlink", READ_FILE)
+    effects.update(dict.fromkeys((os.listdir, os.scandir), Effect(LIST_FOLDER)))
+    enter(os, "truncate chmod chown utime", WRITE_FILE)
+    enter(os, "mkdir remove unlink mkfifo", NAME_FILE)
+    enter(os, "rmdir", REMOVE_FOLDER)
     enter(os, "rename replace", RENAME_FILE)
     enter(os, "link symlink", LINK_FILE)
     enter(os, "chdir", WRITE_CURRENT_FOLDER)
     effects[os.getcwd] = Effect(READ_CURRENT_FOLDER)
-    enter(os, "pread preadv fstat get_blocking", READ_DESCRIPTOR)
-    enter(os, "read readv write writev pwrite pwritev lseek ftruncate close", WRITE_DESCRIPTOR)
-    enter(os, "readinto", WRITE_DESCRIPTOR)
+    enter(os, "read readv readinto", READ_DESCRIPTOR)
+    enter(os, "write writev ftruncate", WRITE_DESCRIPTOR)
+    enter(os, "pread preadv", READ_AT_POSITION)
+    enter(os, "pwrite pwritev posix_fallocate", WRITE_AT_POSITION)
+    enter(os, "lseek", SEEK_DESCRIPTOR)
+    enter(os, "fstat get_blocking get_inheritable isatty dup", LOOK_AT_DESCRIPTOR)
+    enter(os, "set_blocking set_inheritable fchmod fchown", CHANGE_DESCRIPTOR)
+    enter(os, "close", CLOSE_DESCRIPTOR)
+    enter(os, "dup2", EXCHANGE_DESCRIPTOR)
+    enter(fcntl, "fcntl", CONTROL_DESCRIPTOR)
     return effects
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Callable
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -142,3 +143,22 @@ def _access_behind(code: CodeType, hook: int) -> tuple[int, int]:
 def _size(opcode: int) -> int:
     """How many bytes an instruction takes, with its caches."""
     return 2 + 2 * CACHES[opcode]
+
+
+_NOT_BY_C_IN_THE_MIDDLE = frozenset(
+    {"__init__", "__new__", "__enter__", "__exit__", "__del__", "__init_subclass__"}
+)
+
+
+def is_called_by_c(code: CodeType) -> bool:
+    """Whether code in C calls a function, as a rule, in the middle of what it does.
+
+    So it is with special methods, with lambdas, which are keys, and with generators. Other
+    functions are not told of when they end, as that would cost each call something.
+    """
+    name = code.co_name
+    return (
+        bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
+        or name == "<lambda>"
+        or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
+    )

@@ -23,8 +23,12 @@ What is told, and as what:
 
 from __future__ import annotations
 
+import builtins
 import collections
 import gc
+import io
+import mmap
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -32,7 +36,7 @@ from typing import Any, Protocol
 
 from bohrbug.accelerator import native, twin
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import halfway, lives, memory
+from bohrbug.runtime.threads.rewrite import errors, halfway, held, lives, memory
 from bohrbug.runtime.threads.rewrite.attributes import (
     CLASS_DATA,
     INSTANCE,
@@ -40,6 +44,7 @@ from bohrbug.runtime.threads.rewrite.attributes import (
     MEMORY,
     MODULE,
     OF_CLASS,
+    PART_OF_ERROR,
     PRIMITIVE,
     PROXY,
     SKIP,
@@ -61,9 +66,11 @@ from bohrbug.runtime.threads.rewrite.classes import (
     class_may_change,
     forget_local_classes,
     look_up,
+    order_of,
 )
 from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.rewrite.instance_dicts import KNOWN_DICTS, owner_of_dict, remember_dict
+from bohrbug.runtime.threads.rewrite.mappings import behind_mapping
 from bohrbug.runtime.threads.rewrite.place import Place
 
 
@@ -223,6 +230,8 @@ def _tell_index(owner: Any, key: Any, is_write: bool, place: Place) -> None:
         item(owner, key if key >= 0 else key + _length(owner), is_write, place)
     else:
         whole(owner, is_write, place)
+        # Which index it is, it may say in code of its own.
+        halfway.begin(telling_again(owner, is_write))
 
 
 def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
@@ -232,9 +241,11 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
             tell_whole(underlying, is_write, place)
         return
     if type(owner) is memoryview:
-        if owner.obj is not None:
-            tell_whole(owner.obj, is_write, place)
+        for shown in _shown_by(owner):
+            tell_whole(shown, is_write, place)
         return
+    if type(owner) is mmap.mmap:
+        owner = behind_mapping(owner)
     if table.GETITEM[type(owner)] is table.MEMORY:
         tell_memory((memory.whole(owner, is_write),), place)
         return
@@ -254,6 +265,18 @@ def tell_whole(owner: Any, is_write: bool, place: Place) -> None:
     whole(owner, is_write, place)
 
 
+_BufferOfStream: type = type(io.BytesIO().getbuffer().obj)
+
+
+def _shown_by(view: memoryview) -> list[Any]:
+    """The object whose memory a view shows, unless the view was released."""
+    try:
+        shown = view.obj
+    except ValueError:
+        return []
+    return gc.get_referents(shown) if type(shown) is _BufferOfStream else [shown]
+
+
 def tell_memory(accesses: Iterable[memory.Access], place: Place) -> None:
     """What ``ctypes`` objects access."""
     in_one_step(place, _tell_memory, tuple(accesses), place)
@@ -271,6 +294,15 @@ def read_class(owner: Any, place: Place) -> None:
     """It matters of which class an object is."""
     if is_stored("__class__") and class_may_change(type(owner)):
         attribute(owner, "__class__", False, place)
+    _read_bases(type(owner), place)
+
+
+def _read_bases(class_: type, place: Place) -> None:
+    """Where attributes are found depends on the bases of a class, and of these."""
+    if is_stored("__bases__"):
+        for base in order_of(class_):
+            if class_may_change(base):
+                attribute(base, "__bases__", False, place)
 
 
 def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: Place) -> None:
@@ -304,6 +336,8 @@ def tell_attribute(owner: Any, name: str, kind: object, is_write: bool, place: P
         tell_memory(memory.attribute(owner, name, descriptor, is_write), place)
     elif kind is WHOLE:
         whole(owner, is_write, place)
+    elif kind is PART_OF_ERROR:
+        attribute(errors.stand_in(owner), name, is_write, place)
     elif kind is SUPER:
         read_super_attribute(_class_of_super(owner), _object_of_super(owner), name, place)
     elif kind is PROXY:
@@ -359,6 +393,20 @@ def read_global(scope: Globals, name: str, place: Place) -> None:
     """A global is about to be loaded."""
     if active:
         item(scope.namespace, name, False, place)
+
+
+_BUILTINS = vars(builtins)
+
+
+def read_builtin(scope: Globals, name: str, place: Place) -> None:
+    """A global is about to be loaded that is a builtin, unless the module has got one by now."""
+    if active:
+        in_one_step(place, _tell_builtin, scope.namespace, name, place)
+
+
+def _tell_builtin(namespace: dict[str, Any], name: str, place: Place) -> None:
+    item(namespace, name, False, place)
+    item(_BUILTINS, name, False, place)
 
 
 @twin
@@ -438,6 +486,7 @@ def _tell_class_data(owner: Any, name: str, is_write: bool, place: Place) -> Non
 
 
 def _tell_class_attribute(class_: Any, name: str, place: Place) -> None:
+    _read_bases(class_, place)
     for asked in class_owners(class_, name):
         attribute(asked, name, False, place)
 
@@ -488,6 +537,30 @@ def read_whole(owner: Any, place: Place) -> None:
     """The truth, length, text or all items of ``owner`` are about to be computed."""
     if active and _CONTAINER[type(owner)]:
         tell_whole(owner, False, place)
+
+
+def raise_error(error: Any, place: Place) -> None:
+    """``raise error``."""
+    if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
+        in_one_step(place, _tell_raised, error, False, place)
+
+
+def raise_with_cause(error: Any, place: Place) -> None:
+    """``raise error from another``."""
+    if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
+        in_one_step(place, _tell_raised, error, True, place)
+
+
+def _tell_raised(error: BaseException, has_cause: bool, place: Place) -> None:
+    """Others may have the exception, too: it was not made for this."""
+    parts = errors.stand_in(error)
+    attribute(parts, "__traceback__", True, place)
+    if has_cause:
+        attribute(parts, "__cause__", True, place)
+        attribute(parts, "__suppress_context__", True, place)
+    handled = sys.exception()
+    if handled is not None and handled is not error:
+        attribute(parts, "__context__", True, place)
 
 
 def drop(place: Place) -> None:

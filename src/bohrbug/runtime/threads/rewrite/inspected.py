@@ -22,6 +22,7 @@ INSPECTED: dict[str, tuple[type, ...]] = {
     "_flag": (threading.Event,),
     "n_waiting": (threading.Barrier,),
     "broken": (threading.Barrier,),
+    "_started": (threading.Thread,),
 }
 """Names of attributes, with the classes of whose objects, and those of subclasses, it is true."""
 
@@ -35,9 +36,12 @@ class Inspecting:
 
     Attributes:
         tell: called just before one, with the object and the place.
+        ask: called where the interpreter is asked for what nothing tells of, such as a count of
+            references, with the name of the function and the place.
     """
 
     tell: Callable[[object, Place], None] = staticmethod(_ignore)
+    ask: Callable[[str, Place], None] = staticmethod(_ignore)
 
 
 def may_inspect(code: CodeType) -> bool:

@@ -13,7 +13,8 @@ from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType, MethodT
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, halfway, held, hooks, orders
+from bohrbug.runtime.threads.rewrite import by_value, halfway, held, hooks, orders, unknown
+from bohrbug.runtime.threads.rewrite.classes import FOREIGN
 from bohrbug.runtime.threads.rewrite.effects import Effect
 from bohrbug.runtime.threads.rewrite.place import Place
 
@@ -56,10 +57,19 @@ def consume(owner: Any, place: Place) -> None:
 
 def consume_in_any_order(owner: Any, place: Place) -> None:
     """All items of ``owner`` are about to be read in one go; their order does not matter."""
-    if _CONTAINER[type(owner)]:
-        hooks.tell_whole(owner, False, place)
-    elif table.ITERATORS[type(owner)]:
+    if table.ITERATORS[type(owner)]:
         advance(owner, place, 0)
+        if FOREIGN[type(owner)]:
+            hooks.in_one_step(place, _read_behind, owner, place)
+    elif _CONTAINER[type(owner)]:
+        hooks.tell_whole(owner, False, place)
+
+
+def _read_behind(iterator: Any, place: Place) -> None:
+    """All that an iterator of code in C, such as over the elements in one, will come to."""
+    behind = [each for each in gc.get_referents(iterator) if FOREIGN[type(each)]]
+    for thing, _ in list(unknown.reached(behind, False)):
+        hooks.tell_whole(thing, False, place)
 
 
 def step(iterator: Any, place: Place) -> None:

@@ -12,11 +12,15 @@ from typing import Any
 
 from bohrbug.runtime.threads.rewrite.classes import names
 from bohrbug.runtime.threads.rewrite.effects import (
+    CHECK_REGISTERED,
     NOTHING,
+    PICKLE,
     READ,
     READ_ALL,
     READ_ARGUMENTS,
+    READ_PARTS,
     READ_STATE,
+    REGISTER,
     USE,
     USE_STATE,
     WRITE,
@@ -65,7 +69,18 @@ _STATES = {
     ),
     "_socket": (("sockets' default timeout", "setdefaulttimeout", "", "getdefaulttimeout"),),
     "posix": (("the umask", "umask", "", ""), ("the niceness", "nice", "", "getpriority")),
-    "gc": (("the thresholds of the collector", "set_threshold", "", "get_threshold"),),
+    "gc": (
+        ("the thresholds of the collector", "set_threshold", "", "get_threshold"),
+        ("whether the collector is on", "enable disable", "", "isenabled"),
+        ("the debugging flags of the collector", "set_debug", "", "get_debug"),
+        ("what the collector passes over", "freeze unfreeze", "", "get_freeze_count"),
+    ),
+    "atexit": (
+        ("what is called at exit", "register unregister _clear _run_exitfuncs", "", "_ncallbacks"),
+    ),
+    "_thread": (("the stack size of threads", "", "stack_size", ""),),
+    "faulthandler": (("the fault handler", "enable disable", "", "is_enabled"),),
+    "_tracemalloc": (("tracing of memory", "start stop clear_traces", "", "is_tracing"),),
     "time": (("the time zone", "tzset", "", "localtime mktime"),),
     "_signal": (("signal handlers", "signal", "", "getsignal"),),
     "_codecs": (("the handlers of codecs", "register_error", "", "lookup_error"),),
@@ -76,8 +91,14 @@ change it if they are given something, and that read it."""
 
 _FUNCTIONS = {
     **dict.fromkeys(
-        (("_pickle", "dump"), ("_pickle", "dumps"), ("marshal", "dump"), ("marshal", "dumps")),
+        (("marshal", "dump"), ("marshal", "dumps")),
         Effect(READ_ALL),
+    ),
+    **dict.fromkeys((("_pickle", "dump"), ("_pickle", "dumps")), Effect(PICKLE)),
+    ("_abc", "_abc_register"): Effect(REGISTER, (), True),
+    **dict.fromkeys(
+        (("_abc", "_abc_instancecheck"), ("_abc", "_abc_subclasscheck")),
+        Effect(CHECK_REGISTERED, (), True),
     ),
     # They go on in a stream.
     **dict.fromkeys((("_pickle", "load"), ("marshal", "load")), Effect(WRITE, (), True)),
@@ -138,7 +159,8 @@ METHODS: dict[tuple[str, str], dict[str, Effect]] = {
     },
     ("xml.etree.ElementTree", "Element"): _methods(
         "set append insert remove clear extend",
-        "find findall findtext get getchildren items iter iterfind itertext keys makeelement",
+        "get getchildren items iter iterfind itertext keys makeelement",
+        **dict.fromkeys(("find", "findall", "findtext"), Effect(READ_PARTS)),
     ),
     ("xml.etree.ElementTree", "TreeBuilder"): _methods("start end data close comment pi"),
     ("xml.etree.ElementTree", "XMLParser"): _methods("feed close flush"),

@@ -58,6 +58,10 @@ class GlobalsView:
             self._is_mixed = True
         return answer
 
+    def is_builtin(self, name: str) -> bool:
+        """Whether a global that may change is a builtin for now."""
+        return name not in self.namespace and name in vars(builtins)
+
     def _decide(self, name: str) -> bool:
         if name in self.stored or is_stored(name):
             return True
@@ -67,8 +71,29 @@ class GlobalsView:
         return name not in vars(builtins)
 
 
+_STORING_BY_NAME = frozenset(
+    {"setattr", "delattr", "__setattr__", "__delattr__", "patch", "globals", "vars", "__dict__"}
+)
+"""What code mentions that stores attributes and globals whose names are strings."""
+
+
+_HANDING_OUT = frozenset({"__kwdefaults__", "keywords", "__setstate__"})
+"""Attributes that lead to parts of functions and partials, and may serve to change them."""
+
+
 def stored_attributes(code: CodeType) -> Iterator[str]:
-    """Names of the attributes that a code object, or code nested in it, stores or deletes."""
+    """Names of the attributes that a code object, or code nested in it, stores or deletes.
+
+    Of code that may store some by their names, each string that may be one: ``name``, and the last
+    part of ``module.name``.
+    """
+    yield from _HANDING_OUT.intersection(code.co_names)
+    if not _STORING_BY_NAME.isdisjoint(code.co_names):
+        for constant in code.co_consts:
+            if isinstance(constant, str):
+                name = constant.rpartition(".")[2]
+                if name.isidentifier():
+                    yield name
     stores = dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]
     raw = code.co_code
     if stores[0] in raw[::2] or stores[1] in raw[::2]:

@@ -5,13 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Mapping
-from inspect import (
-    CO_ASYNC_GENERATOR,
-    CO_COROUTINE,
-    CO_GENERATOR,
-    CO_NEWLOCALS,
-    CO_OPTIMIZED,
-)
+from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import ReferenceType
@@ -105,7 +99,7 @@ class _Rewriting:
         self.is_entered = self.is_function and (
             code.co_name[0] != "<" or code.co_name in ("<lambda>", "<genexpr>")
         )
-        self.is_left = self.is_entered and _is_called_by_c(code)
+        self.is_left = self.is_entered and halfway.is_called_by_c(code)
         self.is_module = not code.co_flags & CO_NEWLOCALS and code.co_name == "<module>"
 
     def run(self) -> CodeType:
@@ -263,7 +257,9 @@ class _Rewriting:
 
     def _read_global(self, index: int, instruction: Instruction, name: str) -> None:
         if self.view.may_change(name):
-            self._touch_global(hooks.read_global, index, instruction, name)
+            is_builtin = self.view.is_builtin(name)
+            hook = hooks.read_builtin if is_builtin else hooks.read_global
+            self._touch_global(hook, index, instruction, name)
 
     def _touch_global(
         self, hook: Callable[..., None], index: int, instruction: Instruction, name: str
@@ -287,7 +283,8 @@ class _Rewriting:
 
     def _touch_cell(self, hook: Callable[..., None], index: int, instruction: Instruction) -> None:
         name = self.variables[instruction.arg]
-        if name == "__class__" or name in self.own_constant_cells | self.constant_cells:
+        is_constant = name in self.own_constant_cells | self.constant_cells
+        if name == "__class__" or (is_constant and not is_stored("cell_contents")):
             return
         before = opcodes.begin_call(self.constant(hook))
         before += encode_instruction(opcodes.LOAD_CELL, instruction.arg)
@@ -465,6 +462,11 @@ class _Rewriting:
             )
         )
 
+    def raise_error(self, index: int, instruction: Instruction, stack: Any) -> None:
+        if instruction.arg:
+            hook = hooks.raise_error if instruction.arg == 1 else hooks.raise_with_cause
+            self.put(index, before=self.call(hook, (instruction.arg,), self.place(instruction)))
+
     def call_with_star(self, index: int, instruction: Instruction, stack: Any) -> None:
         arguments = opcodes.arguments_above_callable(instruction.arg)
         callable_depth = arguments + (2 if opcodes.NULL_FOLLOWS_CALLABLE else 1)
@@ -480,25 +482,6 @@ _CONSTANT_LOADS = frozenset(
 )
 
 _LEAVING = frozenset({"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"})
-
-_NOT_BY_C_IN_THE_MIDDLE = frozenset(
-    {"__init__", "__new__", "__enter__", "__exit__", "__del__", "__init_subclass__"}
-)
-
-
-def _is_called_by_c(code: CodeType) -> bool:
-    """Whether code in C calls a function, as a rule, in the middle of what it does.
-
-    So it is with special methods, with lambdas, which are keys, and with generators. Other
-    functions are not told of when they end, as that would cost each call something.
-    """
-    name = code.co_name
-    return (
-        bool(code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
-        or name == "<lambda>"
-        or (name[:2] == "__" == name[-2:] and name not in _NOT_BY_C_IN_THE_MIDDLE)
-    )
-
 
 _DROPPING = frozenset(
     {"DELETE_FAST", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
@@ -579,6 +562,7 @@ _BY_NAME: Mapping[str, Handler] = {
     "CALL": _Rewriting.call_function,
     "CALL_KW": _Rewriting.call_function,
     "CALL_FUNCTION_EX": _Rewriting.call_with_star,
+    "RAISE_VARARGS": _Rewriting.raise_error,
     **dict.fromkeys(
         (
             *("TO_BOOL", "UNARY_NOT", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP"),

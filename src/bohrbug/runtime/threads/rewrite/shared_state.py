@@ -11,7 +11,9 @@ _BY_MODULE = {
     " Logger.getEffectiveLevel"
     " Handler.setLevel Handler.setFormatter Filterer.addFilter Filterer.removeFilter"
     " Filterer.filter"
-    " setLogRecordFactory setLoggerClass disable",
+    " setLogRecordFactory setLoggerClass disable Manager.getLogger",
+    "abc": "ABCMeta.register ABCMeta.__instancecheck__ ABCMeta.__subclasscheck__",
+    "inspect": "getmembers _getmembers getmembers_static",
     "warnings": "catch_warnings.__enter__ catch_warnings.__exit__ simplefilter"
     " _add_filter resetwarnings",
     "contextlib": "_RedirectStream.__enter__ _RedirectStream.__exit__ ExitStack.__exit__"
@@ -34,6 +36,7 @@ _BY_MODULE = {
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
     "locale": "setlocale localeconv",
     "linecache": "getlines updatecache checkcache clearcache",
+    "re": "match fullmatch search sub subn split findall finditer",
     "copyreg": "pickle constructor add_extension remove_extension",
 }
 # From Python 3.14 on.

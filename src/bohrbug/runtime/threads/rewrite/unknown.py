@@ -132,6 +132,8 @@ def _held_by(owner: Any) -> Iterable[Any]:
         if type(each) is BuiltinFunctionType
         or type(each) in table.STREAMS
         or table.ITERATORS[type(each)] is not None
+        # Such as the elements in one.
+        or type(each) is type(owner)
         or (table.CONTAINER[type(each)] and not FOREIGN[type(each)])
     ]
 
@@ -148,6 +150,22 @@ def assume(place: Place, name: str) -> None:
         _assumed[id(place)] = place, name
 
 
+_in_pieces: dict[int, tuple[Place, str]] = {}
+"""The same of what is known to be done in pieces, between which nobody comes in here."""
+
+
+def do_in_pieces(place: Place, name: str) -> None:
+    """What is called at a place is several steps, and taken as one."""
+    if id(place) not in _in_pieces:
+        _in_pieces[id(place)] = place, name
+
+
+def taken_as_one_step(place: object) -> str | None:
+    """What was called at a place, if that is taken as one step and may be several."""
+    known = _in_pieces.get(id(place))
+    return assumed_at(place) if known is None else known[1]
+
+
 def assumed_at(place: object) -> str | None:
     """What was called at a place, if that was code in C that no table knows."""
     known = _assumed.get(id(place))
@@ -157,6 +175,7 @@ def assumed_at(place: object) -> str | None:
 def forget_assumptions() -> None:
     """At the beginning of an exploration."""
     _assumed.clear()
+    _in_pieces.clear()
 
 
 def name_of_function(function: Any) -> str:

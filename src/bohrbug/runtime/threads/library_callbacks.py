@@ -1,0 +1,70 @@
+"""Pools, executors and event loops: functions in C that they are handed tell what they do."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType
+from typing import Any
+
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.handed_over import HandedOver
+from bohrbug.runtime.threads.interpreters import runs_elsewhere
+from bohrbug.runtime.threads.io.patches import IOPatches
+
+patches = IOPatches()
+
+
+def _telling(function: Any) -> Any:
+    return function if controlled() is None else HandedOver.telling(function)
+
+
+@patches.when_imported("concurrent.futures.thread")
+def _wrap_executors(module: Any) -> None:
+    cls = module.ThreadPoolExecutor
+    initialise = cls.__init__
+
+    @patches.method(cls, "__init__")
+    def init(
+        self: Any,
+        max_workers: Any = None,
+        thread_name_prefix: Any = "",
+        initializer: Any = None,
+        initargs: Any = (),
+        **others: Any,
+    ) -> None:
+        if callable(initializer) and not runs_elsewhere(self):
+            initializer = _telling(initializer)
+        initialise(self, max_workers, thread_name_prefix, initializer, initargs, **others)
+
+
+@patches.when_imported("multiprocessing.pool")
+def _wrap_pools(module: Any) -> None:
+    cls, base = module.ThreadPool, module.Pool
+    for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
+        _wrap_pool_method(cls, base, name)
+
+
+def _wrap_pool_method(cls: Any, base: Any, name: str) -> None:
+    original = getattr(base, name)
+
+    @patches.method(base, name)
+    def wrapper(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, cls):
+            func = _telling(func)
+        return original(self, func, *args, **kwargs)
+
+
+@patches.when_imported("asyncio.events")
+def _wrap_handles(module: Any) -> None:
+    cls = module.Handle
+    initialise = cls.__init__
+
+    @patches.method(cls, "__init__")
+    def init(self: Any, callback: Any, *args: Any, **kwargs: Any) -> None:
+        if type(callback) is BuiltinFunctionType and not _is_of_asyncio(callback.__self__):
+            callback = _telling(callback)
+        initialise(self, callback, *args, **kwargs)
+
+
+def _is_of_asyncio(owner: object) -> bool:
+    """Whether it is a future or a task, which are controlled as a whole."""
+    return any(cls.__module__ == "_asyncio" for cls in type(owner).__mro__)

@@ -1,0 +1,44 @@
+"""Builtins that a program replaces: what tells of its failures works with those there were.
+
+They are put back when an execution is over. Our own modules have builtins of their own, but the
+library that they use has those of the program.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+_NAMESPACE = vars(builtins)
+_before: dict[str, Any] = dict(_NAMESPACE)
+
+
+def begin() -> None:
+    """An execution begins: remember the builtins that there are."""
+    global _before
+    _before = _NAMESPACE.copy()
+
+
+def put_back() -> None:
+    """An execution is over."""
+    _exchange(_before)
+
+
+def _exchange(wanted: dict[str, Any]) -> None:
+    # What was added may be there for good, as what ``gettext.install`` adds.
+    for name, value in wanted.items():
+        if _NAMESPACE.get(name) is not value:
+            _NAMESPACE[name] = value
+
+
+@contextmanager
+def as_before() -> Generator[None]:
+    """Within it there are the builtins that there were when the execution began."""
+    theirs = _NAMESPACE.copy()
+    put_back()
+    try:
+        yield
+    finally:
+        _exchange(theirs)

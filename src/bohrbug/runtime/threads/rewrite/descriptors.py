@@ -1,0 +1,198 @@
+"""What calls on file descriptors access.
+
+A descriptor is three variables. Where it is in its file, which it has in common with what was made
+of it by ``dup``. Its flags and options, and whether it is open. And what is in its file, which all
+descriptors of the file have in common, see :mod:`.mappings`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+from collections.abc import Callable
+from typing import Any
+
+from bohrbug.runtime.threads.rewrite import effects, hooks, mappings
+from bohrbug.runtime.threads.rewrite.named import Named
+from bohrbug.runtime.threads.rewrite.place import Place
+
+# A test may put something else in their place.
+_fstat = os.fstat
+_is_plain = stat.S_ISREG
+_number_of_socket: Callable[[Any], int] = vars(socket.socket.__base__)["fileno"]
+
+_positions: dict[int, Named] = {}
+_states: dict[int, Named] = {}
+
+
+def forget_descriptors() -> None:
+    """At the end of an execution."""
+    _positions.clear()
+    _states.clear()
+    mappings.forget_contents()
+
+
+def share_position(descriptor: int, duplicate: int) -> None:
+    """A descriptor was duplicated: wherever one of the two goes in the file, the other one is."""
+    _positions[duplicate] = _variable(_positions, descriptor, f"descriptor {descriptor}")
+
+
+def _variable(known: dict[int, Named], key: int, label: str) -> Named:
+    found = known.get(key)
+    if found is None:
+        found = known[key] = Named(label)
+    return found
+
+
+def _status_of_plain_file(descriptor: Any) -> os.stat_result | None:
+    """That of a file which has a position; pipes, sockets and devices are controlled elsewhere."""
+    if type(descriptor) is not int:
+        return None
+    try:
+        status = _fstat(descriptor)
+    except OSError:
+        return None
+    return status if _is_plain(status.st_mode) else None
+
+
+def use_position(descriptor: int, place: Place) -> None:
+    """Somebody goes on in the file of a descriptor."""
+    if _status_of_plain_file(descriptor) is not None:
+        _tell_position(descriptor, True, place)
+
+
+def use_file(descriptor: int, is_write: bool, place: Place) -> None:
+    """Somebody goes on in the file of a descriptor, and reads or writes there."""
+    status = _status_of_plain_file(descriptor)
+    if status is not None:
+        _tell_position(descriptor, True, place)
+        _tell_contents(status, is_write, place)
+
+
+def _tell_position(descriptor: int, is_write: bool, place: Place) -> None:
+    label = f"descriptor {descriptor}"
+    hooks.whole(_variable(_positions, descriptor, label), is_write, place)
+
+
+def _tell_contents(status: os.stat_result, is_write: bool, place: Place) -> None:
+    hooks.whole(mappings.contents_of(status.st_ino), is_write, place)
+
+
+def _tell_state(descriptor: int, is_write: bool, place: Place) -> None:
+    label = f"flags of descriptor {descriptor}"
+    hooks.whole(_variable(_states, descriptor, label), is_write, place)
+
+
+# --- Actions -------------------------------------------------------------------------------------
+
+
+def _read_on(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, use_file, owner, False, place)
+
+
+def _write_on(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, use_file, owner, True, place)
+
+
+def _read_at(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _use_at_position, owner, False, place)
+
+
+def _write_at(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _use_at_position, owner, True, place)
+
+
+def _use_at_position(descriptor: Any, is_write: bool, place: Place) -> None:
+    status = _status_of_plain_file(descriptor)
+    if status is not None:
+        _tell_state(descriptor, False, place)
+        _tell_contents(status, is_write, place)
+
+
+def _seek(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    use_position(owner, place)
+
+
+def _look(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_look, owner, place)
+
+
+def _tell_look(owner: Any, place: Place) -> None:
+    number = _number_of(owner)
+    if number is not None:
+        _tell_state(number, False, place)
+        status = _status_of_plain_file(number)
+        if status is not None:
+            _tell_contents(status, False, place)
+
+
+def _change(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    number = _number_of(owner)
+    if number is not None:
+        _tell_state(number, True, place)
+
+
+def _close(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_close, owner, place)
+
+
+def _tell_close(owner: Any, place: Place) -> None:
+    if type(owner) is int:
+        _tell_state(owner, True, place)
+        use_position(owner, place)
+
+
+def _exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_exchange, owner, arguments, place)
+
+
+def _tell_exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """``dup2`` closes its second argument."""
+    if type(owner) is int:
+        _tell_state(owner, False, place)
+    if arguments:
+        _tell_close(arguments[0], place)
+
+
+_ASKING = frozenset(
+    getattr(fcntl, name, None) for name in ("F_GETFD", "F_GETFL", "F_GETPIPE_SZ", "F_GETOWN")
+)
+_CHANGING = frozenset(
+    getattr(fcntl, name, None) for name in ("F_SETFD", "F_SETFL", "F_SETPIPE_SZ", "F_SETOWN")
+)
+
+
+def _control(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """``fcntl``; locks are controlled elsewhere."""
+    number = _number_of(owner)
+    if number is not None and arguments:
+        if arguments[0] in _ASKING:
+            _tell_state(number, False, place)
+        elif arguments[0] in _CHANGING:
+            _tell_state(number, True, place)
+
+
+def _number_of(owner: Any) -> int | None:
+    """The descriptor that is meant by a number or a socket."""
+    if type(owner) is int:
+        return owner
+    if issubclass(type(owner), socket.socket.__base__):  # type: ignore[arg-type]
+        number = _number_of_socket(owner)
+        return number if number >= 0 else None
+    return None
+
+
+ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
+    effects.READ_DESCRIPTOR: _read_on,
+    effects.WRITE_DESCRIPTOR: _write_on,
+    effects.READ_AT_POSITION: _read_at,
+    effects.WRITE_AT_POSITION: _write_at,
+    effects.SEEK_DESCRIPTOR: _seek,
+    effects.LOOK_AT_DESCRIPTOR: _look,
+    effects.CHANGE_DESCRIPTOR: _change,
+    effects.CLOSE_DESCRIPTOR: _close,
+    effects.EXCHANGE_DESCRIPTOR: _exchange,
+    effects.CONTROL_DESCRIPTOR: _control,
+}
