@@ -406,7 +406,9 @@ def test_conditions_and_doubts_are_told_apart() -> None:
     seen.note("a child process")
     seen.note("a child process")
     seen.assume("a as one step")
+    seen.spin("at poller.py:12")
     assert sort_unseen(seen.counts) == (
         ("a as one step", "b as one step"),
+        ("at poller.py:12",),
         (("a child process", 2),),
     )

@@ -24,6 +24,7 @@ def data(**changes: Any) -> dict[str, Any]:
         "executions": 10,
         "seconds": 1.0,
         "races": [],
+        "notices": [],
         "untimely": [],
         "failures": [],
         "caveats": [],

@@ -118,9 +118,10 @@ def cut_off(trace: Trace) -> bool:
     if kind is OutcomeKind.PASSED:
         return bool(trace.final_pending)
     if kind is OutcomeKind.DEADLOCK:
-        # Tasks that wait for each other end it, though others could go on.
+        # Tasks that wait for each other end it, though others could go on. If nothing is said of
+        # them, all wait.
         blocked = {each.task for each in trace.outcome.blocked}
-        return not blocked.issuperset(trace.final_pending)
+        return bool(blocked) and not blocked.issuperset(trace.final_pending)
     return True
 
 

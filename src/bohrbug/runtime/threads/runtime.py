@@ -162,6 +162,7 @@ class ThreadsRuntime:
         gc.disable()
         unknown.forget_assumptions()
         orders.forget()
+        log_records.enter()
         HandedOver.telling = staticmethod(callables.instrumented_callable)
         if self.level is not Level.SYNC:
             self._discovery.listen(False)
