@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from bohrbug_entry.refusing import check_import
 
 check_import()
-importlib.import_module("bohrbug.own_names").take()
 
 if TYPE_CHECKING:
     from bohrbug.api import BohrbugFailure, choose, explore, explored

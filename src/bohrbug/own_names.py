@@ -1,7 +1,8 @@
 """Builtins of our own: what a program puts in the place of ``len`` or ``open`` is not for us.
 
 A function finds builtins where its module had them when it was made. So each of our modules gets a
-copy before its code runs.
+copy before its code runs, from the first one of the model or of a runtime on: the plugin loads
+neither unless it is asked for.
 """
 
 from __future__ import annotations
@@ -41,4 +42,5 @@ class _Finder:
 
 def take() -> None:
     """Let the modules of this package that are imported from now on have builtins of their own."""
-    sys.meta_path.insert(0, _Finder)
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
