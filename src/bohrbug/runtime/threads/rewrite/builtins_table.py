@@ -496,7 +496,8 @@ _METHODS: dict[type, dict[str, Effect]] = {
     ),
     re.Pattern: {
         **dict.fromkeys(
-            _names("match fullmatch search findall finditer split"), Effect(NOTHING, (0,))
+            _names("match prefixmatch fullmatch search findall finditer split"),
+            Effect(NOTHING, (0,)),
         ),
         **dict.fromkeys(_names("sub subn"), Effect(NOTHING, (1,), calls_back=True)),
     },

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 from bohrbug.runtime.threads.rewrite.classes import names
+
+_MATCH = "match" if sys.version_info < (3, 15) else "prefixmatch"
+"""What ``re.match`` calls itself."""
 
 _BY_MODULE = {
     # It calls what it was given, which may be written in C.
@@ -36,7 +41,7 @@ _BY_MODULE = {
     " StreamReaderWriter.readlines StreamReaderWriter.write StreamReaderWriter.writelines",
     "locale": "setlocale localeconv",
     "linecache": "getlines updatecache checkcache clearcache",
-    "re": "match fullmatch search sub subn split findall finditer",
+    "re": f"{_MATCH} fullmatch search sub subn split findall finditer",
     "copyreg": "pickle constructor add_extension remove_extension",
 }
 # From Python 3.14 on.
