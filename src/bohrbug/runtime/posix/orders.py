@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import time
 from collections.abc import Sequence
@@ -65,6 +64,8 @@ class Orders:
         """
         starter = self._starter
         self.end_server()
+        import resource  # not on Windows, where this module is loaded as well
+
         if resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= HIGHEST_FD:
             return False
         starter.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 
@@ -62,6 +61,8 @@ class Capture:
         if os.lseek(self.file, 0, os.SEEK_END):
             os.ftruncate(self.file, 0)
         os.lseek(self.writer, 0, os.SEEK_SET)
+        import fcntl  # not on Windows, where this module is loaded as well
+
         fcntl.fcntl(self.writer, fcntl.F_SETFL, os.O_APPEND)
 
     def read(self) -> bytes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import time
 from pathlib import Path
 
 from bohrbug.runtime.posix import layout
+from bohrbug.runtime.posix.c_library import c_library
 from bohrbug.runtime.posix.segment import Segment
 
 NUDGE = 62
@@ -25,7 +25,6 @@ BLOCKED_SECONDS = 0.05
 STOPPED_SECONDS = 1.0
 """Seconds for which a process that is stopped is waited for."""
 
-_libc = ctypes.CDLL(None, use_errno=True)
 _TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine) if hasattr(os, "uname") else None
 
 
@@ -85,7 +84,7 @@ def nudge(segment: Segment) -> None:
     thread = _running(segment)
     # A program that has just been started, or replaced another one, would die of the signal.
     if thread is not None and _TGKILL is not None and _catches(thread[0], NUDGE):
-        _libc.syscall(_TGKILL, *thread, NUDGE)
+        c_library().syscall(_TGKILL, *thread, NUDGE)
 
 
 def _running(segment: Segment) -> tuple[int, int] | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from bohrbug.runtime.posix.build import UnsupportedError
+from bohrbug.runtime.posix.c_library import c_library
 from bohrbug.runtime.posix.ended import Printed
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.standard_streams import Capture, Input
 
 _ADDR_NO_RANDOMIZE = 0x0040000
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def supported_here() -> bool:
@@ -26,14 +25,14 @@ def supported_here() -> bool:
 @contextlib.contextmanager
 def addresses_not_random() -> Iterator[None]:
     """Programs started in here find their memory at the same addresses each time."""
-    before = _libc.personality(0xFFFFFFFF)
+    before = c_library().personality(0xFFFFFFFF)
     if before >= 0:
-        _libc.personality(before | _ADDR_NO_RANDOMIZE)
+        c_library().personality(before | _ADDR_NO_RANDOMIZE)
     try:
         yield
     finally:
         if before >= 0:
-            _libc.personality(before)
+            c_library().personality(before)
 
 
 def environment_for(segment: Segment, preload: str, base: Mapping[str, str]) -> dict[str, str]:

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
-from bohrbug.runtime.threads.io.patches import IOPatches
+from bohrbug.runtime.threads.late_patches import LatePatches
 
-patches = IOPatches()
+patches = LatePatches()
 
 NOTE = "ran code in another interpreter, where nothing is controlled"
 """What is noted of each call."""

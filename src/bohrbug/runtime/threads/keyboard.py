@@ -12,9 +12,9 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
-from bohrbug.runtime.threads.io.patches import IOPatches
+from bohrbug.runtime.threads.late_patches import LatePatches
 
-patches = IOPatches()
+patches = LatePatches()
 
 
 class Handlers:

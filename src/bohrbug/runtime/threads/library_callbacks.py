@@ -8,9 +8,9 @@ from typing import Any
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.interpreters import runs_elsewhere
-from bohrbug.runtime.threads.io.patches import IOPatches
+from bohrbug.runtime.threads.late_patches import LatePatches
 
-patches = IOPatches()
+patches = LatePatches()
 
 
 def _telling(function: Any) -> Any:

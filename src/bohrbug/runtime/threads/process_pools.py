@@ -16,11 +16,11 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io.patches import IOPatches
+from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.task import Task, TaskKilled
 from bohrbug.runtime.threads.thread_functions import _task_of
 
-patches = IOPatches()
+patches = LatePatches()
 
 _MODULE = "concurrent.futures.process"
 

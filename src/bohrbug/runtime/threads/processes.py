@@ -23,15 +23,15 @@ from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.control import controlled, real_get_ident
 from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io.patches import IOPatches
 from bohrbug.runtime.threads.io.pipes import with_pipe_file
 from bohrbug.runtime.threads.keyboard import interrupts
+from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.outside import Glances
 from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import Firing
 
-patches = IOPatches()
+patches = LatePatches()
 
 
 def _wait_for_child(
@@ -336,7 +336,7 @@ for _name in ("setitimer", "alarm"):
         _noting_alarm(_name)
 
 
-class _Signals(IOPatches):
+class _Signals(LatePatches):
     """Handlers that were set before control was taken."""
 
     def __init__(self) -> None:

@@ -19,13 +19,13 @@ from weakref import WeakKeyDictionary
 from bohrbug.model.operation import ACQUIRE, LOCKED, RELEASE, TRY_ACQUIRE
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io.patches import IOPatches
+from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.recording import effect, note_gate, saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
 
-patches = IOPatches()
+patches = LatePatches()
 
 _RECURSIVE = 0
 """``RECURSIVE_MUTEX`` of ``multiprocessing.synchronize``."""

@@ -17,14 +17,14 @@ from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import handle_now
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io.patches import IOPatches
 from bohrbug.runtime.threads.keyboard import interrupts
+from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.processes import Deferring
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import Firing
 
-patches = IOPatches()
+patches = LatePatches()
 
 _real_kill = os.kill
 

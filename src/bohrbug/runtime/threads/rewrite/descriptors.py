@@ -7,16 +7,21 @@ descriptors of the file have in common, see :mod:`.mappings`.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import stat
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from bohrbug.runtime.threads.rewrite import effects, hooks, mappings
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
+
+if sys.platform != "win32":
+    import fcntl
+else:
+    fcntl = None
 
 # A test may put something else in their place.
 _fstat = os.fstat
@@ -156,12 +161,13 @@ def _tell_exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
         _tell_close(arguments[0], place)
 
 
-_ASKING = frozenset(
-    getattr(fcntl, name, None) for name in ("F_GETFD", "F_GETFL", "F_GETPIPE_SZ", "F_GETOWN")
-)
-_CHANGING = frozenset(
-    getattr(fcntl, name, None) for name in ("F_SETFD", "F_SETFL", "F_SETPIPE_SZ", "F_SETOWN")
-)
+def _commands(names: str) -> frozenset[int]:
+    """The commands of ``fcntl`` that there are here."""
+    return frozenset(getattr(fcntl, name) for name in names.split() if hasattr(fcntl, name))
+
+
+_ASKING = _commands("F_GETFD F_GETFL F_GETPIPE_SZ F_GETOWN")
+_CHANGING = _commands("F_SETFD F_SETFL F_SETPIPE_SZ F_SETOWN")
 
 
 def _control(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:

@@ -13,7 +13,6 @@ import _weakref
 import array
 import builtins
 import collections
-import fcntl
 import functools
 import gc
 import itertools
@@ -167,7 +166,10 @@ def _functions() -> dict[Callable[..., Any], Effect]:
     enter(os, "set_blocking set_inheritable fchmod fchown", CHANGE_DESCRIPTOR)
     enter(os, "close", CLOSE_DESCRIPTOR)
     enter(os, "dup2", EXCHANGE_DESCRIPTOR)
-    enter(fcntl, "fcntl", CONTROL_DESCRIPTOR)
+    if sys.platform != "win32":
+        import fcntl
+
+        enter(fcntl, "fcntl", CONTROL_DESCRIPTOR)
     return effects
 
 
