@@ -48,6 +48,7 @@ from bohrbug.runtime.threads.looking import look_around, may_start_elsewhere
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import event_in_c, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled
+from bohrbug.runtime.threads.thread_errors import invoke_excepthook, make_invoke_excepthook
 
 
 class _ThreadPatches(Patches):
@@ -306,7 +307,6 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
 _thread_start = _Thread.start
 _thread_join = _Thread.join
 _thread_is_alive = _Thread.is_alive
-_make_invoke_excepthook = threading._make_invoke_excepthook  # type: ignore[attr-defined]
 
 
 def _handle_of(thread: Any) -> ThreadHandle:
@@ -472,34 +472,6 @@ def _repr(self: Any) -> str:
     return _thread_repr(self)
 
 
-def make_invoke_excepthook() -> Callable[[Any], None]:
-    """Stands for ``threading._make_invoke_excepthook``: tells the execution first."""
-    original = _make_invoke_excepthook()
-
-    def invoke_excepthook(thread: Any) -> None:
-        _tell_of_error(thread, lambda: original)
-
-    return invoke_excepthook
-
-
-def _invoke_excepthook(thread: Any) -> None:
-    """The same for all threads that are made under control: an exception is to leave ``thread``."""
-    _tell_of_error(thread, _make_invoke_excepthook)
-
-
-def _tell_of_error(thread: Any, make_original: Callable[[], Callable[[Any], None]]) -> None:
-    execution = controlled()
-    error = sys.exc_info()[1]
-    if execution is not None and error is not None:
-        if isinstance(error, TaskKilled):
-            return
-        expected = threading.excepthook is not execution.excepthook_before
-        if not isinstance(error, SystemExit) and not expected:
-            execution.ending.fail_with_exception(execution.current, error)
-            return
-    make_original()(thread)
-
-
 _thread_init = _Thread.__init__
 
 
@@ -519,7 +491,7 @@ def _making_in_c() -> Callable[..., bool]:
         usual,
         vars(sys),
         active_threads,
-        _invoke_excepthook,
+        invoke_excepthook,
     )
     return never if make is None else make
 
