@@ -18,12 +18,19 @@ _before: dict[str, Any] = dict(_NAMESPACE)
 def begin() -> None:
     """An execution begins: remember the builtins that there are."""
     global _before
-    _before = _NAMESPACE.copy()
+    if not _are_as_before():
+        _before = _NAMESPACE.copy()
 
 
 def put_back() -> None:
     """An execution is over."""
-    _exchange(_before)
+    if not _are_as_before():
+        _exchange(_before)
+
+
+def _are_as_before() -> bool:
+    # The one dict with the other, in C: this is asked twice in each execution.
+    return _NAMESPACE == _before
 
 
 def _exchange(wanted: dict[str, Any]) -> None:
