@@ -9,6 +9,7 @@ import random
 import runpy
 import subprocess
 import sys
+import threading
 import weakref
 import zlib
 from collections.abc import Callable
@@ -22,12 +23,13 @@ from typing import Any
 
 import pytest
 
+import bohrbug
 from bohrbug import accelerator
-from bohrbug.accelerator import native
+from bohrbug.accelerator import native, never
 from bohrbug.accelerator.plain import plain
 from bohrbug.exploration.seeding import seed_alike
 from bohrbug.runtime.policies.basic import UniformRandomDecider
-from bohrbug.runtime.threads import heap
+from bohrbug.runtime.threads import heap, thread_functions
 from bohrbug.runtime.threads.locks import lock
 from bohrbug.runtime.threads.sampling import number_of
 
@@ -453,3 +455,25 @@ def test_methods_of_locks_that_with_looks_up_are_as_built_in_ones() -> None:
     # More of them at once than are kept for later.
     assert len({one.__enter__ for _ in range(20)}) == 1
     assert len([other.__exit__ for _ in range(20)]) == 20
+
+
+@pytest.mark.skipif(native is None, reason="nothing was compiled")
+def test_ordinary_threads_are_made_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_in_python = []
+    original = thread_functions._thread_init
+
+    def counted(thread: Any, *args: Any, **kwargs: Any) -> None:
+        made_in_python.append(thread)
+        original(thread, *args, **kwargs)
+
+    monkeypatch.setattr(thread_functions, "_thread_init", counted)
+
+    def test() -> None:
+        threads = [threading.Thread(target=never), threading.Thread(target=never, daemon=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert bohrbug.explore(test, executions=5).executions
+    assert not made_in_python

@@ -377,22 +377,23 @@ static PyMethodDef thread_definition = {
     "Make an ordinary thread, and whether that was done.",
 };
 
-/* use_thread_parts(Thread, Task, names, usual, system, threads, excepthook): ``thread_in_c``; None:
+/* use_thread_parts(Thread, Task, names, usual, system, threads, daemon, excepthook): ``thread_in_c``; None:
  * there is something in a thread that is not known here
  *
  *     names: of what is in a thread, in order
  *     usual: what the names in threading refer to that its making uses
  *     system: the names in ``sys``
  *     threads: those that are active, by their idents
+ *     daemon: the property of threads, as it is under control
  *     excepthook: what a thread calls for an exception that leaves it
  */
 PyObject *
 use_thread_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *thread, *task;
-    if (!PyArg_ParseTuple(arguments, "OOO!O!O!O!O", &thread, &task, &PyTuple_Type, &part_names,
+    if (!PyArg_ParseTuple(arguments, "OOO!O!O!O!OO", &thread, &task, &PyTuple_Type, &part_names,
                           &PyDict_Type, &usual_names, &PyDict_Type, &sys_names, &PyDict_Type,
-                          &active_threads, &invoke_excepthook) ||
+                          &active_threads, &usual_daemon, &invoke_excepthook) ||
         find_slots(task, ident_slots) < 0)
         return NULL;
     Py_ssize_t known = 0;
@@ -412,14 +413,13 @@ use_thread_parts(PyObject *Py_UNUSED(module), PyObject *arguments)
         {&text_daemon, "daemon"}, {&text_daemonic, "_daemonic"}, {&text_errors, "stderr"},
         {&text_excepthook, "excepthook"},
     };
-    usual_daemon = PyObject_GetAttrString(thread, "daemon");
-    if (usual_daemon == NULL || make_names(names, sizeof names / sizeof *names) < 0)
+    if (make_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
     PyObject *dangling = PyDict_GetItemWithError(usual_names, text_dangling);
     puts_off_removals = dangling != NULL && PyObject_HasAttr(dangling, text_pending);
     /* They live as long as the process. */
-    PyObject *kept[] = {thread,    part_names,     usual_names,
-                        sys_names, active_threads, invoke_excepthook};
+    PyObject *kept[] = {thread,         part_names,   usual_names,      sys_names,
+                        active_threads, usual_daemon, invoke_excepthook};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);
     thread_type = (PyTypeObject *)thread;

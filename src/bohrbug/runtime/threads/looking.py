@@ -160,7 +160,7 @@ def _point_at(name: str, kind: Kind, frame: Any) -> None:
     execution.perform(kind, execution.resources.state_named(label, label, name), place_of(frame))
 
 
-def _watch_property(name: str) -> None:
+def _watch_property(name: str) -> property:
     """Setting a property of threads is an operation, and where some task does so, reading it."""
     original: Any = vars(threading.Thread)[name]
 
@@ -172,11 +172,14 @@ def _watch_property(name: str) -> None:
         _point_at(name, SET, _getframe(1))
         original.__set__(self, value)
 
-    patches.add(threading.Thread, name, property(get, set_, doc=original.__doc__))
+    watched = property(get, set_, doc=original.__doc__)
+    patches.add(threading.Thread, name, watched)
+    return watched
 
 
-for _name in ("name", "daemon"):
-    _watch_property(_name)
+_watch_property("name")
+daemon_property = _watch_property("daemon")
+"""What ``Thread.daemon`` is under control, unless the program replaces it."""
 
 
 def _watch_ident(name: str) -> None:

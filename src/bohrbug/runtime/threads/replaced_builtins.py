@@ -13,13 +13,15 @@ from typing import Any
 
 _NAMESPACE = vars(builtins)
 _before: dict[str, Any] = dict(_NAMESPACE)
+_values: list[Any] = [*_NAMESPACE.values()]
 
 
 def begin() -> None:
     """An execution begins: remember the builtins that there are."""
-    global _before
+    global _before, _values
     if not _are_as_before():
         _before = _NAMESPACE.copy()
+        _values = [*_before.values()]
 
 
 def put_back() -> None:
@@ -29,8 +31,9 @@ def put_back() -> None:
 
 
 def _are_as_before() -> bool:
-    # The one dict with the other, in C: this is asked twice in each execution.
-    return _NAMESPACE == _before
+    # Lists are the fastest to compare, and this is asked twice in each execution: a builtin that is
+    # replaced keeps its place, one more or less changes the length.
+    return [*_NAMESPACE.values()] == _values
 
 
 def _exchange(wanted: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ from bohrbug.runtime.threads.interpreter import (
 )
 from bohrbug.runtime.threads.lifecycle import run_prelude, spawn
 from bohrbug.runtime.threads.locks import wrap_lock
-from bohrbug.runtime.threads.looking import look_around, may_start_elsewhere
+from bohrbug.runtime.threads.looking import daemon_property, look_around, may_start_elsewhere
 from bohrbug.runtime.threads.patches import Patches
 from bohrbug.runtime.threads.synchronizers import event_in_c, is_quiet, place_of
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -491,6 +491,7 @@ def _making_in_c() -> Callable[..., bool]:
         usual,
         vars(sys),
         active_threads,
+        daemon_property,
         invoke_excepthook,
     )
     return never if make is None else make
