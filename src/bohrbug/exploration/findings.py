@@ -358,8 +358,16 @@ class Findings:
             # Only there can orderings be imposed on an execution.
             return
         if options.causes and not self._is_interrupted():
+            self._find_out_when_it_was_raised(failure)
             budget = Budget.of(options.causes, options.causes_seconds)
             failure.cause = find_cause(failure.trace, self._replay_once, budget)
+
+    def _find_out_when_it_was_raised(self, failure: Failure) -> None:
+        """Only executions in which accesses are watched tell of each exception."""
+        if failure.trace.raised is None and failure.outcome.exception is not None:
+            again = self._runtime.execute(failure.plan, learn=False, watch=True).trace
+            if again.tasks == failure.trace.tasks:
+                failure.trace.raised = again.raised
 
     def _replay_once(self, plan: Plan) -> Trace:
         return self._runtime.execute(plan, learn=False).trace

@@ -38,6 +38,18 @@ class Step(NamedTuple):
     preemption: bool
 
 
+class Raised(NamedTuple):
+    """When the exception was raised that made the test fail.
+
+    Parameters:
+        task: by whom.
+        steps: how many steps the execution had done by then.
+    """
+
+    task: TaskId
+    steps: int
+
+
 class Gate(NamedTuple):
     """Whether operations on a semaphore or queue would have blocked just before a step on it.
 
@@ -76,12 +88,14 @@ class Trace:
         effects: ``(step, task, resource, is_write)`` of accesses that a step made
             beyond its own operation, such as the lock that a ``wait`` releases.
         early_timeouts: steps whose operation could have ended by its timeout at any time
-            before; in ascending order.  Not kept in files, and neither are ``gates``.
+            before; in ascending order.  Not kept in files, and neither are ``gates`` and
+            ``raised``.
         gates: of steps on semaphores and queues, by step.
         final_pending: what each task that did not end was about to do.
         task_infos, resources: descriptions for people.
         races: the data races seen.
         outcome: how it ended.
+        raised: when the exception was raised that decided this, if that is known.
         divergence: where the plan could not be followed, or ``None``.
         uncontrolled: what ran outside our control.
         virtual_time: seconds of virtual time that passed.
@@ -104,6 +118,7 @@ class Trace:
     resources: dict[ResourceId, Resource] = field(default_factory=dict)
     races: list[Race] = field(default_factory=list)
     outcome: Outcome = PASSED
+    raised: Raised | None = None
     divergence: Divergence | None = None
     uncontrolled: Uncontrolled = field(default_factory=Uncontrolled)
     virtual_time: float = 0.0

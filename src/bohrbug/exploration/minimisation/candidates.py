@@ -120,6 +120,7 @@ class Candidates:
     def __init__(self, trace: Trace, limit: int = 2_000) -> None:
         self._history = history_of(trace)
         self._length = len(trace)
+        self._raised = trace.raised
         self._limit = limit
         self.ranks: dict[Ordering, Rank] = {}
         # The events of the failing execution, with resources as they are called there.
@@ -132,12 +133,28 @@ class Candidates:
         fresh = {
             ordering: rank_of(ordering, self._history, self._length)
             for ordering in orderings
-            if ordering not in self.ranks and self._history.meets(ordering)
+            if ordering not in self.ranks
+            and self._history.meets(ordering)
+            and self._may_lead_to_it(ordering)
         }
         room = max(self._limit - len(self.ranks), 0)
         kept = sorted(fresh, key=fresh.__getitem__)[:room]
         self.ranks.update((ordering, fresh[ordering]) for ordering in kept)
         return kept
+
+    def _may_lead_to_it(self, ordering: Ordering) -> bool:
+        """Whether an ordering is not what follows from the failure: an exception, raised before."""
+        if self._raised is None:
+            return True
+        task, steps = self._raised
+        first = self._history.step_of(ordering.first)
+        if first is None or first >= steps:
+            return False
+        if ordering.second.task != task:
+            return True
+        # What the task that failed did afterwards, or was not to do any more.
+        second = self._history.step_of(ordering.second)
+        return second is not None and second < steps
 
     def learn(self, trace: Trace) -> list[Ordering]:
         """Take in what an execution did the other way round than the failing one.

@@ -37,6 +37,7 @@ class NativeTrace(Trace):
         self._reading = reading
         self.races = []
         self.outcome = PASSED
+        self.raised = None
         self.divergence = reading.divergence()
         self.uncontrolled = Uncontrolled()
         self.virtual_time = reading.now / 1e9

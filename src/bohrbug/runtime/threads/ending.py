@@ -18,6 +18,7 @@ from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads import aftermath, replaced_builtins
 from bohrbug.runtime.threads.lifecycle import unwind
 from bohrbug.runtime.threads.monitoring import Explainer
+from bohrbug.runtime.threads.raised import raised_at
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Ending:
         if not execution.aborting and self.aftermath is None:
             with replaced_builtins.as_before():
                 outcome = self._explainer.exception(execution, task, error)
+            execution.trace.raised = raised_at(outcome.stack, execution.trace)
             self.decide(outcome)
 
     def ask(self, asked: Asked) -> None:

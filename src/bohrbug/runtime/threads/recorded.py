@@ -70,6 +70,7 @@ class RecordedTrace(Trace):
         self.gates = {}
         self.races = []
         self.outcome = PASSED
+        self.raised = None
         self.divergence = None
         self.uncontrolled = uncontrolled
         self.virtual_time = 0.0

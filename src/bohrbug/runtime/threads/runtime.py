@@ -41,6 +41,7 @@ from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
 from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
+from bohrbug.runtime.threads.raised import forget_raised
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import (
     attributes,
@@ -396,6 +397,7 @@ class ThreadsRuntime:
             hooks.set_sink(None)
             files.forget_files()
             errors.forget_errors()
+            forget_raised()
             memory.forget()
             for put_back in _AFTERWARDS:
                 put_back()

@@ -541,12 +541,16 @@ def read_whole(owner: Any, place: Place) -> None:
 
 def raise_error(error: Any, place: Place) -> None:
     """``raise error``."""
+    if active:
+        errors.Raising.tell(place)
     if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
         in_one_step(place, _tell_raised, error, False, place)
 
 
 def raise_with_cause(error: Any, place: Place) -> None:
     """``raise error from another``."""
+    if active:
+        errors.Raising.tell(place)
     if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
         in_one_step(place, _tell_raised, error, True, place)
 

@@ -1,0 +1,58 @@
+"""When the exception was raised that made a test fail.
+
+It may leave its task much later, after ``finally`` clauses and the ends of ``with`` blocks, or
+leave another task, which asked a future for its result. What comes in between did not lead to it.
+"""
+
+from __future__ import annotations
+
+from bohrbug.model.outcome import Frame
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Raised, Trace
+from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.rewrite.errors import Raising
+from bohrbug.runtime.threads.rewrite.place import Place
+
+_raised: dict[Place, Raised] = {}
+"""The last exception that each place has raised in this execution."""
+
+
+def _note(place: Place) -> None:
+    execution = controlled()
+    if execution is not None:
+        _raised[place] = Raised(execution.current.id, execution.steps)
+
+
+Raising.tell = staticmethod(_note)
+
+
+def raised_at(stack: tuple[Frame, ...], trace: Trace) -> Raised | None:
+    """Who raised an exception, and when.
+
+    Parameters:
+        stack: of the exception, where it was raised last.
+        trace: what the execution has done so far.
+
+    Returns:
+        ``None`` if that is not known: some function in C raised it, and not in a step of its own.
+    """
+    if not stack:
+        return None
+    where = stack[-1].site[:3]
+    found = [raised for place, raised in _raised.items() if _line_of(place) == where]
+    if found:
+        return max(found, key=lambda raised: raised.steps)
+    for step in reversed(range(len(trace))):
+        if _line_of(trace.operations[step].place) == where:
+            return Raised(trace.tasks[step], step + 1)
+    return None
+
+
+def _line_of(place: object) -> tuple[object, ...]:
+    site = site_of(place)
+    return () if site is None else site[:3]
+
+
+def forget_raised() -> None:
+    """At the end of an execution."""
+    _raised.clear()
