@@ -1,11 +1,11 @@
 """persist-queue 1.1.0: a queue to which two threads put counts one item for two.
 
-Promised (README, "Key Features"): "Thread-safe: Supports multi-threaded producers and consumers". Its own tests compare the size with the
-number of items after threads have put them.
-Race: ``SQLiteQueue.put`` inserts under a lock, but adds to ``total`` (sqlqueue.py:45), of which ``size``, ``empty`` and ``len`` tell,
-without one; ``get`` subtracts from it under another lock (sqlbase.py:118). Two threads that read the same total count one item for
-two, and ``empty`` is true while an item is in the queue.
-Reported: found by exploring the tests of persist-queue, whose summary names the race.
+Promised (README, "Key Features"): "Thread-safe: Supports multi-threaded producers and consumers".
+Race: ``SQLiteQueue.put`` inserts under a lock, but adds to ``total`` (sqlqueue.py:45), of which
+``size``, ``empty`` and ``len`` tell, without one; ``get`` subtracts from it under another lock
+(sqlbase.py:118). Two threads that read the same total count one item for two, and ``empty`` is true
+while an item is in the queue.
+Reported: found by exploring persist-queue's own tests, whose summary names the race.
 """
 
 import pathlib
