@@ -323,3 +323,27 @@ def test_a_task_that_only_takes_and_releases_a_lock_may_be_long() -> None:
     assert not result.failures
     assert result.verdict.kind is VerdictKind.INCONCLUSIVE
     assert "raise max_steps" in result.verdict.reason
+
+
+def test_a_thread_left_behind_that_only_takes_and_releases_a_lock_may_be_long() -> None:
+    """It would end, as here, or go on for ever: nothing shows it."""
+
+    def gives_up_waiting() -> None:
+        lock = threading.Lock()
+        numbers = iter(range(40_000))
+
+        def draw() -> None:
+            number: int | None = 0
+            while number is not None:
+                with lock:
+                    number = next(numbers, None)
+
+        thread = threading.Thread(target=draw)
+        thread.start()
+        thread.join(timeout=0.001)
+
+    result = bohrbug.explore(gives_up_waiting, executions=1)
+    assert not result.failures, result.failures[0].outcome.message
+    assert result.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "after the end of the test" in result.verdict.reason
+    assert "raise max_steps" not in result.verdict.reason

@@ -222,3 +222,32 @@ def test_a_program_that_interrupts_itself_does_not_end_the_exploration(name: str
     assert not result.failures, result.failures[0].outcome
     assert not result.interrupted
     assert len(handled) >= result.executions
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_signal_handler_that_raises_after_the_test_has_failed() -> None:
+    """There is no code of the test left that it could raise into: the failure stays as it is."""
+
+    class Expired(Exception):
+        pass
+
+    def expire(number: int, frame: object) -> None:
+        raise Expired
+
+    def send() -> None:
+        time.sleep(1)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def test() -> None:
+        signal.signal(signal.SIGUSR1, expire)
+        threading.Thread(target=send).start()
+        raise AssertionError("the test itself")
+
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        result = bohrbug.explore(test, executions=3)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert [failure.outcome.message for failure in result.failures] == [
+        "AssertionError: the test itself"
+    ]

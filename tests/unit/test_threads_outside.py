@@ -7,13 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import bohrbug
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.plan import Plan
+from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads import runtime as threads_runtime
+from bohrbug.runtime.threads.deaths import _SweepingSink
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
 from tests.programs.counter import Counter
@@ -95,3 +99,23 @@ def test_waiting_for_a_child_is_no_spinning(monkeypatch: pytest.MonkeyPatch) -> 
     result = bohrbug.explore(lambda: subprocess.run(["sleep", "0.5"], check=True))
     assert result.executions == 1
     assert result.verdict.reason == "the test starts no second task, but there are caveats"
+
+
+@pytest.mark.parametrize("access", ["attribute", "item", "whole"])
+def test_nothing_is_swept_for_another_thread(access: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is swept is what tasks hold: it may change while the other thread goes through it."""
+
+    def ignore(*arguments: object) -> None: ...
+
+    swept: list[int] = []
+    usual: Any = SimpleNamespace(join=ignore, announced=ignore, part=ignore, breaker=ignore)
+    usual.attribute = usual.item = usual.whole = ignore
+    variables: Any = SimpleNamespace(sweep=lambda: swept.append(control.real_get_ident()))
+    sink = _SweepingSink(usual, variables)
+    arguments: tuple[Any, ...] = ([], True, None) if access == "whole" else ([], 0, True, None)
+    monkeypatch.setattr(control.current, "thread", control.real_get_ident())
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(getattr(sink, access), *arguments).result()
+    assert swept == []
+    getattr(sink, access)(*arguments)
+    assert swept == [control.real_get_ident()]

@@ -139,18 +139,12 @@ def _only_takes_and_releases(trace: Trace, repeating: tuple[int, ...]) -> bool:
 
 
 def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
-    """An execution is past its step limit although the scheduler is fair: a livelock.
+    """An execution is past its step limit although the scheduler is fair: a livelock or a leak.
 
     Unless it may as well be one that is only long.
     """
     repeating = repeating_section(trace)
     steps = len(trace)
-    if test_has_ended:
-        return Outcome(
-            OutcomeKind.LEAK,
-            f"after the test has ended, threads still run ({steps:,} steps)",
-            repeating=repeating,
-        )
     tasks = sorted({trace.tasks[i] for i in repeating}, key=_order)
     if not tasks:
         words = "no end in sight"
@@ -159,11 +153,22 @@ def step_limit_outcome(trace: Trace, test_has_ended: bool) -> Outcome:
     else:
         words = f"tasks {', '.join(tasks)} repeat the same steps"
     if _only_takes_and_releases(trace, repeating):
+        if test_has_ended:
+            unfinished = "threads still run after the end of the test,"
+            advice = "join them without a timeout"
+        else:
+            unfinished = "not finished"
+            advice = "raise max_steps"
         return Outcome(
             OutcomeKind.STEP_LIMIT,
-            f"not finished after {steps:,} steps, and nothing shows whether it ever ends: {words}, "
-            "which take and release a lock. If it is only long: raise max_steps, or give it less "
-            "to do",
+            f"{unfinished} after {steps:,} steps, and nothing shows whether it ever ends: {words}, "
+            f"which take and release a lock. If it is only long: {advice}, or give it less to do",
+            repeating=repeating,
+        )
+    if test_has_ended:
+        return Outcome(
+            OutcomeKind.LEAK,
+            f"after the test has ended, threads still run ({steps:,} steps)",
             repeating=repeating,
         )
     return Outcome(

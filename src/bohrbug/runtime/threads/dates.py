@@ -94,12 +94,6 @@ def add_to(patches: Patches) -> None:
                 patches.add(time, full, _clock(full, nanoseconds))
 
 
-def _like(function: Callable[..., Any], real: Any) -> Callable[..., Any]:
-    for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
-        setattr(function, attribute, getattr(real, attribute))
-    return function
-
-
 def _of_a_moment(name: str) -> Callable[..., Any]:
     real = getattr(time, name)
 
@@ -107,7 +101,7 @@ def _of_a_moment(name: str) -> Callable[..., Any]:
         execution = _in_virtual_time() if seconds is None else None
         return real(seconds) if execution is None else real(_moment(execution))
 
-    return _like(function, real)
+    return function
 
 
 def _of_a_local_time(name: str, given: int) -> Callable[..., Any]:
@@ -119,7 +113,7 @@ def _of_a_local_time(name: str, given: int) -> Callable[..., Any]:
             return real(*arguments)
         return real(*arguments, local_time(_moment(execution)))
 
-    return _like(function, real)
+    return function
 
 
 _OF_THE_DAY = frozenset(
@@ -142,4 +136,4 @@ def _clock(name: str, nanoseconds: bool) -> Callable[..., Any]:
         value = _moment(execution) if is_of_day else execution.clock.read(execution)
         return int(value * 1_000_000_000) if nanoseconds else value
 
-    return _like(function, real)
+    return function

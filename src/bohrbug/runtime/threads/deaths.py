@@ -9,7 +9,7 @@ import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.control import controlled, is_unseen
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.rewrite import hooks, lives
@@ -93,6 +93,8 @@ class _SweepingSink:
     """Before accesses, tells of deaths; where something is changed, lets go of what only we hold.
 
     Containers can't be referenced weakly, so that an object in one of them would live on.
+    Threads outside of control run rewritten code, too, at the same time as the tasks: nothing is
+    swept for them.
 
     Parameters:
         usual: the sink of the execution.
@@ -118,6 +120,8 @@ class _SweepingSink:
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
+        if is_unseen():
+            return
         lives.catch_up()
         self._usual.attribute(owner, name, is_write, place)
         if is_write:
@@ -125,6 +129,8 @@ class _SweepingSink:
 
     def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
+        if is_unseen():
+            return
         lives.catch_up()
         self._usual.item(owner, key, is_write, place)
         if is_write:
@@ -132,6 +138,8 @@ class _SweepingSink:
 
     def whole(self, owner: Any, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
+        if is_unseen():
+            return
         lives.catch_up()
         self._usual.whole(owner, is_write, place)
         if is_write:

@@ -9,7 +9,7 @@ from bohrbug.model.operation import Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.outside import Handler
 from bohrbug.runtime.threads.resources import ResourceState
-from bohrbug.runtime.threads.task import Firing
+from bohrbug.runtime.threads.task import Firing, TaskKilled
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -68,4 +68,11 @@ def handle_now() -> None:
 def _handle(execution: Execution) -> None:
     while execution.signals:
         handler, number, frame = execution.signals.pop(0)
-        handler(number, frame)
+        try:
+            handler(number, frame)
+        except TaskKilled:
+            raise
+        except BaseException:
+            # Once the test is over and its outcome decided, no code of it is left to raise into.
+            if not execution.ending.is_past_the_test():
+                raise

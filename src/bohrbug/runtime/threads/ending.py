@@ -165,6 +165,10 @@ class Ending:
 
     # -- what is left --------------------------------------------------------------
 
+    def is_past_the_test(self) -> bool:
+        """Whether the outcome is decided and the test has returned, so that only the rest runs."""
+        return self.aftermath is not None and self.root_is_exiting
+
     def let_the_rest_end(self) -> None:
         """After a failure: the other tasks go on to their end, as far as they come."""
         self.root_is_exiting = True

@@ -102,8 +102,6 @@ def _seed_the_shared_one(a: Any = None, version: int = 2) -> None:
 _shared: Any = getattr(random.seed, "__self__", None)
 if _shared is not None:
     # Bound to the method when the module was imported.
-    _seed_the_shared_one.__name__ = _seed_the_shared_one.__qualname__ = "seed"
-    _seed_the_shared_one.__doc__ = _seed.__doc__
     patches.add(random, "seed", _seed_the_shared_one)
 
 

@@ -109,9 +109,6 @@ def _active_count() -> int:
 
 
 for _name, _function in (("enumerate", _enumerate_threads), ("active_count", _active_count)):
-    _original = getattr(threading, _name)
-    for _attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
-        setattr(_function, _attribute, getattr(_original, _attribute))
     patches.add(threading, _name, _function)
 
 

@@ -63,10 +63,7 @@ def get_name() -> str:
 
 
 if _real_set_name is not None:
-    set_name.__module__ = "_thread"
     patches.add(_thread, "set_name", set_name)
     patches.add(threading, "_set_name", set_name)
 if _real_get_name is not None:
-    get_name.__module__ = "_thread"
-    get_name.__name__ = get_name.__qualname__ = "_get_name"
     patches.add(_thread, "_get_name", get_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -18,7 +19,13 @@ class Patches:
         self._originals: list[tuple[Any, str, Any]] = []
 
     def add(self, owner: Any, name: str, replacement: Any) -> None:
-        """Replace ``owner.name`` while installed."""
+        """Replace ``owner.name`` while installed, by a function that is called like it.
+
+        Programs look at names: tracers call a span after ``__module__`` and ``__qualname__``.
+        """
+        original = getattr(owner, name, None)
+        if isinstance(replacement, FunctionType) and _is_ours(replacement) and callable(original):
+            _take_names(replacement, original)
         self._wanted.append((owner, name, replacement))
 
     def method(self, owner: Any, name: str) -> Callable[[_Function], _Function]:
@@ -30,8 +37,7 @@ class Patches:
 
         def decorate(function: Any) -> Any:
             original = getattr(owner, name)
-            for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
-                setattr(function, attribute, getattr(original, attribute, None))
+            _take_names(function, original)
             function.__wrapped__ = original
             self.add(owner, name, function)
             return function
@@ -67,3 +73,13 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, original)
+
+
+def _is_ours(function: FunctionType) -> bool:
+    """Whether a function has not got the name of another one yet: it may replace several."""
+    return (function.__module__ or "").partition(".")[0] == __package__.partition(".")[0]
+
+
+def _take_names(function: Any, original: Any) -> None:
+    for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(function, attribute, getattr(original, attribute, None))

@@ -295,9 +295,6 @@ def get_handler(signalnum: Any) -> Any:
     return _original(_real_getsignal(signalnum))
 
 
-set_handler.__name__ = set_handler.__qualname__ = "signal"
-get_handler.__name__ = get_handler.__qualname__ = "getsignal"
-set_handler.__module__ = get_handler.__module__ = "signal"
 patches.add(signal, "signal", set_handler)
 patches.add(signal, "getsignal", get_handler)
 

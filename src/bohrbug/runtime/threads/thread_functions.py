@@ -519,17 +519,6 @@ def _init(
         _thread_init(self, group, target, name, args, kwargs, **others)
 
 
-for _function, _original in (
-    (start_new_thread, _thread.start_new_thread),
-    (get_ident, _thread.get_ident),
-    (get_native_id, _thread.get_native_id),
-    (count, _thread._count),
-):
-    _function.__module__ = "_thread"
-    _function.__name__ = _function.__qualname__ = _original.__name__
-    _function.__doc__ = _original.__doc__
-
-
 class ThreadNames:
     """Default names of threads and of executors' workers begin alike in every execution."""
 
@@ -575,7 +564,6 @@ patches.add(_thread, "get_native_id", get_native_id)
 patches.add(threading, "get_ident", get_ident)
 patches.add(threading, "get_native_id", get_native_id)
 if HAS_HANDLES:
-    start_joinable_thread.__module__ = "_thread"
     patches.add(_thread, "start_joinable_thread", start_joinable_thread)
     patches.add(_thread, "_ThreadHandle", ThreadHandle)
     patches.add(threading, "_start_joinable_thread", start_joinable_thread)

@@ -91,9 +91,6 @@ def _reader(name: str, epoch: bool, nanoseconds: bool) -> Callable[[], Any]:
             value += execution.clock.epoch
         return int(value * 1_000_000_000) if nanoseconds else value
 
-    read.__name__ = read.__qualname__ = name
-    read.__module__ = "time"
-    read.__doc__ = real.__doc__
     return read
 
 
