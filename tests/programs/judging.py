@@ -24,11 +24,16 @@ _BUDGET: Any = {
 
 
 def judgement(program: Program) -> dict[str, Any]:
-    """All that an exploration says of a program, but the time that it took."""
+    """What an exploration says of a program; not in how much time, nor in how many executions.
+
+    With the accelerator functions are found that are garbage already, for which a search may begin
+    again.
+    """
     result = bohrbug.explore(program, **_BUDGET)
     return {
         "verdict": str(result.verdict),
-        "executions": [result.executions, result.follow_ups, result.diverged],
+        "conditions": str(result.verdict.conditions),
+        "diverged": result.diverged,
         "points and tasks": [result.points, result.tasks],
         "failures": [failure_text(failure) for failure in result.failures],
         "untimely": [failure_text(failure) for failure in result.untimely],
