@@ -57,6 +57,10 @@ def _broken_here() -> list[Program]:
     return [program for program in programs if program.__name__ not in correct_here]
 
 
+PROGRAMS = [*_broken_here(), *_programs(correct.MODULES)]
+"""All of them that are what they are meant to be on this Python."""
+
+
 @pytest.mark.parametrize("program", _broken_here(), ids=_name)
 def test_a_broken_program_fails(program: Program) -> None:
     result = bohrbug.explore(program, **_BROKEN_BUDGET)

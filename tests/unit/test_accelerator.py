@@ -310,6 +310,13 @@ print(sum(type(each) is Local for each in gc.get_objects()) < 30)
     assert printed_by(program, pure) == "True\n"
 
 
+@pytest.mark.skipif(native is None, reason="the accelerator is not in use")
+def test_a_task_may_compute_for_longer_without_it() -> None:
+    """What takes longer only for the lack of it is not taken to spin."""
+    program = "from bohrbug.exploration.watchdog import NUDGE; print(NUDGE)"
+    assert float(printed_by(program, "1")) >= 2.5 * float(printed_by(program, ""))
+
+
 def test_random_numbers_are_those_of_a_seeded_generator() -> None:
     before = random.getstate()
     try:

@@ -11,8 +11,11 @@ import pytest
 import bohrbug
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.result import VerdictKind
+from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.settings import Level, Settings
 from tests.programs.together import together
 
 
@@ -135,3 +138,35 @@ def test_who_spins_while_others_could_run_is_named() -> None:
 @pytest.mark.parametrize("wait", [with_a_yield, until_its_time_is_up])
 def test_who_yields_or_has_nobody_to_wait_for_is_not(wait: Callable[[list[int]], None]) -> None:
     assert not bohrbug.explore(waits_for(wait), timeouts="late").notices
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_only_a_task_that_is_not_alone_is_made_to_yield(is_alone: bool) -> None:
+    """A task that prepares something for long computes: its execution is to be repeatable."""
+    boxes: list[list[int]] = []
+
+    def add() -> None:
+        boxes[0][0] += 1
+
+    def nudged_at_an_access() -> None:
+        execution = runtime.execution
+        assert execution is not None
+        assert execution.nudge is not None
+        execution.nudge()
+        add()
+
+    def test() -> None:
+        boxes[:] = [[0]]
+        if is_alone:
+            nudged_at_an_access()
+        other = threading.Thread(target=add)
+        other.start()
+        if not is_alone:
+            nudged_at_an_access()
+        other.join()
+
+    with threads_subject(test, Settings(), Level.RACY, Scope()) as runtime:
+        for _ in range(3):
+            executed = runtime.execute(Plan())
+    assert executed.trace.outcome.kind is OutcomeKind.PASSED, executed.trace.outcome
+    assert executed.nudged is not is_alone

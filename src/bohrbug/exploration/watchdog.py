@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Self
 
+from bohrbug.accelerator import native
 from bohrbug.exploration.interrupting import Interrupting
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.runtime.threads.execution import Execution
@@ -35,11 +36,12 @@ _real_sigmask = getattr(signal, "pthread_sigmask", None)
 LOOKS = 20
 """Looks at the execution in the time after which it counts as hanging."""
 
-NUDGE = 0.2
+NUDGE = 0.2 if native is not None else 0.6
 """Seconds of the processor without a step after which a task that may spin is made to yield.
 
 What spins uses it all the time, however many others do; what only waits for its turn there must not
-be disturbed, as that changes what is explored.
+be disturbed, as that changes what is explored.  In pure Python accesses take about three times as
+long: what computes for a while must not be taken to spin there when it is not with the accelerator.
 """
 
 DEBUGGERS = frozenset(

@@ -363,9 +363,12 @@ class ThreadsRuntime:
         hooks.set_sink(sink)
 
     def _nudge(self) -> None:
-        """Called in another thread: make a task of the running execution yield."""
+        """Called in another thread: make a task of the running execution yield to another one.
+
+        While no other is alive the task can't spin on what another does: it computes.
+        """
         execution = self.execution
-        if execution is None or execution.sink is None:
+        if execution is None or execution.sink is None or len(execution.alive) == 1:
             return
         if self._spin_sink is None:
             self._spin_sink = SpinSink(execution, execution.sink)
