@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-from contextlib import nullcontext
 from multiprocessing import queues, synchronize
 from multiprocessing.reduction import ForkingPickler
 from time import sleep
@@ -36,15 +35,18 @@ _LOOKS = 50
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.000_05, 0.002
 _RECV, _SEND = int(Kind.RECV), int(Kind.SEND)
 loads = ForkingPickler.loads
-_NOWHERE: tuple[Any, Any] = (None, None)
+_NOWHERE: tuple[Any, Any, Any] = (None, None, None)
 
 
 def _channel(stream: Stream, owner: Any) -> Channel | None:
     """The channel of a queue; found once in each process."""
     named = stream.session.named
-    found: tuple[Any, Channel | None] | None = owner.__dict__.get("_bohrbug_found")
+    found: tuple[Any, Channel | None, SharedCounts | None] | None
+    found = owner.__dict__.get("_bohrbug_found")
     if found is None or found[0] is not named:
-        found = owner._bohrbug_found = (named, incoming(stream, owner._reader))
+        channel = incoming(stream, owner._reader)
+        counts = None if channel is None else _counts(channel, owner)
+        found = owner._bohrbug_found = (named, channel, counts)
     return found[1]
 
 
@@ -78,8 +80,7 @@ def _start_feeder(self: Any) -> None:
 
     def on_feeder_error(error: Any, thing: Any) -> None:
         # What can't be pickled was put, and nobody takes it: the queue gives its space back.
-        channel = self.__dict__.get("_bohrbug_found", _NOWHERE)[1]
-        counts = None if channel is None else _counts(channel, self)
+        counts = self.__dict__.get("_bohrbug_found", _NOWHERE)[2]
         if counts is not None:
             counts.count_taken()
         on_error(error, item_of(thing))
@@ -99,23 +100,25 @@ def _patch_put(cls: Any) -> None:
     @patches.method(cls, "put")
     def put(self: Any, obj: Any, block: bool = True, timeout: float | None = None) -> None:
         stream = local.stream
-        if (
-            block
-            and timeout is None
-            and type(stream) is RecordingStream
-            and not stream.inside
-            and self._maxsize == _UNBOUNDED
-        ):
+        if block and timeout is None and type(stream) is RecordingStream and not stream.inside:
             # The short way, for the second and later messages of a task.
             found = self.__dict__.get("_bohrbug_found", _NOWHERE)
             target = stream.sending.get(found[1]) if found[0] is stream.session.named else None
             if target is not None and stream.digests is None and not stream.session.closed:
                 # Who sends is known before the message can be received; it is noted after.
-                real(self, (MARK, target.task, target.count, obj))
+                envelope = (MARK, target.task, target.count, obj)
+                step = None
+                if found[2] is None:
+                    real(self, envelope)
+                    code = target.codes.get(_SEND)
+                else:
+                    position = _put_counted(self, envelope, True, None, found[2])
+                    step = position - target.position
+                    target.position = position
+                    code = target.codes.get(step << 3 | _SEND)
                 target.count += 1
-                code = target.codes.get(_SEND)
                 if code is None:
-                    code = stream.code_of_send(Kind.SEND, found[1])
+                    code = stream.code_of_send(Kind.SEND, found[1], step)
                 try:
                     stream.codes[stream.at] = code + 1
                     stream.at += 1
@@ -128,7 +131,7 @@ def _patch_put(cls: Any) -> None:
             real(self, obj, block, timeout)
             return
         kind = sending(block, timeout)
-        counts = _counts(channel, self)
+        counts = self._bohrbug_found[2]
         if isinstance(stream, RecordingStream):
             _put_recorded(stream, channel, kind, self, obj, block, timeout, real, counts)
             return
@@ -233,12 +236,13 @@ def _put_counted(
         raise queue.Full
     position = counts.count_put()
     tasks = getattr(owner, "_unfinished_tasks", None)
-    with owner._notempty, nullcontext() if tasks is None else owner._cond:
+    with owner._notempty:
         if owner._thread is None:
             owner._start_thread()
         owner._buffer.append(envelope)
         if tasks is not None:
-            tasks.release()
+            with owner._cond:
+                tasks.release()
         owner._notempty.notify()
     return position
 
@@ -297,7 +301,7 @@ def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> An
     stream = local.stream
     if block and timeout is None and type(stream) is RecordingStream and not stream.inside:
         # The short way, for the second and later messages of a process.
-        named, channel = self.__dict__.get("_bohrbug_found", _NOWHERE)
+        named, channel, _ = self.__dict__.get("_bohrbug_found", _NOWHERE)
         session = stream.session
         if named is session.named and channel and not (session.closed or self._closed):
             return _get_recorded(stream, channel, self)
@@ -319,7 +323,7 @@ def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> An
         raise
     except LookupError:
         raise queue.Empty from None
-    counts = _counts(channel, self) if stream.replaying else None
+    counts = self.__dict__["_bohrbug_found"][2] if stream.replaying else None
     if counts is not None:
         counts.count_taken()
     return item

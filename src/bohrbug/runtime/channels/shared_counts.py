@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -46,6 +48,10 @@ class SharedCounts:
     Parameters:
         path: of the file that they lie in; made at the first use.
 
+    Attributes:
+        count_put: one more message is put; returns how many were before.
+        count_taken: one more message was taken.
+
     Raises:
         OSError: it can't be made.
     """
@@ -59,25 +65,19 @@ class SharedCounts:
         finally:
             os.close(descriptor)
         self._numbers = memoryview(self._memory).cast("q")
+        # Called for every message: nothing stands between the caller and the code in C.
+        self.count_put = self._counting(_PUT)
+        self.count_taken = self._counting(_TAKEN)
 
     @property
     def taken(self) -> int:
         """How many messages were taken."""
         return self._numbers[_TAKEN]
 
-    def count_put(self) -> int:
-        """One more message is put; returns how many were before."""
-        return self._add(_PUT)
-
-    def count_taken(self) -> None:
-        """One more message was taken."""
-        self._add(_TAKEN)
-
-    def _add(self, index: int) -> int:
+    def _counting(self, index: int) -> Callable[[], int]:
         if native is not None:
-            before: int = native.add_shared(self._memory, index)
-            return before
-        return _add_locked(self._path, self._numbers, index)
+            return partial(native.add_shared, self._memory, index)
+        return partial(_add_locked, self._path, self._numbers, index)
 
 
 _known: WeakKeyDictionary[Channel, SharedCounts | None] = WeakKeyDictionary()
