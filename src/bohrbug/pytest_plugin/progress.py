@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bohrbug.exploration.progress import Progress
-from bohrbug.report.wording import estimate_in_words, plural
+from bohrbug.report.estimated import estimate_in_words
+from bohrbug.report.wording import plural
 
 _SAVE, _RESTORE_AND_CLEAR = "\x1b7", "\x1b8\x1b[K"
 _LEAST = 24

@@ -16,12 +16,13 @@ from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.paths import display_path
 from bohrbug.report.columns import draw_schedule
+from bohrbug.report.faults import fault_words
 from bohrbug.report.naming import Names, task_order
 from bohrbug.report.schedule import schedule_of
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import draw_stack, telling_frame
 from bohrbug.report.style import HEADING, QUIET, WARNED, Paper
-from bohrbug.report.wording import fault_words, plural
+from bohrbug.report.wording import plural
 
 MOST_NEW_STEPS = 30
 """Steps that are shown of those done since the last stop."""

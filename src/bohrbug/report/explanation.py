@@ -18,10 +18,10 @@ from bohrbug.model.operation import (
 )
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.trace import Trace
+from bohrbug.report.faults import fault_words
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stories import LIFE, Story, TaskSteps, stories
-from bohrbug.report.wording import fault_words
 
 _SECONDS = re.compile(r"(?:timeout\s*=|\b(?:wait|join|sleep)\()\s*(\d+(?:\.\d+)?|\.\d+)\s*[,)]")
 

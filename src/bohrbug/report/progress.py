@@ -10,9 +10,10 @@ from rich.live import Live
 from rich.text import Text
 
 from bohrbug.exploration.progress import Progress
+from bohrbug.report.estimated import estimate_in_words
 from bohrbug.report.glyphs import glyphs_for
 from bohrbug.report.style import FAILED, QUIET, WARNED
-from bohrbug.report.wording import estimate_in_words, plural, seconds_in_words
+from bohrbug.report.wording import plural, seconds_in_words
 
 # Kept from before any execution, in which the clock is virtual.
 _now = time.monotonic

@@ -23,11 +23,11 @@ from bohrbug.model.operation import (
 from bohrbug.model.outcome import Access, OutcomeKind
 from bohrbug.model.trace import Trace
 from bohrbug.paths import is_standard_file
+from bohrbug.report.faults import fault_words
 from bohrbug.report.naming import Names
 from bohrbug.report.sources import source_line
 from bohrbug.report.stack import telling_frame
 from bohrbug.report.stories import Story, TaskSteps, stories
-from bohrbug.report.wording import fault_words
 
 SHOWN_STEPS = 40
 """Steps shown of a long execution."""
