@@ -41,7 +41,7 @@ def run() -> None:
     else:
         _tell_of_crashes()
         try:
-            group = _main()
+            group = _main(name)
         except KeyboardInterrupt:
             # Once loaded, each command deals with Ctrl-C itself.
             print("bohrbug: interrupted", file=sys.stderr)
@@ -64,8 +64,11 @@ def _tell_of_crashes() -> None:
         return
 
 
-def _main() -> Group:
+def _main(wanted: str = "") -> Group:
+    """The group of all commands; if one is wanted that explores or replays, of these alone."""
     group: Group = importlib.import_module("bohrbug.cli.commands").main
+    if wanted in group.commands:
+        return group
     group.add_command(importlib.import_module("bohrbug.cli.stepping").step)
     for name, home in _OF_MESSAGES.items():
         group.add_command(getattr(importlib.import_module(home), name.replace("-", "_")), name)
