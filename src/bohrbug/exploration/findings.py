@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from bohrbug.exploration.figures import RaceKey, Signature, race_key
 from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.candidates import raised_in_a_step
 from bohrbug.exploration.minimisation.causes import find_cause
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import MOST, cost, early_timeouts, minimise
@@ -367,7 +368,7 @@ class Findings:
         if failure.trace.raised is None and failure.outcome.exception is not None:
             again = self._runtime.execute(failure.plan, learn=False, watch=True).trace
             if again.tasks == failure.trace.tasks:
-                failure.trace.raised = again.raised
+                failure.trace.raised = again.raised or raised_in_a_step(again)
 
     def _replay_once(self, plan: Plan) -> Trace:
         return self._runtime.execute(plan, learn=False).trace

@@ -19,7 +19,8 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.ordering import Event, Ordering
-from bohrbug.model.trace import Trace
+from bohrbug.model.site import point_of
+from bohrbug.model.trace import Raised, Trace
 
 NEIGHBOURS = 3
 """Conflicting operations of each other task that are paired with an operation: the last ones."""
@@ -107,6 +108,22 @@ def rank_of(ordering: Ordering, history: History, length: int) -> Rank:
         sum(not kind.is_data for kind in kinds),
         distance,
     )
+
+
+def raised_in_a_step(trace: Trace) -> Raised | None:
+    """When code in C raised the exception that failed an execution, if it was in a step of its own.
+
+    Parameters:
+        trace: the execution, in which no ``raise`` has raised it.
+
+    Returns:
+        The last step at the very expression: others may have evaluated it without an exception.
+    """
+    stack = trace.outcome.stack
+    for step in reversed(range(len(trace) if stack else 0)):
+        if point_of(trace.operations[step]) == stack[-1].site:
+            return Raised(trace.tasks[step], step + 1)
+    return None
 
 
 class Candidates:

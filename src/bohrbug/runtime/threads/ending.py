@@ -96,7 +96,7 @@ class Ending:
         if not execution.aborting and self.aftermath is None:
             with replaced_builtins.as_before():
                 outcome = self._explainer.exception(execution, task, error)
-            execution.trace.raised = raised_at(outcome.stack, execution.trace)
+            execution.trace.raised = raised_at(outcome.stack)
             self.decide(outcome)
 
     def ask(self, asked: Asked) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bohrbug.model.outcome import Frame
 from bohrbug.model.site import site_of
-from bohrbug.model.trace import Raised, Trace
+from bohrbug.model.trace import Raised
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.rewrite.errors import Raising
 from bohrbug.runtime.threads.rewrite.place import Place
@@ -26,29 +26,24 @@ def _note(place: Place) -> None:
 Raising.tell = staticmethod(_note)
 
 
-def raised_at(stack: tuple[Frame, ...], trace: Trace) -> Raised | None:
+def raised_at(stack: tuple[Frame, ...]) -> Raised | None:
     """Who raised an exception, and when.
 
     Parameters:
         stack: of the exception, where it was raised last.
-        trace: what the execution has done so far.
 
     Returns:
-        ``None`` if that is not known: some function in C raised it, and not in a step of its own.
+        ``None`` if no ``raise`` that was seen has raised it: code in C has, or accesses were not
+        watched.
     """
-    if not stack:
+    if not _raised or not stack:
         return None
     where = stack[-1].site[:3]
     found = [raised for place, raised in _raised.items() if _line_of(place) == where]
-    if found:
-        return max(found, key=lambda raised: raised.steps)
-    for step in reversed(range(len(trace))):
-        if _line_of(trace.operations[step].place) == where:
-            return Raised(trace.tasks[step], step + 1)
-    return None
+    return max(found, key=lambda raised: raised.steps, default=None)
 
 
-def _line_of(place: object) -> tuple[object, ...]:
+def _line_of(place: Place) -> tuple[object, ...]:
     site = site_of(place)
     return () if site is None else site[:3]
 

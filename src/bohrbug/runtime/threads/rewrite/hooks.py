@@ -543,16 +543,16 @@ def raise_error(error: Any, place: Place) -> None:
     """``raise error``."""
     if active:
         errors.Raising.tell(place)
-    if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
-        in_one_step(place, _tell_raised, error, False, place)
+        if sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
+            in_one_step(place, _tell_raised, error, False, place)
 
 
 def raise_with_cause(error: Any, place: Place) -> None:
     """``raise error from another``."""
     if active:
         errors.Raising.tell(place)
-    if active and sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
-        in_one_step(place, _tell_raised, error, True, place)
+        if sys.getrefcount(error) > held.by_loop and issubclass(type(error), BaseException):
+            in_one_step(place, _tell_raised, error, True, place)
 
 
 def _tell_raised(error: BaseException, has_cause: bool, place: Place) -> None:
