@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import Command
+from bohrbug.exploration.native import runtime_of
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.build import UnsupportedError
@@ -29,7 +30,7 @@ def native_build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 def watching(native_build: Build) -> Build:
     """Builds programs, where the kernel lets them watch their memory."""
     command = Command((str(native_build("fees.c")),), exit_code=0, watch=("balance",))
-    with command.runtime(ExploreOptions()) as runtime:
+    with runtime_of(command, ExploreOptions()) as runtime:
         try:
             runtime.execute(Plan())
         except UnsupportedError as error:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.native import native_explorer
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result

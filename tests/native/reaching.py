@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.native import native_explorer
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.outcome import OutcomeKind
 from tests.native.random_programs import DEADLOCK, Program

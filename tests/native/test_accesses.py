@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from bohrbug.api import write_reproduction
-from bohrbug.exploration.native import Command, native_explorer, replay_native
+from bohrbug.exploration.native import native_explorer, replay_native, runtime_of
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import VerdictKind
@@ -246,7 +247,7 @@ def test_clang_links_its_runtime_into_the_program(tmp_path: Path) -> None:
 
 def test_updates_are_operations_of_their_own(native_build: Build) -> None:
     program = native_build("reference_count.c", HOOKED, "-DFIXED")
-    with Command((str(program),)).runtime(ExploreOptions()) as runtime:
+    with runtime_of(Command((str(program),)), ExploreOptions()) as runtime:
         trace = runtime.execute(Plan()).trace
     counted = [operation for operation in trace.operations if operation.kind is UPDATE]
     assert {trace.resources[operation.resource].label for operation in counted} == {"atomic owners"}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.native import native_explorer
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.model.outcome import OutcomeKind

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import ALLOWABLE_MISUSES, Command, command_from
+from bohrbug.exploration.native_command import ALLOWABLE_MISUSES, Command, command_from
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.runtime.posix.layout import MISUSES

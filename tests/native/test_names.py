@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bohrbug.exploration.result import Failure
+from bohrbug.model.function_name import without_parameters
 from bohrbug.model.operation import Site
 from bohrbug.model.site import site_of
-from bohrbug.runtime.posix.symbols import Module, demangled, without_parameters
+from bohrbug.runtime.posix.symbols import Module, demangled
 from tests.native.exploring import explored
 
 Build = Callable[..., Path]

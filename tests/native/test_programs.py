@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import Command
+from bohrbug.exploration.native import runtime_of
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
@@ -120,7 +121,7 @@ def test_address_sanitizer_works(
     assert failure.outcome.kind is OutcomeKind.EXCEPTION
     assert "exit code 1 instead of 0" in failure.outcome.message
     assert "AddressSanitizer: " in failure.outcome.message
-    with Command((str(program),), exit_code=0).runtime(ExploreOptions()) as runtime:
+    with runtime_of(Command((str(program),), exit_code=0), ExploreOptions()) as runtime:
         with_names = runtime.execute(failure.plan, learn=False).trace
     assert with_names.divergence is None
     assert with_names.outcome.kind is OutcomeKind.EXCEPTION

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bohrbug.exploration.native import Command
+from bohrbug.exploration.native import runtime_of
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.operation import ACQUIRE, LOAD, RELEASE, STORE, UPDATE
 from bohrbug.model.plan import Plan, UniformRandom
@@ -177,7 +178,7 @@ def test_races_are_those_of_the_reference(program: list[list[Item]]) -> None:
         path.write_text(source)
         words = [cc, "-std=gnu11", "-g", "-O0", "-pthread", "-fsanitize=thread"]
         subprocess.run([*words, "-o", target, path], check=True)
-        with Command((str(target),)).runtime(ExploreOptions(level="racy")) as runtime:
+        with runtime_of(Command((str(target),)), ExploreOptions(level="racy")) as runtime:
             for seed in range(4):
                 # Nothing is learnt: the accesses stay without scheduling points of their own.
                 trace = runtime.execute(Plan((), UniformRandom(seed)), learn=False).trace

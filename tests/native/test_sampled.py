@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bohrbug.api import write_reproduction
-from bohrbug.exploration.native import Command, native_explorer, replay_native
+from bohrbug.exploration.native import native_explorer, replay_native
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bohrbug.exploration.native import Command, command_from
+from bohrbug.exploration.native_command import Command, command_from
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.runtime.posix.engines import Engine

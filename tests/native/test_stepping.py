@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from bohrbug.exploration.native import Command
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.stepping.native import stepped_program
 from bohrbug.exploration.stepping.session import Session

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import Command, native_explorer, replay_native
+from bohrbug.exploration.native import native_explorer, replay_native, runtime_of
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
@@ -65,7 +66,7 @@ def test_it_is_not_found_without(native_build: Build) -> None:
 
 def test_an_access_is_a_step_with_a_point_behind_it(watching: Build) -> None:
     command = Command((str(watching("fees.c")),), exit_code=0, watch=("balance",))
-    with command.runtime(ExploreOptions()) as runtime:
+    with runtime_of(command, ExploreOptions()) as runtime:
         trace = runtime.execute(Plan()).trace
     of_balance = f"+{balance_of(watching('fees.c')):x}"
     kinds = [each.kind for each in trace.operations if str(each.resource).endswith(of_balance)]

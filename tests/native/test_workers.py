@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.native import Command, native_explorer
+from bohrbug.exploration.native import native_explorer
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result, VerdictKind
 from tests.native.test_command_line import SOURCE, bohrbug

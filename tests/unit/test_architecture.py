@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -127,3 +129,16 @@ def test_only_one_module_knows_the_insides_of_pytest() -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {dotted_name(path): needed_to_run(path) for path in MODULES}
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_python_tests_load_nothing_that_controls_native_programs() -> None:
+    """Each command and each session of pytest would begin later by a tenth."""
+    script = (
+        "import sys, bohrbug.cli.commands, bohrbug.pytest_plugin.plugin\n"
+        "print(*(name for name in sys.modules if name.startswith('bohrbug.runtime.posix.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    words = {"elf", "engines", "layout"}
+    assert {name.rpartition(".")[2] for name in done.stdout.split()} == words

@@ -46,7 +46,7 @@ from bohrbug.report.stories import TaskSteps, stories
 from bohrbug.report.text import interpreter_note, render_result
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
-from bohrbug.runtime.posix.naming import ANY_CHILD
+from bohrbug.runtime.posix.layout import ANY_CHILD
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.random_walk import RandomWalk

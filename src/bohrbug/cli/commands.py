@@ -37,20 +37,11 @@ from bohrbug.cli.exploring import (
     usage_error,
 )
 from bohrbug.cli.help import SectionedCommand
-from bohrbug.cli.native import (
-    NativeFlags,
-    debug_native,
-    explore_kept,
-    explore_native,
-    is_native,
-    native_options,
-    replay_command_of,
-    subject_of,
-)
+from bohrbug.cli.native_options import NativeFlags, is_native, native_options, subject_of
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.debugger import ReplayDebugger
-from bohrbug.exploration.native import KIND as NATIVE
+from bohrbug.exploration.native_command import KIND as NATIVE
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import show_as_recorded
 from bohrbug.exploration.replaying import Replay, replay
@@ -163,6 +154,8 @@ def run(
         if go_on:
             _resume_native(path, options, showing)
         store = ExplorationStore(subject_of(native, options), path)
+        from bohrbug.cli.native import explore_native
+
         explore_native(native, options, showing, store)
     flags.refuse()
     try:
@@ -223,6 +216,8 @@ def resume(file: Path | None, as_json: bool, verbose: bool, quiet: bool, **given
         subject = look(file).subject
         subject = replace(subject, options=replace(subject.options, **given_options(given)))
         if subject.target.get("kind") == NATIVE:
+            from bohrbug.cli.native import explore_kept
+
             store = ExplorationStore(subject, file.absolute(), resume=True)
             explore_kept(subject, store, Showing(as_json, verbose, quiet))
         test = program_of(subject.target)
@@ -238,6 +233,8 @@ def _resume_native(path: Path, options: ExploreOptions, showing: Showing) -> NoR
         kept = look(path).subject
     except ResumeError as error:
         usage_error(str(error))
+    from bohrbug.cli.native import explore_kept
+
     # The time at which it began is part of what every execution sees.
     subject = replace(kept, options=options)
     explore_kept(subject, ExplorationStore(subject, path.absolute(), resume=True), showing)
@@ -300,6 +297,8 @@ def replay_command(
     reproduction = _reproduction(file)
     check_trust(file, reproduction.target, trust)
     if with_gdb:
+        from bohrbug.cli.native import debug_native
+
         debug_native(reproduction)
         leave(NOTHING_FOUND)
     if reproduction.target.get("kind") == "pytest":
@@ -316,6 +315,8 @@ def replay_command(
 def _replayed_native(
     reproduction: Reproduction, with_pdb: bool, times: int, verbose: bool
 ) -> Replay:
+    from bohrbug.cli.native import replay_command_of
+
     replayed, printed = replay_command_of(reproduction, with_pdb, times, verbose)
     if replayed.reproduced and reproduction.failure.outcome.is_failure:
         _show_replayed(reproduction.failure, reproduction.test, printed)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 from rich.console import Console
@@ -23,13 +23,13 @@ from bohrbug.cli.exploring import (
     leave,
     usage_error,
 )
-from bohrbug.cli.native import NativeFlags, enter_folder_of, is_native, native_options
+from bohrbug.cli.native_options import NativeFlags, is_native, native_options
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.prompt import Prompt, is_terminal, scripted_commands
 from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.exploration.findings import accesses_of
-from bohrbug.exploration.native import KIND as NATIVE
-from bohrbug.exploration.native import command_from
+from bohrbug.exploration.native_command import KIND as NATIVE
+from bohrbug.exploration.native_command import command_from
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import current_text
 from bohrbug.exploration.realignment import align
@@ -43,14 +43,15 @@ from bohrbug.exploration.reproduction import (
 )
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.stepping.kept import failure_of
-from bohrbug.exploration.stepping.native import SteppedProgram, stepped_program
 from bohrbug.exploration.stepping.session import Session
 from bohrbug.exploration.stepping.threads import SteppedThreads, stepped_threads
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.paths import display_path
-from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.threads.points import PlaceKey
+
+if TYPE_CHECKING:
+    from bohrbug.exploration.stepping.native import SteppedProgram
 
 _EXIT_CODES = """\b
 Exit codes, of the execution that you were in at last:
@@ -166,6 +167,8 @@ def _step_file(path: Path, script: TextIO | None, is_trusted: bool) -> int:
     )
     kind = reproduction.target.get("kind")
     if kind == NATIVE:
+        from bohrbug.cli.native import enter_folder_of
+
         enter_folder_of(reproduction.target)
         return _step_native(subject, script)
     if kind == "pytest":
@@ -178,6 +181,9 @@ def _step_file(path: Path, script: TextIO | None, is_trusted: bool) -> int:
 
 
 def _step_native(subject: _Subject, script: TextIO | None) -> int:
+    from bohrbug.exploration.stepping.native import stepped_program
+    from bohrbug.runtime.posix.build import UnsupportedError
+
     try:
         with stepped_program(command_from(subject.target), subject.options) as test:
             return _prompt(test, subject, script).run()

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from bohrbug.cli.exploring import usage_error
-from bohrbug.exploration.native import KIND as NATIVE
+from bohrbug.exploration.native_command import KIND as NATIVE
 from bohrbug.exploration.reproduction import DIRECTORY
 from bohrbug.paths import display_path, is_library_file
 

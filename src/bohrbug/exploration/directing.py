@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bohrbug.exploration.native_outcomes import NativeExplainer
+from collections.abc import Callable, Sequence
+
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.opposing import OpposingPredictor
 from bohrbug.exploration.prediction import OrderingPredictor, Prediction, Predictor
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.threads.runtime import MakeWatcher, ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
 
@@ -21,11 +21,13 @@ class Directing:
 
     Parameters:
         exploration: whose executions they are; the races that it knows need no prediction.
+        take_doubted: see :class:`~bohrbug.exploration.surroundings.Surroundings`.
     """
 
-    def __init__(self, exploration: Ongoing) -> None:
+    def __init__(self, exploration: Ongoing, take_doubted: Callable[[], Sequence[Plan]]) -> None:
         options = exploration.options
         self._exploration = exploration
+        self._take_doubted = take_doubted
         self._sees_races = options.level != Level.SYNC.value and options.races != "ignore"
         self._predictor: Predictor = (
             OrderingPredictor(options.predict)
@@ -99,12 +101,7 @@ class Directing:
     def _look_again(self) -> int:
         """Execute again what passed before it was known what the program should give."""
         exploration, found = self._exploration, 0
-        runtime = exploration.runtime
-        if not isinstance(runtime, NativeRuntime) or not isinstance(
-            runtime.explainer, NativeExplainer
-        ):
-            return 0
-        for plan in runtime.explainer.take_doubted():
+        for plan in self._take_doubted():
             exploration.findings.forget_passes()
             executed = exploration.execute(plan)
             found += executed[1] if executed is not None else 0

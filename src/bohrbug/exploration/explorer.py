@@ -106,13 +106,20 @@ class Explorer:
         self._keeper = keeper if keeper is not None and is_divisible(self.strategy) else None
         self.is_interrupted = False
         self.findings = Findings(
-            options, self.result, self.runtime, self._strategy_name, lambda: self.is_interrupted
+            options,
+            self.result,
+            self.runtime,
+            self._strategy_name,
+            lambda: self.is_interrupted,
+            surroundings.describe_races,
         )
-        self.directing = Directing(self)
+        self.directing = Directing(self, surroundings.take_doubted)
         self.caveats = Caveats()
         self._proposed = 0
         self._restarts = 0
         self.lessons: list[Plan] = []
+        # Executions that hung, and are executed again once more is seen: the races are told then.
+        self._unended: list[Trace] = []
         self._priming = Priming(self)
         self._started = 0.0
         self._shown = 0.0
@@ -206,6 +213,9 @@ class Explorer:
         for plan in list(self.caveats.unended):
             if not self.has_ended and plan in self.caveats.unended:
                 self.execute(plan)
+        if self.options.races != "ignore":
+            for trace in self._unended:
+                self.findings.note_races(trace, are_described=False)
         if not self.result.failures:
             self.caveats.note_what_never_ended()
 
@@ -405,11 +415,13 @@ class Explorer:
             self.caveats.note_divergence(1, divergence_words(trace))
         if trace.uncontrolled.counts:
             self.caveats.note_uncontrolled(trace.uncontrolled.counts)
-        if trace.races and self.options.races != "ignore":
-            self.findings.note_races(trace)
         if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
             self.caveats.note_unended(trace.plan, outcome.message)
+            if trace.races:
+                self._unended.append(trace)
             return max(executed.new_points, 1)
+        if self.options.races != "ignore":
+            self.findings.note_races(trace)
         self.caveats.note_end(trace.plan)
         if outcome.kind is OutcomeKind.HANG or outcome.kind is OutcomeKind.STEP_LIMIT:
             self.caveats.note_hang(outcome.message)

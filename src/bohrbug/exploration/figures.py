@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,9 @@ Signature = tuple[object, ...]
 
 RaceKey = tuple[Any, ...]
 """The two places of a data race as plain data, sorted."""
+
+DescribeRaces = Callable[[Trace, Sequence[Race]], list[Race]]
+"""Races of an execution, with what one more execution and the source tell of them."""
 
 
 def race_key(race: Race) -> RaceKey:

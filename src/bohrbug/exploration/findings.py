@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from bohrbug.exploration.figures import RaceKey, Signature, race_key
+from bohrbug.exploration.figures import DescribeRaces, RaceKey, Signature, race_key
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.candidates import raised_in_a_step
 from bohrbug.exploration.minimisation.causes import find_cause
@@ -17,7 +17,6 @@ from bohrbug.exploration.minimisation.systematic import (
     MOST_WITH_THE_GIL,
     fewest_preemptions,
 )
-from bohrbug.exploration.native_races import described
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import PointText, texts_of_points
 from bohrbug.exploration.result import Failure, Interpreter, Result
@@ -26,7 +25,6 @@ from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.race_classes import pattern_of
-from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.protocol import Runtime
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
 from bohrbug.runtime.threads.settings import Level
@@ -62,12 +60,14 @@ class Findings:
         runtime: Runtime,
         strategy_name: Callable[[], str],
         is_interrupted: Callable[[], bool],
+        describe_races: DescribeRaces | None = None,
     ) -> None:
         self._options = options
         self._result = result
         self._runtime = runtime
         self._strategy_name = strategy_name
         self._is_interrupted = is_interrupted
+        self._describe_races = describe_races
         self._races: dict[RaceKey, Race] = {}
         # How often some of them were seen beyond what they say.
         self._seen_again: Counter[RaceKey] = Counter()
@@ -123,14 +123,17 @@ class Findings:
         self._seen_again.clear()
         return self._races
 
-    def note_races(self, trace: Trace, are_counted: bool = False) -> None:
+    def note_races(
+        self, trace: Trace, are_counted: bool = False, are_described: bool = True
+    ) -> None:
         """Keep the data races of a trace, and add up how often each was seen.
 
         Parameters:
             trace: the execution.
             are_counted: figures that are still to come count them, see :meth:`count_race`.
+            are_described: those that are new are described, which takes one more execution.
         """
-        for key, race in self._described(trace):
+        for key, race in self._described(trace, are_described):
             seen = 0 if are_counted else race.count
             if key in self._races:
                 self._seen_again[key] += seen
@@ -151,22 +154,21 @@ class Findings:
                     self.failures[key] = failure
                     self._result.failures.append(failure)
 
-    def _described(self, trace: Trace) -> list[tuple[RaceKey, Race]]:
+    def _described(self, trace: Trace, are_wanted: bool) -> list[tuple[RaceKey, Race]]:
         """The races of an execution; those that are new with both stacks and a pattern."""
         races = [(race_key(race), race) for race in trace.races]
         fresh = {key: race for key, race in races if key not in self._races}
         if not fresh:
             return races
         news = list(fresh.values())
-        runtime = self._runtime
-        is_native = isinstance(runtime, NativeRuntime)
-        if self._witnessed < WITNESSED and not self._is_interrupted():
+        runtime, describe = self._runtime, self._describe_races
+        if are_wanted and self._witnessed < WITNESSED and not self._is_interrupted():
             self._witnessed += 1
-            if isinstance(runtime, ThreadsRuntime):
+            if describe is not None:
+                news = describe(trace, news)
+            elif isinstance(runtime, ThreadsRuntime):
                 news = with_both_stacks(runtime, trace, news)
-            elif isinstance(runtime, NativeRuntime):
-                news = described(runtime, trace, news)
-        if not is_native:
+        if describe is None:
             news = [replace(race, pattern=pattern_of(race)) for race in news]
         told = {race_key(race): race for race in news}
         return [(key, told.get(key, race)) for key, race in races]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from bohrbug.exploration.explorer import Explorer
+from bohrbug.exploration.native_command import Command, command_from
 from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
+from bohrbug.exploration.native_races import described
 from bohrbug.exploration.native_strategies import (
     native_strategy,
     strategy_for_samples,
@@ -23,129 +22,44 @@ from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.ended import Printed
-from bohrbug.runtime.posix.engines import AUTO
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings
-
-KIND = "command"
-"""The kind of target of a native program in reproduction files."""
-
-FAULTS = tuple(layout.FAULTS)
-"""The calls that can be made to fail."""
-
-ALLOWABLE_MISUSES = layout.ALLOWABLE_MISUSES
-"""The kinds of misuse behind which an execution can go on."""
 
 OnPrinted = Callable[[Printed], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A native program as a test.
+def runtime_of(
+    command: Command, options: ExploreOptions, on_printed: OnPrinted | None = None
+) -> NativeRuntime:
+    """The runtime for a native program.
 
     Parameters:
-        words: the program and its arguments.
-        exit_code: what it should exit with; ``None``: as in the first execution.
-        same_output: it should print the same in every execution.
-        check: a command that must exit with 0 after each execution.
-        epoch: what the real-time clock says at the beginning of each execution, in seconds.
-        faults: the calls that may fail, see :data:`FAULTS`.
-        most_faults: how many of them fail in one execution.
-        watch: memory whose accesses the processor tells of, as ``--watch`` names it.
-        sample: at how many instructions that access memory tasks are held in each execution.
-        engine: what executes it, see :data:`bohrbug.runtime.posix.engines.ENGINES`.
-        fibers: one kernel thread may wear all tasks.
-        allowed_misuses: the kinds of misuse that are no failure, see :data:`ALLOWABLE_MISUSES`.
+        command: the program and what is expected of it.
+        options: of the exploration.
+        on_printed: given what each execution printed.
+
+    Raises:
+        UnsupportedError: it can't be controlled.
     """
-
-    words: tuple[str, ...]
-    exit_code: int | None = None
-    same_output: bool = False
-    check: tuple[str, ...] = ()
-    epoch: int = field(default_factory=lambda: int(time.time()))
-    faults: tuple[str, ...] = ()
-    most_faults: int = 1
-    watch: tuple[str, ...] = ()
-    sample: int = 0
-    engine: str = AUTO
-    fibers: bool = True
-    allowed_misuses: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """How reports call the test."""
-        return Path(self.words[0]).name
-
-    def target(self) -> dict[str, Any]:
-        """How a reproduction file names it."""
-        target: dict[str, Any] = {
-            "kind": KIND,
-            "command": list(self.words),
-            "directory": os.getcwd(),
-            "exit_code": self.exit_code,
-            "same_output": self.same_output,
-            "check": list(self.check),
-            "epoch": self.epoch,
-            "faults": list(self.faults),
-            "most_faults": self.most_faults,
-            "watch": list(self.watch),
-            "sample": self.sample,
-            "allowed_misuses": list(self.allowed_misuses),
-        }
-        # All ways do the same: they are kept only for those who asked.
-        if self.engine != AUTO:
-            target["engine"] = self.engine
-        if not self.fibers:
-            target["fibers"] = False
-        return target
-
-    def runtime(
-        self, options: ExploreOptions, on_printed: OnPrinted | None = None
-    ) -> NativeRuntime:
-        """The runtime for it.
-
-        Raises:
-            UnsupportedError: it can't be controlled.
-        """
-        expectation = Expectation(
-            self.exit_code, self.same_output, self.check, check_seconds=options.hang_seconds
-        )
-        return NativeRuntime(
-            self.words,
-            replace(
-                settings_of(options),
-                epoch=self.epoch,
-                faults=self.faults,
-                most_faults=self.most_faults,
-                watch=self.watch,
-                sample=self.sample,
-                engine=self.engine,
-                fibers=self.fibers,
-                allowed_misuses=self.allowed_misuses,
-            ),
-            NativeExplainer(expectation),
-            on_printed=on_printed,
-        )
-
-
-def command_from(target: dict[str, Any]) -> Command:
-    """The test that a reproduction file names."""
-    return Command(
-        tuple(target["command"]),
-        target["exit_code"],
-        target["same_output"],
-        tuple(target["check"]),
-        target["epoch"],
-        # Older files have none.
-        tuple(target.get("faults", ())),
-        target.get("most_faults", 1),
-        tuple(target.get("watch", ())),
-        target.get("sample", 0),
-        target.get("engine", AUTO),
-        target.get("fibers", True),
-        tuple(target.get("allowed_misuses", ())),
+    expectation = Expectation(
+        command.exit_code, command.same_output, command.check, check_seconds=options.hang_seconds
+    )
+    return NativeRuntime(
+        command.words,
+        replace(
+            settings_of(options),
+            epoch=command.epoch,
+            faults=command.faults,
+            most_faults=command.most_faults,
+            watch=command.watch,
+            sample=command.sample,
+            engine=command.engine,
+            fibers=command.fibers,
+            allowed_misuses=command.allowed_misuses,
+        ),
+        NativeExplainer(expectation),
+        on_printed=on_printed,
     )
 
 
@@ -187,10 +101,13 @@ def native_explorer(
     if command.sample:
         strategy_of = strategy_for_samples
     strategy = strategy_of(options)
-    runtime = command.runtime(options, on_printed)
+    runtime = runtime_of(command, options, on_printed)
+    assert isinstance(runtime.explainer, NativeExplainer)
     surroundings = Surroundings(
         progress,
         settle=runtime.settle,
+        describe_races=partial(described, runtime),
+        take_doubted=runtime.explainer.take_doubted,
         # What an execution shows depends on all before it.
         keeper=keeper if not command.sample else None,
     )
@@ -211,14 +128,9 @@ def replay_native(
         UnsupportedError: the program can't be controlled any more.
     """
     command = command_from(reproduction.target)
-    runtime = command.runtime(reproduction.options, on_printed)
+    runtime = runtime_of(command, reproduction.options, on_printed)
     runtime.want_points(reproduction.points)
     with runtime:
         # It shows what is expected.
         runtime.execute(Plan())
         return repeated(runtime, reproduction.failure, times), runtime
-
-
-def words_of(text: str) -> Sequence[str]:
-    """The words of a command that was given as one text, run by a shell where it needs one."""
-    return ("/bin/sh", "-c", text)

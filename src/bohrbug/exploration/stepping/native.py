@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bohrbug.exploration.interrupts import Interrupts
-from bohrbug.exploration.native import Command
+from bohrbug.exploration.native import runtime_of
+from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.native_outcomes import NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.stepping.session import Stop
@@ -74,7 +75,7 @@ def stepped_program(command: Command, options: ExploreOptions) -> Iterator[Stepp
     Raises:
         UnsupportedError: it can't be controlled.
     """
-    runtime = command.runtime(options)
+    runtime = runtime_of(command, options)
     assert isinstance(runtime.explainer, NativeExplainer)
     explainer = runtime.explainer = _Asking(runtime.explainer)
     with runtime:

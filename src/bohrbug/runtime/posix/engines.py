@@ -11,9 +11,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.posix.segment import Segment
 
 if TYPE_CHECKING:
+    from bohrbug.runtime.posix.segment import Segment
     from bohrbug.runtime.posix.serving import Server
 
 

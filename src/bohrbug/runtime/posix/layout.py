@@ -168,6 +168,9 @@ TYPES = (
 )
 """``enum type``, in the words of reports."""
 
+ANY_CHILD = "any child process"
+"""What a wait for whichever process ends first is for, in the words of reports."""
+
 MADE_BY_CALLS = frozenset({*_SYNCHRONISERS, DESCRIPTOR, *KINDS_OF_DESCRIPTORS.values()})
 """Types of resources that a program makes, connects and destroys by calls of the C library."""
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
+from bohrbug.model.function_name import without_parameters
 from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
 from bohrbug.model.outcome import Frame, TaskInfo
 from bohrbug.runtime.posix import layout
@@ -20,11 +21,7 @@ from bohrbug.runtime.posix.symbols import (
     demangled,
     is_system_file,
     module_name,
-    without_parameters,
 )
-
-ANY_CHILD = "any child process"
-"""What a wait for whichever process ends first is for, in the words of reports."""
 
 MOST_MAPPINGS = 100
 """Different mappings that are kept."""
@@ -246,7 +243,7 @@ class Naming:
             call, error = list(layout.FAULTS.items())[record.address]
             return Resource(id, type, f"{call} fails with {error}")
         if type == layout.CHILDREN:
-            return Resource(id, type, ANY_CHILD)
+            return Resource(id, type, layout.ANY_CHILD)
         if type == layout.DESCRIPTOR:
             type = layout.KINDS_OF_DESCRIPTORS.get(record.space & ~layout.SHARED_BIT, type)
             if type == layout.SOCKET:

@@ -19,7 +19,6 @@ from bohrbug.runtime.posix.tools import said_by
 _SYSTEM = re.compile(r"^(/usr/include/|/usr/lib/gcc|/rustc/|/build/|\./|\.\./)|/(bits|ext)/[\w.]+$")
 _C_LIBRARY = re.compile(r"(libc|ld-linux[\w-]*|libpthread)[.-]")
 _LIBRARY = re.compile(r"(/usr)?/lib(32|64|x32)?/.*\.so")
-_PARAMETERS = re.compile(r"\((?!\)#)[^()]*\)(?!#)|<[^<>]*>")
 _DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
 
 
@@ -124,15 +123,6 @@ def demangled(name: str) -> str:
         return name
     said = said_by([tool, name])
     return said.strip() or name if said else name
-
-
-def without_parameters(function: str) -> str:
-    """A function's name alone: ``Pool::run`` for ``void Pool::run<int>(int) const``."""
-    name = function.partition("::operator()")[0]
-    # Of a lambda they are part of the name.
-    while (shorter := _PARAMETERS.sub("", name)) != name:
-        name = shorter
-    return name.removesuffix(" const").removeprefix("void ")
 
 
 def lines_of(path: str, offsets: Sequence[int]) -> dict[int, Site]:

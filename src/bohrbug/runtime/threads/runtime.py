@@ -65,6 +65,10 @@ from bohrbug.runtime.threads.settings import Level, Settings
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
 
+ENOUGH_NUDGES = 5
+"""How often tasks are made to yield in an execution that has found scheduling points for the next
+one, before it is given up."""
+
 COLLECTED_EVERY = 100
 """Explorations between two full garbage collections."""
 
@@ -140,6 +144,9 @@ class ThreadsRuntime:
         self.execution: Execution | None = None
         # The sink that makes a task of this execution yield; made when one spins.
         self._spin_sink: SpinSink | None = None
+        # Where the running execution finds scheduling points for the next one, if it may.
+        self._finds: PlaceSet | None = None
+        self._nudges = 0
         self.watchdog: Watchdog | None = None
         self._collected = True
         # Whether an execution with several tasks has shown which functions they call.
@@ -284,6 +291,8 @@ class ThreadsRuntime:
         self.made += 1
         watcher: Watcher | None = None
         detector: RaceDetector | None = None
+        self._finds = None
+        self._nudges = 0
         variables = None
         deaths: Deaths | None = None
         if self.level is not Level.SYNC:
@@ -293,6 +302,7 @@ class ThreadsRuntime:
             # The code that tells where a build with the GIL could switch tells all the rest, too.
             elif watch or (learn and (settings.gil or settings.watch_breakers)):
                 watcher = detector = self._make_detector(execution)
+                self._finds = self._places_found(detector) if learn else None
             self._make_accesses_visible(execution, variables, watcher)
             deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
@@ -308,8 +318,7 @@ class ThreadsRuntime:
                 for race in detector.races(lambda index: execution.all_tasks[index].id)
                 if not (_is_assumed(race.first) or _is_assumed(race.second))
             ]
-            is_racy = self.level is Level.RACY
-            found.update(detector.racy_places if is_racy else detector.shared_places)
+            found.update(self._places_found(detector))
         if learn and (found or detector is not None):
             new_points = self._points.find(found)
         # Operations conflict now that did not before.
@@ -326,6 +335,10 @@ class ThreadsRuntime:
             tuple(execution.beyond_gil),
             execution.nudged,
         )
+
+    def _places_found(self, detector: RaceDetector) -> PlaceSet:
+        """Where accesses are that matter, by what one execution has shown."""
+        return detector.racy_places if self.level is Level.RACY else detector.shared_places
 
     def _start_clean(self) -> None:
         """Before a replay: a failure is confirmed in the state in which it was found.
@@ -365,11 +378,17 @@ class ThreadsRuntime:
     def _nudge(self) -> None:
         """Called in another thread: make a task of the running execution yield to another one.
 
-        While no other is alive the task can't spin on what another does: it computes.
+        While no other is alive the task can't spin on what another does: it computes.  If it
+        spins, and this execution has found scheduling points, there is no use in waiting for long:
+        the next one has them.
         """
         execution = self.execution
         if execution is None or execution.sink is None or len(execution.alive) == 1:
             return
+        if self._finds is not None and self._points.are_new(self._finds):
+            self._nudges += 1
+            if self._nudges >= ENOUGH_NUDGES:
+                execution.patience = 0.0
         if self._spin_sink is None:
             self._spin_sink = SpinSink(execution, execution.sink)
         self._spin_sink.nudge()
