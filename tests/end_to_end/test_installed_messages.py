@@ -5,6 +5,7 @@ In a checkout other modules are loaded at the start of Python, and in another or
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -45,6 +46,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ours = shutil.ignore_patterns("__pycache__")
     for package in (SOURCE, SOURCE.with_name("bohrbug_entry")):
         shutil.copytree(package, packages / package.name, ignore=ours)
+        # As installers do.
+        assert compileall.compile_dir(packages / package.name, quiet=1)
     # What Bohrbug itself needs; these are no packages of a checkout.
     needed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (packages / "needed.pth").write_text("\n".join(sorted(needed)))
@@ -60,7 +63,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path, environment: dict[str, str], python: Path) -> Installed:
-    ours = environment.copy()
+    ours = environment | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"}
     del ours["PYTHONPATH"]
     folder = Installed(tmp_path, ours)
     folder.python = python

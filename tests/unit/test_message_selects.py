@@ -6,6 +6,7 @@ import asyncio
 import functools
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.queues
 import queue
 import random
 import select
@@ -114,6 +115,12 @@ def work(name: int, jobs: object, results: object) -> None:
         jobs.task_done()
 
 
+def let_go(jobs: multiprocessing.queues.Queue[object]) -> None:
+    """Leave no thread behind: a deadlock in a later test would have to wait for what it does."""
+    jobs.close()
+    jobs.join_thread()
+
+
 @pytest.mark.parametrize("how", ["terminate", "kill"])
 def test_workers_that_are_ended_leave_their_events(tmp_path: Path, how: str) -> None:
     context = multiprocessing.get_context("fork")
@@ -133,6 +140,7 @@ def test_workers_that_are_ended_leave_their_events(tmp_path: Path, how: str) -> 
             getattr(worker, how)()
             worker.join()
         assert {worker.exitcode for worker in workers} == {-15 if how == "terminate" else -9}
+        let_go(jobs)
         return got
 
     log = steady(tmp_path, program, 2)
@@ -160,6 +168,7 @@ def test_who_is_past_the_end_of_its_log_takes_nothing_of_others(tmp_path: Path) 
         jobs.put(None)
         for worker in workers:
             worker.join()
+        let_go(jobs)
         return got
 
     path = tmp_path / "log"
