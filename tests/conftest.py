@@ -6,9 +6,6 @@ import compileall
 import importlib.util
 import os
 import signal
-import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,17 +38,6 @@ def no_machines_left() -> Iterator[None]:
     """All objects are looked at again and again: no more of them than needed."""
     yield
     forget_machines()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_threads_left() -> Iterator[None]:
-    """Where others are alive, each deadlock in a later test waits for what they might do."""
-    before = set(sys._current_frames())
-    yield
-    deadline = time.monotonic() + 5
-    while (left := sys._current_frames().keys() - before) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not left, [thread for thread in threading.enumerate() if thread.ident in left]
 
 
 @pytest.fixture(scope="session")
