@@ -9,11 +9,13 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
+from bohrbug.exploration import watchdog
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.exploration.subject import threads_subject
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.runtime.threads.data import sinks
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Level, Settings
 from tests.programs.together import together
@@ -174,3 +176,31 @@ def test_only_a_task_that_is_not_alone_is_made_to_yield(is_alone: bool) -> None:
             executed = runtime.execute(Plan())
     assert executed.trace.outcome.kind is OutcomeKind.PASSED, executed.trace.outcome
     assert executed.nudged is not is_alone
+
+
+def test_what_is_given_up_before_its_points_are_known_is_executed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It computes, and only looks as if it spun; all of its functions are known by then."""
+    monkeypatch.setattr(watchdog, "NUDGE", 0.05)
+    monkeypatch.setattr(sinks, "MOST_NUDGES_BEFORE_POINTS", 1)
+
+    def test() -> None:
+        is_set, late, own = [False], [0], [0]
+
+        def compute() -> None:
+            if is_set[0]:
+                late[0] = 1
+                for _ in range(200_000):
+                    own[0] = own[0]
+
+        def write() -> None:
+            late[0] = 2
+
+        def allow() -> None:
+            is_set[0] = True
+
+        together(compute, write, allow)
+
+    result = bohrbug.explore(test, seconds=None, strategy="dpor")
+    assert result.verdict.kind is not VerdictKind.INCONCLUSIVE, result.verdict

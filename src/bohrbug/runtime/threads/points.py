@@ -64,10 +64,6 @@ class AccessPoints:
         self.found = [place for place in places if place not in self.places]
         return len(self.found)
 
-    def are_new(self, places: PlaceSet) -> bool:
-        """Whether accesses matter that did not so far; may be asked while they are found."""
-        return bool(places.by_identity.keys() - self.places.by_identity.keys())
-
     def take_found(self) -> None:
         """Let those count that were found."""
         self.places.update(self.found)

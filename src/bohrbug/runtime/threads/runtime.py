@@ -65,10 +65,6 @@ from bohrbug.runtime.threads.settings import Level, Settings
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
 
-ENOUGH_NUDGES = 5
-"""How often tasks are made to yield in an execution that has found scheduling points for the next
-one, before it is given up."""
-
 COLLECTED_EVERY = 100
 """Explorations between two full garbage collections."""
 
@@ -144,9 +140,8 @@ class ThreadsRuntime:
         self.execution: Execution | None = None
         # The sink that makes a task of this execution yield; made when one spins.
         self._spin_sink: SpinSink | None = None
-        # Where the running execution finds scheduling points for the next one, if it may.
-        self._finds: PlaceSet | None = None
-        self._nudges = 0
+        # Where this execution finds scheduling points for the next one.
+        self._finds = PlaceSet()
         self.watchdog: Watchdog | None = None
         self._collected = True
         # Whether an execution with several tasks has shown which functions they call.
@@ -179,6 +174,7 @@ class ThreadsRuntime:
 
     def __exit__(self, *exc_info: object) -> None:
         self.execution = self._spin_sink = None
+        self._finds = PlaceSet()
         if self.level is not Level.SYNC:
             self._discovery.__exit__()
         # Cheap, as all that is older is frozen; else it would pile up from test to test.
@@ -291,8 +287,7 @@ class ThreadsRuntime:
         self.made += 1
         watcher: Watcher | None = None
         detector: RaceDetector | None = None
-        self._finds = None
-        self._nudges = 0
+        self._finds = PlaceSet()
         variables = None
         deaths: Deaths | None = None
         if self.level is not Level.SYNC:
@@ -302,7 +297,8 @@ class ThreadsRuntime:
             # The code that tells where a build with the GIL could switch tells all the rest, too.
             elif watch or (learn and (settings.gil or settings.watch_breakers)):
                 watcher = detector = self._make_detector(execution)
-                self._finds = self._places_found(detector) if learn else None
+                if learn:
+                    self._finds = self._places_found(detector)
             self._make_accesses_visible(execution, variables, watcher)
             deaths = Deaths(execution, variables, self._points.places)
         trace = self._carry_out(execution)
@@ -378,19 +374,14 @@ class ThreadsRuntime:
     def _nudge(self) -> None:
         """Called in another thread: make a task of the running execution yield to another one.
 
-        While no other is alive the task can't spin on what another does: it computes.  If it
-        spins, and this execution has found scheduling points, there is no use in waiting for long:
-        the next one has them.
+        While no other is alive the task can't spin on what another does: it computes.
         """
         execution = self.execution
         if execution is None or execution.sink is None or len(execution.alive) == 1:
             return
-        if self._finds is not None and self._points.are_new(self._finds):
-            self._nudges += 1
-            if self._nudges >= ENOUGH_NUDGES:
-                execution.patience = 0.0
         if self._spin_sink is None:
-            self._spin_sink = SpinSink(execution, execution.sink)
+            points = self._points.places
+            self._spin_sink = SpinSink(execution, execution.sink, points, self._finds)
         self._spin_sink.nudge()
 
     def _carry_out(self, execution: Execution) -> Trace:
@@ -429,7 +420,7 @@ class ThreadsRuntime:
 
     def look_closer(self) -> bool:
         """After a hang: whether the next execution will see more than the last one did."""
-        closer = self._instrumentation.has_grown or not self._instrumentation.all_tell
+        closer = self.has_learned or not self._instrumentation.all_tell
         self._sampling.quiet = 0
         return closer
 

@@ -217,6 +217,10 @@ class PointSink(_Joining):
 MOST_NUDGES = 10
 """Yields forced upon tasks that spin, in one execution; after these it hangs."""
 
+MOST_NUDGES_BEFORE_POINTS = 5
+"""As many of them, in functions in which the next execution has scheduling points: after these an
+execution is given up at once, as there is no use in waiting until it hangs."""
+
 
 @plain
 class SpinSink:
@@ -228,12 +232,17 @@ class SpinSink:
     Parameters:
         execution: the execution.
         usual: its sink, which is told of the access as well.
+        points: the places that are scheduling points.
+        found: those that are in the next execution, as far as this one has shown.
     """
 
-    __slots__ = ("_execution", "_nudges", "_usual")
+    __slots__ = ("_before_points", "_execution", "_found", "_nudges", "_points", "_usual")
 
-    def __init__(self, execution: Execution, usual: Any) -> None:
+    def __init__(self, execution: Execution, usual: Any, points: PlaceSet, found: PlaceSet) -> None:
         self._execution = execution
+        self._points = points
+        self._found = found
+        self._before_points = 0
         self._usual = usual
         self._nudges = 0
 
@@ -255,6 +264,11 @@ class SpinSink:
             execution.trace.divergence = Divergence(
                 execution.steps, "no yield", "a task that spins"
             )
+        points, code = self._points, place[0]
+        if any(point[0] is code and point not in points for point in self._found):
+            self._before_points += 1
+            if self._before_points == MOST_NUDGES_BEFORE_POINTS:
+                execution.patience = 0.0
         # It has spun for long in real time already.
         execution.time_is_up = True
         clock = execution.resources.state_named("clock", "the clock", "clock")
