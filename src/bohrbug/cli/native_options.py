@@ -6,7 +6,7 @@ What carries it out is :mod:`bohrbug.cli.native`, which need not be loaded for P
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -68,33 +68,15 @@ class NativeFlags:
     """What a command line says that only native programs have.
 
     Parameters:
-        check: a command to run after each execution.
-        same_output: the program must print the same each time.
-        exit_code: what it should exit with.
-        faults: the calls that may fail.
-        most_faults: how many of them fail in one execution.
-        watch: memory whose accesses the processor tells of.
-        sample: at how many instructions that access memory tasks are held in each execution.
-        engine: what executes it.
-        fibers: one kernel thread may wear all tasks.
-        allowed_misuses: the kinds of misuse that are no failure.
+        expected: all of it, with no program yet.
     """
 
-    check: str | None
-    same_output: bool
-    exit_code: int | None
-    faults: tuple[str, ...]
-    most_faults: int
-    watch: tuple[str, ...] = ()
-    sample: int = 0
-    engine: str = AUTO
-    fibers: bool = True
-    allowed_misuses: tuple[str, ...] = ()
+    expected: Command
 
     @property
     def any_given(self) -> bool:
         """Whether it says anything."""
-        return self != NativeFlags(None, False, None, (), 1)
+        return self.expected != Command((), epoch=self.expected.epoch)
 
     def refuse(self) -> None:
         """End the command if any was given: the test is no native program."""
@@ -106,19 +88,7 @@ class NativeFlags:
 
     def command(self, program: str, arguments: Sequence[str]) -> Command:
         """The test that a command line means."""
-        return Command(
-            (program, *arguments),
-            self.exit_code,
-            self.same_output,
-            tuple(words_of(self.check)) if self.check else (),
-            faults=self.faults,
-            most_faults=self.most_faults,
-            watch=self.watch,
-            sample=self.sample,
-            engine=self.engine,
-            fibers=self.fibers,
-            allowed_misuses=self.allowed_misuses,
-        )
+        return replace(self.expected, words=(program, *arguments))
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -165,19 +135,20 @@ def native_options(command: Callable[..., Any]) -> Callable[..., Any]:
         no_fibers: bool,
         **others: Any,
     ) -> Any:
-        flags = NativeFlags(
-            check,
-            same_output,
+        expected = Command(
+            (),
             exit_code,
-            faults_named(fault),
-            most_faults,
-            watch,
-            sample_accesses or 0,
-            engine,
-            not no_fibers,
-            misuses_named(allow_misuse),
+            same_output,
+            tuple(words_of(check)) if check else (),
+            faults=faults_named(fault),
+            most_faults=most_faults,
+            watch=watch,
+            sample=sample_accesses or 0,
+            engine=engine,
+            fibers=not no_fibers,
+            allowed_misuses=misuses_named(allow_misuse),
         )
-        return command(flags=flags, **others)
+        return command(flags=NativeFlags(expected), **others)
 
     for decorate in (
         click.option(
