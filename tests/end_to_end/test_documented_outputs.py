@@ -157,6 +157,11 @@ CASES = [
     Case(f"{HOW_TO}/tests-that-are-not-deterministic.md", "How it shows"),
     Case(
         f"{HOW_TO}/tests-that-are-not-deterministic.md",
+        "Failures that need earlier executions",
+        columns=100,
+    ),
+    Case(
+        f"{HOW_TO}/tests-that-are-not-deterministic.md",
         "What is not noticed",
         programs={"nd.py": "nd.py"},
         before=("bohrbug run --quiet nd:work",),

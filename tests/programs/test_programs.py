@@ -33,7 +33,7 @@ def _name(program: Program) -> str:
 
 
 # Executions of a livelock are long until the exploration has learnt how long others are.
-_BROKEN_BUDGET = {"executions": 300, "max_steps": 5_000}
+BROKEN_BUDGET = {"executions": 300, "max_steps": 5_000}
 _CORRECT_BUDGET = {"executions": 60, "max_steps": 20_000}
 
 
@@ -49,7 +49,8 @@ _CORRECT_SINCE_3_14 = {
 handler of a logger is removed without changing the list that a message goes through."""
 
 
-def _broken_here() -> list[Program]:
+def broken_here() -> list[Program]:
+    """Those that fail on this Python."""
     correct_here = _CORRECT_BEFORE_3_12 if sys.version_info < (3, 12) else set()
     if sys.version_info >= (3, 14):
         correct_here = _CORRECT_SINCE_3_14
@@ -57,13 +58,13 @@ def _broken_here() -> list[Program]:
     return [program for program in programs if program.__name__ not in correct_here]
 
 
-PROGRAMS = [*_broken_here(), *_programs(correct.MODULES)]
+PROGRAMS = [*broken_here(), *_programs(correct.MODULES)]
 """All of them that are what they are meant to be on this Python."""
 
 
-@pytest.mark.parametrize("program", _broken_here(), ids=_name)
+@pytest.mark.parametrize("program", broken_here(), ids=_name)
 def test_a_broken_program_fails(program: Program) -> None:
-    result = bohrbug.explore(program, **_BROKEN_BUDGET)
+    result = bohrbug.explore(program, **BROKEN_BUDGET)
     assert result.failures, result.verdict
     assert result.verdict.kind is VerdictKind.FAILED
     failure = result.failures[0]

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,9 +19,11 @@ from bohrbug.api import write_reproduction
 from bohrbug.cli.capture import OutputKeeper
 from bohrbug.cli.help import default_in_words
 from bohrbug.cli.machine import result_to_json
+from bohrbug.exploration.clean_process import CleanProcess
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.reproduction import DIRECTORY
+from bohrbug.exploration.replaying import replay
+from bohrbug.exploration.reproduction import DIRECTORY, read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
@@ -162,20 +165,47 @@ def explore(
     """Explore, report and exit."""
     as_json, verbose = showing.as_json, showing.verbose
     output = OutputKeeper(test, show=verbose and not as_json)
-    with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
-        surroundings = Surroundings(line.update, lambda _: _give_up(store), keeper=store)
-        explorer = Explorer.of_function(output, subject.test, subject.options, surroundings)
-        try:
-            result = explorer.explore()
-        except KeyboardInterrupt:
-            # A second Ctrl-C: what was found up to now.
-            result = explorer.result
-            result.interrupted = True
-        except ResumeError as error:
-            line.close()
-            usage_error(str(error))
-    write_reproductions(explorer, subject.target, store)
+    with CleanProcess(partial(is_reproduced, test)) as clean:
+        with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
+            surroundings = Surroundings(line.update, lambda _: _give_up(store), keeper=store)
+            explorer = Explorer.of_function(output, subject.test, subject.options, surroundings)
+            try:
+                result = explorer.explore()
+            except KeyboardInterrupt:
+                # A second Ctrl-C: what was found up to now.
+                result = explorer.result
+                result.interrupted = True
+            except ResumeError as error:
+                line.close()
+                usage_error(str(error))
+        write_reproductions(explorer, subject.target, store)
+        if not result.interrupted:
+            _replay_afresh(explorer, subject.target, clean)
     tell(result, output.text, showing, store)
+
+
+def is_reproduced(test: Callable[[], object], file: Path) -> bool:
+    """Whether a test fails again as a reproduction file says."""
+    return replay(read_reproduction(file), OutputKeeper(test)).reproduced == 1
+
+
+_LONGEST_LOOK_SECONDS = 10.0
+
+
+def _replay_afresh(explorer: Explorer, target: dict[str, Any], clean: CleanProcess) -> None:
+    """Find out which failures need what earlier executions left behind."""
+    result = explorer.result
+    patience = _LONGEST_LOOK_SECONDS + result.seconds
+    for failure in result.reproducible:
+        if failure.reproduction is None or not failure.confirmed:
+            continue
+        try:
+            failure.happens_afresh = clean.happens(failure.reproduction, patience)
+        except KeyboardInterrupt:
+            # Not looked for: all that was found is told.
+            return
+        if failure.happens_afresh is False:
+            write_reproduction(explorer, failure, target)
 
 
 def write_reproductions(

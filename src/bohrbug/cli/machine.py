@@ -32,6 +32,7 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
         "execution": failure.execution,
         "occurrences": failure.occurrences,
         "confirmed": failure.confirmed,
+        "happens_afresh": failure.happens_afresh,
         "cause": _cause_to_json(failure),
         "reproduction": None if path is None else str(path),
     }

@@ -23,6 +23,7 @@ from bohrbug.exploration.realignment import (
     marks_of,
     variants,
 )
+from bohrbug.exploration.recorded_points import take_recorded_points
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure, Interpreter
 from bohrbug.exploration.seeding import from_a_seed
@@ -115,7 +116,7 @@ def replay(
 ) -> Replay:
     """Replay a reproduction, as far as that is possible if the program was edited.
 
-    One execution without preemptions goes first, as in the exploration: it finds
+    Executions without preemptions go first, as in the exploration: they find
     the functions whose data accesses have to be seen.  The plan of the file is
     followed strictly; if that does not give the failure and the program was edited, its steps
     are looked for in the program of today, and followed leniently.
@@ -174,30 +175,9 @@ class _Replays:
             watched,
         )
         with runtime:
-            is_race = self._reproduction.failure.outcome.race is not None
-            if points or is_race:
-                # Only in functions that were executed before are data accesses seen.
-                runtime.want_points(points)
-                for _ in range(2):
-                    runtime.execute(Plan())
-                runtime.keep_only_wanted_points()
-                self._find_rarely_run_functions(runtime)
-                self._places = list(runtime.known_places())
+            take_recorded_points(runtime, points, self._reproduction.failure.plan)
+            self._places = list(runtime.known_places())
             yield runtime, watched
-
-    def _find_rarely_run_functions(self, runtime: ThreadsRuntime) -> None:
-        """Find the functions with scheduling points that run only under the plan of the file.
-
-        The plan can be followed up to the first point of such a function, which is one only in
-        the next execution.
-        """
-        missing = runtime.missing_points()
-        while missing:
-            runtime.execute(self._reproduction.failure.plan)
-            runtime.keep_only_wanted_points()
-            before, missing = missing, runtime.missing_points()
-            if missing == before:
-                return
 
     def strict(self, times: int, debugger: Debugger | None) -> Replay:
         """Follow the plan of the file."""

@@ -162,6 +162,7 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
         "essential": list(failure.essential),
         "early_timeouts": list(failure.early_timeouts),
         "confirmed": failure.confirmed,
+        "happens_afresh": failure.happens_afresh,
         "interpreter": failure.interpreter.value,
         "cause": cause_to_json(failure.cause),
         "accesses": [list(astuple(access)) for access in failure.accesses],
@@ -189,11 +190,18 @@ def failure_from_json(data: dict[str, Any]) -> Failure:
         Interpreter(data["interpreter"]),
         tuple(data["early_timeouts"]),
         cause=cause_from_json(data.get("cause")),
+        happens_afresh=_an_answer(data.get("happens_afresh")),
         accesses=tuple(
             PointText(*a_row(row, "accesses", a_count, a_count, a_string, a_string))
             for row in a_list(data.get("accesses", []), "accesses")
         ),
     )
+
+
+def _an_answer(data: Any) -> bool | None:
+    if data is not None and not isinstance(data, bool):
+        raise ValueError(f"happens_afresh must be true, false or null, not {data!r:.80}")
+    return data
 
 
 def options_to_json(options: ExploreOptions) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Failure:
         accesses: what each of these looks like in the source.
         reproduction: the file that replays it, once written.
         cause: the orderings that make the test fail, if they were looked for and found.
+        happens_afresh: whether it happens in a process that has executed nothing before it;
+            ``None`` if nobody looked.
     """
 
     outcome: Outcome
@@ -70,6 +72,7 @@ class Failure:
     accesses: tuple[PointText, ...] = field(default=(), repr=False)
     reproduction: Path | None = None
     cause: Cause | None = field(default=None, repr=False)
+    happens_afresh: bool | None = None
 
 
 @dataclass(slots=True)

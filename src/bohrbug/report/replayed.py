@@ -61,6 +61,10 @@ def _tally(failure: Failure, replayed: Replay) -> str:
     words = f"reproduced in {replayed.reproduced:,} of {replayed.times:,} {noun}: {message}"
     if replayed.difference is not None:
         words += f"\nthe first replay that differs: {replayed.difference}"
+    if failure.happens_afresh is False and replayed.reproduced < replayed.times:
+        words += (
+            "\nso it was when it was found: the failure needs what earlier executions leave behind"
+        )
     return words
 
 

@@ -190,7 +190,10 @@ def _draw_replay(
     if failure.confirmed:
         replays = plural(failure.confirmed, "replay")
         text = f"reproduced in {failure.confirmed:,} of {replays}"
-        paper.paragraph(paper.text(text, QUIET))
+        if failure.happens_afresh is False:
+            text += ", but not in a process that has executed nothing before: "
+            text += "it needs what earlier executions of the test leave behind"
+        paper.paragraph(paper.text(text, WARNED if failure.happens_afresh is False else QUIET))
 
 
 def render_failure(

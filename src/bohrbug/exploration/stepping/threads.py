@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from bohrbug.exploration.interrupts import Interrupts
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.recorded_points import take_recorded_points
 from bohrbug.exploration.replaying import executed
 from bohrbug.exploration.result import Failure
+from bohrbug.exploration.seeding import from_a_seed
 from bohrbug.exploration.stepping.session import Stop
 from bohrbug.exploration.subject import ThreadExplainer, holders_of, threads_subject
 from bohrbug.model.decision import Decision, Readiness, Standing
@@ -170,11 +173,7 @@ def stepped_threads(
     """
     state = random.getstate()
     explainer = _Asking(printed)
-
-    def seeded() -> None:
-        random.seed(0)
-        test()
-
+    seeded = partial(from_a_seed, test)
     runtime = threads_subject(
         seeded, options.settings(), Level(options.level), Scope(options.scope), None, explainer
     )
@@ -183,7 +182,8 @@ def stepped_threads(
             if points is None:
                 _find_points(runtime)
             else:
-                _take_points(runtime, list(points))
+                recorded = Plan() if expected is None else expected.plan
+                take_recorded_points(runtime, points, recorded)
             yield SteppedThreads(runtime, explainer, printed, expected)
     finally:
         random.setstate(state)
@@ -201,13 +201,3 @@ def _find_points(runtime: ThreadsRuntime) -> None:
         if quiet == QUIET_EXECUTIONS:
             break
     runtime.take_new_points()
-
-
-def _take_points(runtime: ThreadsRuntime, points: list[PlaceKey]) -> None:
-    """Those of a file and no others, as when it is replayed."""
-    if not points:
-        return
-    runtime.want_points(points)
-    for _ in range(2):
-        runtime.execute(Plan())
-    runtime.keep_only_wanted_points()

@@ -1,0 +1,195 @@
+"""Failures are replayed in a process that has executed nothing before."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import Folder
+from .programs import LOST_UPDATE
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+
+TWO_TASKS = """
+import threading
+
+def two(first, second):
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+NEEDS_EARLIER_EXECUTIONS = """
+from two_tasks import two
+
+EXECUTED = []
+
+def test():
+    EXECUTED.append(1)
+    count = [0]
+
+    def add():
+        value = count[0]
+        count[0] = value + 1
+
+    two(add, add)
+    assert count[0] == 2 or len(EXECUTED) < 4
+"""
+
+LAMBDAS_OF_ONE_LINE = """
+from two_tasks import two
+
+def test():
+    computed = []
+
+    class Lazy:
+        def __getattr__(self, name):
+            computed.append(name)
+            self.__dict__[name] = 1
+            return 1
+
+    lazy = Lazy()
+    two(lambda: lazy.value, lambda: lazy.value)
+    assert len(computed) == 1
+"""
+
+NO_POINTS_BUT_A_LOOK = """
+import threading
+from two_tasks import two
+
+def test():
+    thread = threading.Thread(target=list)
+
+    def turn():
+        thread.daemon = not thread.daemon
+
+    two(turn, turn)
+    assert not thread.daemon
+"""
+
+SAYS = "but not in a process that has executed nothing before"
+
+
+def test_what_needs_earlier_executions_is_said(folder: Folder) -> None:
+    folder.write("two_tasks.py", TWO_TASKS)
+    folder.write("program.py", NEEDS_EARLIER_EXECUTIONS)
+
+    found = folder.bohrbug("run", "program:test")
+
+    assert found.code == 1, found.err
+    assert SAYS in " ".join(found.out.split())
+    assert folder.content()["happens_afresh"] is False
+    replayed = folder.bohrbug("replay", str(folder.reproduction()))
+    assert replayed.code == 0, replayed.out
+    assert "needs what earlier executions leave behind" in replayed.out
+
+
+@pytest.mark.parametrize("text", [LOST_UPDATE, LAMBDAS_OF_ONE_LINE, NO_POINTS_BUT_A_LOOK])
+def test_what_needs_none_is_replayed_in_another_process(folder: Folder, text: str) -> None:
+    folder.write("two_tasks.py", TWO_TASKS)
+    test = folder.write("program.py", text).read_text().partition("def test")[2].partition("(")[0]
+
+    found = folder.bohrbug("run", "--json", f"program:test{test}")
+
+    assert found.code == 1, found.err
+    (failure,) = json.loads(found.out)["failures"]
+    assert failure["happens_afresh"] is True
+    replayed = folder.bohrbug("replay", failure["reproduction"])
+    assert replayed.code == 1, replayed.out
+
+
+# -- what becomes of the process -----------------------------------------------------------
+
+ASKED = """
+import os, sys, threading, time
+from pathlib import Path
+from bohrbug.exploration.clean_process import CleanProcess
+
+def replay(file):
+    {replay}
+
+{before}
+with CleanProcess(replay) as clean:
+    {within}
+    print(clean.happens(Path("file"), {seconds}), clean.happens(Path("file"), 30))
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"replay": "return str(file) == os.path.abspath('file')"}, "True True"),
+        ({"replay": "return False"}, "False False"),
+        ({"replay": "print('unseen'); os.system('echo unseen'); return True"}, "True True"),
+        ({"replay": "raise ValueError"}, "None None"),
+        ({"replay": "os.kill(os.getpid(), 9)"}, "None None"),
+        ({"replay": "time.sleep(1000)", "seconds": "0.1"}, "None None"),
+        # With the lock of another thread taken nothing is sure to work in a fork.
+        (
+            {
+                "replay": "return True",
+                "before": "go_on = threading.Event(); threading.Thread(target=go_on.wait).start()",
+                "after": "go_on.set()",
+            },
+            "None None",
+        ),
+        # What the test does with all descriptors it does with ours; one of its own may have that
+        # number later on.
+        (
+            {
+                "replay": "return True",
+                "within": "os.closerange(3, 300); os.dup2(1, 200); os.dup2(1, 201)",
+            },
+            "None None",
+        ),
+        ({"replay": "return True", "within": "os.chdir('/')"}, "False False"),
+        # It is no child of the process.
+        (
+            {
+                "replay": "return True",
+                "within": """try:
+        os.wait()
+    except ChildProcessError:
+        pass""",
+            },
+            "True True",
+        ),
+    ],
+)
+def test_a_process_is_asked(folder: Folder, parts: dict[str, str], told: str) -> None:
+    usual = {"before": "", "within": "", "after": "", "seconds": "30"}
+    if "chdir" in parts.get("within", ""):
+        parts = {**parts, "replay": "return file.parent != Path('/')"}
+    folder.write("asking.py", ASKED.format(**{**usual, **parts}))
+
+    done = folder.run([sys.executable, "asking.py"])
+
+    assert done.out.split("\n") == [told, ""], done.err
+
+
+def test_it_ends_with_the_process_that_asks(folder: Folder) -> None:
+    """Even while it replays, and the one that asks is killed."""
+    replay = "Path('pids').write_text(f'{os.getppid()} {os.getpid()}'); time.sleep(1000)"
+    kill = """
+    def kill():
+        while not os.path.exists("pids") or len(Path("pids").read_text().split()) < 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), 9)
+
+    threading.Thread(target=kill).start()"""
+    usual = {"before": "", "after": "", "seconds": "30"}
+    folder.write("asking.py", ASKED.format(**usual, replay=replay, within=kill))
+
+    done = folder.run([sys.executable, "asking.py"])
+
+    assert done.code == -9
+    for pid in (folder.path / "pids").read_text().split():
+        is_there = f"[ -d /proc/{pid} ] && ! grep -q '^State:.Z' /proc/{pid}/status"
+        waiting = f"while {is_there}; do sleep 0.01; done"
+        subprocess.run(["timeout", "30", "sh", "-c", waiting], check=True)
