@@ -300,6 +300,34 @@ def test_exceptions_in_threads_and_logging(folder: Folder) -> None:
     assert "TaskKilled" not in done.out + done.err
 
 
+@pytest.mark.parametrize(
+    ("filters", "code"),
+    [
+        ("ignore::pytest.PytestUnhandledThreadExceptionWarning", 0),
+        ("ignore:Exception in thread worker:pytest.PytestUnhandledThreadExceptionWarning", 0),
+        ("ignore:Exception in thread other:pytest.PytestUnhandledThreadExceptionWarning", 1),
+        ("error::pytest.PytestUnhandledThreadExceptionWarning", 1),
+        # Who wants to see no warnings at all has not said that threads may die.
+        ("ignore", 1),
+        ("ignore::pytest.PytestWarning", 1),
+    ],
+)
+def test_a_test_says_that_threads_may_raise(folder: Folder, filters: str, code: int) -> None:
+    folder.write(
+        "test_threads.py",
+        f"""
+        import pytest, threading
+        @pytest.mark.filterwarnings({filters!r})
+        def test_raises_in_a_thread():
+            thread = threading.Thread(target=[].pop, name="worker")
+            thread.start()
+            thread.join()
+        """,
+    )
+    done = folder.pytest("--bohrbug")
+    assert done.code == code, done.out
+
+
 def test_keep_going_reports_all_failures(folder: Folder) -> None:
     folder.write(
         "test_two.py",

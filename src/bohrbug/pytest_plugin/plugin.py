@@ -27,10 +27,12 @@ from bohrbug.pytest_plugin.options import options_of, session_settings
 from bohrbug.pytest_plugin.remembering import memory_of
 from bohrbug.pytest_plugin.summary import ATTRIBUTE, Summary
 from bohrbug.pytest_plugin.target import argument_for, is_target
+from bohrbug.pytest_plugin.warning_filters import ignores_exceptions_of_thread
 from bohrbug.report.text import failure_text
 from bohrbug.runtime.threads.captured import Captured
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
+from bohrbug.runtime.threads.thread_errors import Expected
 
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
@@ -181,15 +183,18 @@ class BohrbugPlugin:
     @contextmanager
     def running(self, execution: ItemExecution) -> Generator[None]:
         """While an item is explored or replayed."""
+        usual = Expected.says_so
         self._running = execution
         Captured.handler = internals.log_handler(execution.item)
         Captured.streams = internals.captured_streams(execution.item.config)
+        Expected.says_so = staticmethod(ignores_exceptions_of_thread)
         try:
             yield
         finally:
             self._running = None
             Captured.handler = None
             Captured.streams = ()
+            Expected.says_so = usual
 
     @property
     def reproduction(self) -> Reproduction | None:

@@ -1,0 +1,25 @@
+"""What the filters of warnings say that pytest has set for the running test."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+
+def ignores_exceptions_of_thread(name: str) -> bool:
+    """Whether an exception that leaves a thread is what a test, or its project, ignores.
+
+    pytest warns of such an exception.  Only filters of this very warning count: who ignores all
+    warnings need not know of threads that die.
+
+    Parameters:
+        name: of the thread, which filters may match.
+    """
+    text = f"Exception in thread {name}"
+    for action, message, category, module, line in warnings.filters:
+        if category is not pytest.PytestUnhandledThreadExceptionWarning or module or line:
+            continue
+        if message is None or message.match(text):
+            return action == "ignore"
+    return False
