@@ -306,6 +306,8 @@ def test_exceptions_in_threads_and_logging(folder: Folder) -> None:
         ("ignore::pytest.PytestUnhandledThreadExceptionWarning", 0),
         ("ignore:Exception in thread worker:pytest.PytestUnhandledThreadExceptionWarning", 0),
         ("ignore:Exception in thread other:pytest.PytestUnhandledThreadExceptionWarning", 1),
+        ("ignore::pytest.PytestUnhandledThreadExceptionWarning:_pytest.threadexception", 0),
+        ("ignore::pytest.PytestUnhandledThreadExceptionWarning:shop", 1),
         ("error::pytest.PytestUnhandledThreadExceptionWarning", 1),
         # Who wants to see no warnings at all has not said that threads may die.
         ("ignore", 1),

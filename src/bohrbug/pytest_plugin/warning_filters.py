@@ -6,6 +6,9 @@ import warnings
 
 import pytest
 
+_WARNER = "_pytest.threadexception"
+"""The module of pytest that warns."""
+
 
 def ignores_exceptions_of_thread(name: str) -> bool:
     """Whether an exception that leaves a thread is what a test, or its project, ignores.
@@ -18,8 +21,8 @@ def ignores_exceptions_of_thread(name: str) -> bool:
     """
     text = f"Exception in thread {name}"
     for action, message, category, module, line in warnings.filters:
-        if category is not pytest.PytestUnhandledThreadExceptionWarning or module or line:
+        if category is not pytest.PytestUnhandledThreadExceptionWarning or line:
             continue
-        if message is None or message.match(text):
+        if all(part is None or part.match(of) for part, of in ((message, text), (module, _WARNER))):
             return action == "ignore"
     return False
