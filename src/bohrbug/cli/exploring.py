@@ -185,11 +185,20 @@ def explore(
 
 
 def is_reproduced(test: Callable[[], object], file: Path) -> bool:
-    """Whether a test fails again as a reproduction file says."""
+    """Whether a test fails again as a reproduction file says.
+
+    Parameters:
+        test: the test.
+        file: of the failure.
+
+    Raises:
+        ReproductionError: the file can't be read.
+    """
     return replay(read_reproduction(file), OutputKeeper(test)).reproduced == 1
 
 
 _LONGEST_LOOK_SECONDS = 10.0
+"""How long a failure may take to be replayed afresh, beyond the time of the exploration."""
 
 
 def _replay_afresh(explorer: Explorer, target: dict[str, Any], clean: CleanProcess) -> None:
@@ -205,7 +214,10 @@ def _replay_afresh(explorer: Explorer, target: dict[str, Any], clean: CleanProce
             # Not looked for: all that was found is told.
             return
         if failure.happens_afresh is False:
-            write_reproduction(explorer, failure, target)
+            try:
+                write_reproduction(explorer, failure, target)
+            except OSError as error:
+                result.notices.append(_not_written(error))
 
 
 def write_reproductions(
@@ -223,12 +235,14 @@ def write_reproductions(
         for failure in result.reproducible:
             write_reproduction(explorer, failure, target)
     except OSError as error:
-        result.notices.append(
-            f"no reproduction file was written: {DIRECTORY}/: {error.strerror or error}"
-        )
+        result.notices.append(_not_written(error))
     else:
         if store.trouble:
             result.notices.append(f"not kept, so it can't be resumed: {store.trouble}")
+
+
+def _not_written(error: OSError) -> str:
+    return f"no reproduction file was written: {DIRECTORY}/: {error.strerror or error}"
 
 
 def tell(
