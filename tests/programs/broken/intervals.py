@@ -12,7 +12,7 @@ import itertools
 import pickle
 import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tests.programs.together import together
 
@@ -72,6 +72,55 @@ def entered_context() -> None:
             pass
 
     together(lambda: context.run(body, first), lambda: context.run(body, second))
+
+
+_VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("_VARIABLE")
+
+
+def _in_a_context(read: Callable[[contextvars.Context], object], without: object) -> None:
+    """Somebody may look at a context before another has run in it."""
+    context = contextvars.Context()
+    seen: list[object] = []
+    together(lambda: context.run(_VARIABLE.set, 1), lambda: seen.append(read(context)))
+    assert seen != [without]
+
+
+def variable_of_a_context_that_another_runs_in() -> None:
+    """It is not set yet."""
+    _in_a_context(lambda context: context.get(_VARIABLE), None)
+
+
+def subscript_of_a_context_that_another_runs_in() -> None:
+    """KeyError: it is not set yet."""
+    _in_a_context(lambda context: context[_VARIABLE], None)
+
+
+def what_is_in_a_context_that_another_runs_in() -> None:
+    """Nothing yet."""
+    _in_a_context(lambda context: _VARIABLE in context, False)
+
+
+def items_of_a_context_that_another_runs_in() -> None:
+    """There are none yet."""
+    _in_a_context(lambda context: [*context.items(), len(context)], [0])
+
+
+def copy_of_a_context_that_another_runs_in() -> None:
+    """It is copied before."""
+    _in_a_context(lambda context: list(context.copy()), [])
+
+
+def _set_and_set_back() -> None:
+    token = _VARIABLE.set(1)
+    _VARIABLE.reset(token)
+
+
+def context_between_set_and_reset() -> None:
+    """The one who looks comes in between two changes by code that runs in the context."""
+    context = contextvars.Context()
+    seen: list[int | None] = []
+    together(lambda: context.run(_set_and_set_back), lambda: seen.append(context.get(_VARIABLE)))
+    assert seen == [None]
 
 
 def sorting_with_a_key() -> None:

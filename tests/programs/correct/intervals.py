@@ -61,6 +61,38 @@ def contexts_of_their_own() -> None:
     )
 
 
+_VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("_VARIABLE")
+
+
+def _set_twice() -> None:
+    _VARIABLE.set(1)
+    assert _VARIABLE.get() == 1
+    _VARIABLE.set(2)
+
+
+def variables_of_their_own() -> None:
+    """Each thread has a context of its own."""
+    together(_set_twice, _set_twice)
+
+
+def guarded_context() -> None:
+    """Run in and looked at under one lock."""
+    context = contextvars.Context()
+    lock = threading.Lock()
+    seen: list[int | None] = []
+
+    def run() -> None:
+        with lock:
+            context.run(_set_twice)
+
+    def look() -> None:
+        with lock:
+            seen.append(context.get(_VARIABLE))
+
+    together(run, look)
+    assert seen[0] in (None, 2)
+
+
 def guarded_sort() -> None:
     """Sorted and measured under one lock."""
     numbers = [3, 1, 2]

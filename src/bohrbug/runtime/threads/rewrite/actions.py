@@ -9,7 +9,15 @@ from typing import Any
 
 from bohrbug.runtime.threads.captured import keeps_text_for_the_test
 from bohrbug.runtime.threads.rewrite import builtins_table as table
-from bohrbug.runtime.threads.rewrite import by_value, effects, errors, formats, hooks, unknown
+from bohrbug.runtime.threads.rewrite import (
+    by_value,
+    effects,
+    errors,
+    formats,
+    halfway,
+    hooks,
+    unknown,
+)
 from bohrbug.runtime.threads.rewrite.attributes import note_stored, read_kinds, write_kinds
 from bohrbug.runtime.threads.rewrite.classes import look_up
 from bohrbug.runtime.threads.rewrite.instance_dicts import remember_dict
@@ -98,6 +106,11 @@ def _look_at_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
     hooks.read_class(owner, place)
 
 
+def _set_context_variable(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    """A task's own context is nobody else's; one that it runs in by ``Context.run`` may be."""
+    halfway.tell_enclosing(place)
+
+
 def _vars(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     remember_dict(owner)
 
@@ -163,6 +176,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.SET_TRACEBACK: _set_traceback,
     effects.LOOK_AT_CLASS: _look_at_class,
     effects.VARS: _vars,
+    effects.SET_CONTEXT_VARIABLE: _set_context_variable,
     effects.SET_ITEM: _set_item,
     effects.DELETE_ITEM: _delete_item,
     effects.PRINT: _print,

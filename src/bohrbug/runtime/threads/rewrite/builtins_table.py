@@ -66,6 +66,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     READ_KEY,
     READ_STREAM,
     SET_BY_DESCRIPTOR,
+    SET_CONTEXT_VARIABLE,
     SET_ITEM,
     SET_TRACEBACK,
     STEP,
@@ -146,6 +147,7 @@ _FAMILIES: dict[type, str] = {
     memoryview: OTHER,
     mmap.mmap: OTHER,
     types.SimpleNamespace: OTHER,
+    contextvars.Context: OTHER,
     **dict.fromkeys((*_DICT_VIEWS, types.MappingProxyType, *PROXIES), OTHER),
 }
 
@@ -501,7 +503,12 @@ _METHODS: dict[type, dict[str, Effect]] = {
         ),
         **dict.fromkeys(_names("sub subn"), Effect(NOTHING, (1,), calls_back=True)),
     },
-    contextvars.Context: {"run": Effect(WRITE, calls_back=True)},
+    contextvars.Context: _methods(
+        contextvars.Context,
+        reads="get keys items values copy",
+        others={"run": Effect(WRITE, calls_back=True)},
+    ),
+    contextvars.ContextVar: dict.fromkeys(("set", "reset"), Effect(SET_CONTEXT_VARIABLE)),
     mmap.mmap: _methods(
         mmap.mmap,
         writes="write write_byte seek read read_byte readline move resize close flush madvise",

@@ -117,6 +117,26 @@ def _enter(place: Place) -> None:
         del intervals[id(caller)]
 
 
+def tell_enclosing(place: Place) -> None:
+    """What is done here belongs to each access in the middle of which the running code was called.
+
+    Parameters:
+        place: where it is done.
+    """
+    if not intervals:
+        return
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        interval = intervals.get(id(frame))
+        if (
+            interval is not None
+            and frame.f_code is interval.code
+            and interval.first <= frame.f_lasti <= interval.last
+        ):
+            interval.tell(place)
+        frame = frame.f_back
+
+
 def _access_behind(code: CodeType, hook: int) -> tuple[int, int]:
     """Between which offsets the instruction is that makes the access told by a hook.
 
