@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.model.plan import Plan, UniformRandom
+from bohrbug.platforms.posix.outcomes import Expectation, NativeExplainer
 from bohrbug.runtime.posix.build import compiler
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime, NativeSettings

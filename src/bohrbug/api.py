@@ -16,6 +16,7 @@ from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.reproduction import DIRECTORY, reproduction_of
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.runtime.threads.control import controlled
 
 _Parameters = ParamSpec("_Parameters")
@@ -73,7 +74,7 @@ def explore(
     check_test(function, "explore()")
     test = name or _name_of(function)
     surroundings = Surroundings(progress)
-    explorer = Explorer.of_function(function, test, _options(options), surroundings)
+    explorer = explorer_of(function, test, _options(options), surroundings)
     result = explorer.explore()
     if write:
         for failure in result.reproducible:

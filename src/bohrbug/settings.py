@@ -25,6 +25,23 @@ class SettingsError(ValueError):
     """A setting makes no sense; the message says which, where, and what is allowed."""
 
 
+def change_of_scope(change: str) -> tuple[str, bool]:
+    """What a change of the scope says: the name of a module, and whether it is in.
+
+    Parameters:
+        change: ``"+logging"`` or ``"logging"``, ``"-requests"``; or ``"-"``, which stands for all
+            modules and has no name.
+
+    Raises:
+        ValueError: it names nothing.
+    """
+    text = change.strip()
+    name = text[1:] if text[:1] in ("+", "-") else text
+    if text != "-" and not all(part.isidentifier() for part in name.split(".")):
+        raise ValueError(f"scope: {change!r} names no module")
+    return name, not text.startswith("-")
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of an exploration.

@@ -115,20 +115,21 @@ def run_natively(case: Any) -> tuple[str, str]:
 
 def run_controlled(case: Any, seed: int) -> tuple[str, str]:
     """Run one test in an execution with a random schedule; verdict and detail."""
-    from bohrbug.exploration.subject import threads_subject
+    from bohrbug.model.conditions import Conditions, Level
     from bohrbug.model.outcome import OutcomeKind
     from bohrbug.model.plan import Plan, UniformRandom
+    from bohrbug.platforms.threads.platform import threads_runtime
     from bohrbug.runtime.threads.rewrite.scope import Scope
-    from bohrbug.runtime.threads.settings import Level, Settings
+    from bohrbug.runtime.threads.settings import Settings
 
     verdicts: list[tuple[str, str]] = []
 
     def function() -> None:
         verdicts.append(run_natively(case))
 
-    settings = Settings(late_timeouts=True, max_steps=300_000)
-    with threads_subject(function, settings, Level.SYNC, Scope()) as runtime:
-        trace = runtime.execute(Plan((), UniformRandom(seed))).trace
+    plan = Plan((), UniformRandom(seed), conditions=Conditions(late_timeouts=True))
+    with threads_runtime(function, Settings(), Level.SYNC, Scope()) as runtime:
+        trace = runtime.execute(plan).trace
     outcome = trace.outcome
     if outcome.kind is not OutcomeKind.PASSED:
         lines = [f"outcome: {outcome.kind.value}: {outcome.message}", outcome.traceback]

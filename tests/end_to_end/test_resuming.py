@@ -46,6 +46,7 @@ from pathlib import Path
 from program import test
 from bohrbug.exploration import store as stores
 from bohrbug.exploration.explorer import Explorer
+from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.parallel import chief
@@ -90,7 +91,7 @@ def explore(folder, given, number, seconds):
         else:
             count_down(ThreadsRuntime, "execute", number, seconds)
     surroundings = Surroundings(keeper=store)
-    result = Explorer.of_function(test, "test", options, surroundings).explore()
+    result = explorer_of(test, "test", options, surroundings).explore()
     tell("result", {
         "executions": result.executions,
         "failures": sorted(str(f.outcome.signature()) for f in result.failures),

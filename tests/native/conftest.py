@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import runtime_of
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import runtime_of
 from bohrbug.runtime.posix.build import UnsupportedError
 from tests.native.building import build, need_native
 

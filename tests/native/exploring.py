@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bohrbug.exploration.native import native_explorer
-from bohrbug.exploration.native_command import Command
-from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import native_explorer
+from bohrbug.platforms.posix.outcomes import Expectation, NativeExplainer
 from bohrbug.runtime.posix.engines import AUTO
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings

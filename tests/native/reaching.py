@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bohrbug.exploration.native import native_explorer
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import native_explorer
 from tests.native.random_programs import DEADLOCK, Program
 
 

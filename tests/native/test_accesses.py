@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from bohrbug.api import write_reproduction
-from bohrbug.exploration.native import native_explorer, replay_native, runtime_of
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.operation import READ, UPDATE, WRITE
 from bohrbug.model.outcome import OutcomeKind, RacePattern
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import native_explorer, replay_native, runtime_of
 from bohrbug.runtime.posix.build import UnsupportedError
 from tests.native.exploring import explored
 from tests.native.test_command_line import bohrbug

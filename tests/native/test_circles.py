@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import native_explorer
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import native_explorer
 from tests.native.exploring import explored
 from tests.native.test_command_line import bohrbug
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
 from bohrbug.model.operation import CHOOSE, fault_id
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Segments, UniformRandom
+from bohrbug.platforms.posix.outcomes import Expectation, NativeExplainer
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings
 from tests.native.exploring import explored

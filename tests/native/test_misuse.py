@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native_command import ALLOWABLE_MISUSES, Command, command_from
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.platforms.posix.command import ALLOWABLE_MISUSES, Command, command_from
 from bohrbug.runtime.posix.layout import MISUSES
 from tests.native.exploring import explored
 from tests.native.test_command_line import bohrbug

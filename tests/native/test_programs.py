@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import runtime_of
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import runtime_of
 from tests.native.exploring import explored, runtime_for
 
 Build = Callable[..., Path]

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bohrbug.exploration.native import runtime_of
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.model.operation import ACQUIRE, LOAD, RELEASE, STORE, UPDATE
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import runtime_of
 from bohrbug.runtime.posix.build import compiler
 from tests.native.building import need_native
 

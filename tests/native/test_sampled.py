@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from bohrbug.api import write_reproduction
-from bohrbug.exploration.native import native_explorer, replay_native
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.operation import READ, WRITE
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import native_explorer, replay_native
 from bohrbug.runtime.posix import sampled
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.instructions import disassembler

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.native import native_explorer
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import VerdictKind
 from bohrbug.model.happens_before import canonical_hash
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import native_explorer
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.search.bounded_dpor import BoundedReduction

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bohrbug.exploration.native_command import Command, command_from
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
+from bohrbug.platforms.posix.command import Command, command_from
 from bohrbug.runtime.posix.engines import Engine
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.serving import Server

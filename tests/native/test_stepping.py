@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.stepping.native import stepped_program
 from bohrbug.exploration.stepping.session import Session
 from bohrbug.model.decision import Decision, Readiness
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Ask, Plan
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.stepping import stepped_program
 
 from .test_command_line import bohrbug
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.native import native_explorer
-from bohrbug.exploration.native_command import Command
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result, VerdictKind
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import native_explorer
 from tests.native.test_command_line import SOURCE, bohrbug
 
 Build = Callable[..., Path]

@@ -13,15 +13,17 @@ import time
 from typing import Any
 
 import bohrbug
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.learning import Learner
+from bohrbug.model.conditions import Conditions, Level
 from bohrbug.model.happens_before import state_hashes
 from bohrbug.model.operation import Operation
 from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import trace_to_json
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from bohrbug.search.registry import Options, strategy_named
 
 COUNTER = 0
@@ -266,18 +268,19 @@ def traces(request: dict[str, Any]) -> list[dict[str, Any]]:
     strategy = strategy_named(
         request["strategy"], Options(executions=request["executions"], seed=request["seed"])
     )
-    settings = Settings(late_timeouts=request["late"], max_steps=2_000, gil=request["gil"])
+    conditions = Conditions(late_timeouts=request["late"], max_steps=2_000, gil=request["gil"])
     results = []
-    runtime = threads_subject(
-        lambda: program(request["threads"]), settings, Level(request["level"]), Scope()
+    runtime = threads_runtime(
+        lambda: program(request["threads"]), Settings(), Level(request["level"]), Scope()
     )
     with runtime:
-        results += [described(runtime.execute(Plan()).trace) for _ in range(3)]
+        learner = Learner(runtime, conditions)
+        results += [described(learner.execute(Plan()).trace) for _ in range(3)]
         for _ in range(request["executions"]):
             plan = strategy.next_plan()
             if plan is None:
                 break
-            executed = runtime.execute(plan)
+            executed = learner.execute(plan)
             strategy.observe(executed.trace)
             results.append(described(executed.trace))
             if executed.new_points:

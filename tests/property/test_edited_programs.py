@@ -12,8 +12,8 @@ import pytest
 
 from bohrbug.api import explore
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import read_reproduction, reproduction_of
+from bohrbug.platforms.threads.replaying import replay
 
 UNRELATED = (
     "log.append(1)",

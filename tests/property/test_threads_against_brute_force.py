@@ -17,11 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.learning import Learner
+from bohrbug.model.conditions import Conditions, Level
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.pos import PartialOrderSampling
@@ -187,17 +189,18 @@ def explored(program: Program, strategy: Any, most: int) -> tuple[set[Any], bool
         found.append(((shared.x, shared.y), tuple(failed)))
 
     outcomes: set[Any] = set()
-    with threads_subject(test, Settings(), Level.ALL, Scope()) as runtime:
+    with threads_runtime(test, Settings(), Level.ALL, Scope()) as runtime:
+        learner = Learner(runtime, Conditions())
         executions = 0
         quiet = 0
         while quiet < 2:
-            quiet = 0 if runtime.execute(Plan()).new_points else quiet + 1
+            quiet = 0 if learner.execute(Plan()).new_points else quiet + 1
         while True:
             plan = strategy.next_plan()
             if plan is None:
                 return outcomes, True
             found.clear()
-            executed = runtime.execute(plan)
+            executed = learner.execute(plan)
             trace = executed.trace
             assert trace.divergence is None
             if executed.new_points:
@@ -300,9 +303,10 @@ def test_all_orders_of_critical_sections_are_reached(
         seen.add(critical_sections(threads, sections))
 
     strategy = PreemptionBounding(None)
-    with threads_subject(test, Settings(), Level.RACY, Scope()) as runtime:
+    with threads_runtime(test, Settings(), Level.RACY, Scope()) as runtime:
+        learner = Learner(runtime, Conditions())
         for _ in range(3):
-            runtime.execute(Plan())
+            learner.execute(Plan())
         while (plan := strategy.next_plan()) is not None:
-            strategy.observe(runtime.execute(plan).trace)
+            strategy.observe(learner.execute(plan).trace)
     assert len(seen) == orders

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.learning import Learner
+from bohrbug.model.conditions import Conditions, Level
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.dpor import OptimalReduction
@@ -56,12 +58,13 @@ def outcomes_of(test: Callable[[], object], level: Level) -> tuple[int, set[Outc
     strategy = OptimalReduction()
     kinds: set[OutcomeKind] = set()
     executions = 0
-    with threads_subject(test, Settings(), level, Scope()) as runtime:
+    with threads_runtime(test, Settings(), level, Scope()) as runtime:
+        learner = Learner(runtime, Conditions())
         quiet = 0
         while quiet < 2:
-            quiet = 0 if runtime.execute(Plan()).new_points else quiet + 1
+            quiet = 0 if learner.execute(Plan()).new_points else quiet + 1
         while (plan := strategy.next_plan()) is not None:
-            executed = runtime.execute(plan)
+            executed = learner.execute(plan)
             assert executed.trace.divergence is None
             if executed.new_points:
                 strategy.restart()
@@ -225,7 +228,7 @@ def results_of_waits(
         seen.append(repr(order))
 
     results: set[str] = set()
-    with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
+    with threads_runtime(test, Settings(), Level.SYNC, Scope()) as runtime:
         for _ in range(most):
             plan = strategy.next_plan()
             if plan is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Conditions, Level
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Plan, UniformRandom
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 
 PASSED = "passed"
 DEADLOCK = "deadlock"
@@ -20,10 +21,10 @@ def outcomes(
     function: Callable[[], object], executions: int = 150, late_timeouts: bool = False
 ) -> list[Outcome]:
     """The outcomes of ``function`` under random schedules."""
-    settings = Settings(late_timeouts=late_timeouts, max_steps=20_000)
-    with threads_subject(function, settings, Level.SYNC, Scope()) as runtime:
+    conditions = Conditions(late_timeouts=late_timeouts, max_steps=20_000)
+    with threads_runtime(function, Settings(), Level.SYNC, Scope()) as runtime:
         return [
-            runtime.execute(Plan((), UniformRandom(seed))).trace.outcome
+            runtime.execute(Plan((), UniformRandom(seed), conditions=conditions)).trace.outcome
             for seed in range(executions)
         ]
 

@@ -28,10 +28,10 @@ from bohrbug import accelerator
 from bohrbug.accelerator import native, never
 from bohrbug.accelerator.plain import plain
 from bohrbug.exploration.seeding import seed_alike
+from bohrbug.model.checksum import checksum_of
 from bohrbug.runtime.policies.basic import UniformRandomDecider
 from bohrbug.runtime.threads import heap, thread_functions
 from bohrbug.runtime.threads.locks import lock
-from bohrbug.runtime.threads.sampling import number_of
 
 SOURCES = Path(__file__).parent.parent.parent / "src"
 
@@ -313,7 +313,7 @@ print(sum(type(each) is Local for each in gc.get_objects()) < 30)
 @pytest.mark.skipif(native is None, reason="the accelerator is not in use")
 def test_a_task_may_compute_for_longer_without_it() -> None:
     """What takes longer only for the lack of it is not taken to spin."""
-    program = "from bohrbug.exploration.watchdog import NUDGE; print(NUDGE)"
+    program = "from bohrbug.runtime.threads.watchdog import NUDGE; print(NUDGE)"
     assert float(printed_by(program, "1")) >= 2.5 * float(printed_by(program, ""))
 
 
@@ -416,7 +416,7 @@ def test_the_number_of_an_execution_is_the_checksum_of_its_choices(
     for some in (choices, list(choices)):
         for seed in (0, 2**32 - 1):
             expected = zlib.crc32(marshal.dumps(some, 0), seed)
-            assert number_of(some, seed) == expected
+            assert checksum_of(some, seed) == expected
             if native is not None:
                 rows = [(choice, "0") for choice in some]
                 found = native.checksum_of(rows, seed, True)

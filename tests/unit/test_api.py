@@ -17,10 +17,11 @@ import pytest
 import bohrbug
 from bohrbug.cli.programs import ProgramError, program_of
 from bohrbug.exploration.options import ExploreOptions, Keywords
-from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import ReproductionError, read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.platforms.threads.platform import settings_of
+from bohrbug.platforms.threads.replaying import replay
 from bohrbug.report.text import failure_text
 from tests.programs.together import together
 
@@ -318,7 +319,7 @@ def test_options_have_the_names_of_the_settings() -> None:
 def test_who_waits_longer_for_hangs_waits_longer_for_children(
     hang_seconds: float, patience: float
 ) -> None:
-    assert ExploreOptions(hang_seconds=hang_seconds).settings().external_patience == patience
+    assert settings_of(ExploreOptions(hang_seconds=hang_seconds)).external_patience == patience
 
 
 def test_results_go_from_process_to_process() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ PACKAGE = Path(__file__).parent.parent.parent / "src" / "bohrbug"
 
 LAYERS = (
     ("cli", "pytest_plugin", "debugger", "api", "__main__"),
+    ("platforms",),
     ("report",),
     ("exploration",),
     ("search",),
@@ -109,6 +111,15 @@ def test_imports_go_downwards(path: Path) -> None:
         layer = layer_of(target)
         assert layer is not None, f"{path}:{line} imports {imported}, of no layer"
         assert own is not None and own <= layer, f"{path}:{line} imports {imported} from above"
+
+
+@pytest.mark.parametrize("part", ["report", "exploration", "search"])
+def test_only_platforms_know_how_a_platform_executes(part: str) -> None:
+    """Plans go down and traces come up; what executes them is behind ``runtime.protocol``."""
+    for path in sorted((PACKAGE / part).rglob("*.py")):
+        for line, imported in imports_of(path):
+            is_of_platform = re.match(r"bohrbug\.runtime\.(threads|posix)\b", imported)
+            assert not is_of_platform, f"{path}:{line} imports {imported}"
 
 
 def test_the_model_needs_nothing_but_python() -> None:

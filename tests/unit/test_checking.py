@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug.exploration.checking import outcome_of_check
 from bohrbug.model.outcome import PASSED, OutcomeKind
+from bohrbug.platforms.posix.checking import outcome_of_check
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only on Linux")
 

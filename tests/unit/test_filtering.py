@@ -9,13 +9,14 @@ from itertools import product
 import pytest
 
 import bohrbug
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import point_of
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.policies import filtering
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.together import together
 
 
@@ -49,7 +50,7 @@ def test_the_same_tasks_run_at_once_with_and_without_the_accelerator() -> None:
         for thread in threads:
             thread.join()
 
-    with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
+    with threads_runtime(test, Settings(), Level.SYNC, Scope()) as runtime:
         outcome = runtime.execute(Plan()).trace.outcome
     assert outcome.kind is OutcomeKind.PASSED, outcome
     assert len(found) >= 3

@@ -8,7 +8,9 @@ from typing import Any, cast
 import pytest
 
 from bohrbug.exploration.findings import ATTEMPTS, CONFIRMATIONS, Findings
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import Verdict, VerdictKind
 from bohrbug.model.operation import READ, WRITE, Operation, Site
@@ -33,6 +35,8 @@ def race(label: str = "Shop.tickets") -> Race:
 class Replaying:
     """A runtime whose executions are given; the last one again and again."""
 
+    policies = frozenset[type]()
+
     def __init__(self, *traces: Trace) -> None:
         self._traces = list(traces)
         self.made = 0
@@ -40,7 +44,7 @@ class Replaying:
     def execute(self, plan: Plan, **_: Any) -> Executed:
         trace = self._traces[min(self.made, len(self._traces) - 1)]
         self.made += 1
-        return Executed(trace, 0, 2)
+        return Executed(trace, 2)
 
     def point_keys(self) -> tuple[()]:
         return ()
@@ -49,7 +53,10 @@ class Replaying:
 def findings(runtime: Replaying, **options: Any) -> tuple[Findings, Result]:
     result = Result("test", Verdict(VerdictKind.INCONCLUSIVE))
     given = ExploreOptions(minimise=False, causes=0, **options)
-    return Findings(given, result, cast(Runtime, runtime), lambda: "dfs", lambda: False), result
+    platform = Platform(cast(Runtime, runtime))
+    learner = Learner(platform.runtime, given.conditions())
+    found = Findings(given, result, learner, platform, lambda: "dfs", lambda: False)
+    return found, result
 
 
 def failing(outcome: Outcome = FAILED) -> Trace:

@@ -15,14 +15,15 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.operation import LOCKED
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads import interpreter, interpreters
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 
 needs_contexts = pytest.mark.skipif(
     not interpreter.HAS_CONTEXTS, reason="threads have contexts from Python 3.14 on"
@@ -32,7 +33,7 @@ variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", defau
 
 
 def executed(program: Callable[[], object], seeds: int = 20) -> list[Trace]:
-    with threads_subject(program, Settings(), Level.SYNC, Scope()) as runtime:
+    with threads_runtime(program, Settings(), Level.SYNC, Scope()) as runtime:
         traces = [runtime.execute(Plan((), UniformRandom(seed))).trace for seed in range(seeds)]
     for trace in traces:
         assert trace.outcome.kind is OutcomeKind.PASSED, trace.outcome.traceback

@@ -13,13 +13,14 @@ from collections.abc import Callable
 
 import pytest
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.operation import EXTERNAL
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.together import together
 
 PLANS = (
@@ -36,7 +37,7 @@ def execute(
     level: Level = Level.SYNC,
 ) -> list[Trace]:
     """The traces of some plans."""
-    with threads_subject(function, settings or Settings(), level, Scope()) as runtime:
+    with threads_runtime(function, settings or Settings(), level, Scope()) as runtime:
         return [runtime.execute(plan).trace for plan in plans]
 
 

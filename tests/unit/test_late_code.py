@@ -183,8 +183,8 @@ def nested_in_what_is_known(guard: AbstractContextManager[object]) -> None:
 
 
 def test_a_late_function_in_a_known_one_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bohrbug.runtime.threads.sampling.WATCHED_AT_FIRST", 4)
-    monkeypatch.setattr("bohrbug.runtime.threads.sampling.WATCHED_LATER", 1 << 40)
+    monkeypatch.setattr("bohrbug.exploration.learning.WATCHED_AT_FIRST", 4)
+    monkeypatch.setattr("bohrbug.exploration.learning.WATCHED_LATER", 1 << 40)
     for guard, kind in ((nullcontext(), VerdictKind.FAILED), (None, VerdictKind.HOLDS)):
 
         def test() -> None:

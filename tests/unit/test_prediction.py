@@ -11,7 +11,7 @@ import bohrbug
 from bohrbug.exploration.opposing import MOST_TRIES, OpposingPredictor, opposing_plans
 from bohrbug.exploration.prediction import TRIES, OrderingPredictor, _places_of
 from bohrbug.exploration.result import Result, VerdictKind
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.operation import ACQUIRE, RELEASE, WAIT, WAKE, Operation, Resource
 from bohrbug.model.outcome import BlockedTask, Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Plan, UniformRandom
@@ -24,10 +24,10 @@ from bohrbug.monitors.lock_order import (
     nestings_of,
 )
 from bohrbug.monitors.weak_order import PossibleRace
+from bohrbug.platforms.threads.platform import ThreadsPlatform, threads_runtime
 from bohrbug.report.prediction import prediction_in_words
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import MakeWatcher
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.together import together
 from tests.simulated import Instruction, Program, execute
 
@@ -270,33 +270,38 @@ def test_a_race_that_a_lock_hides_is_predicted_and_then_seen() -> None:
     assert explore(hidden_by_a_lock, executions=3, predict=0).races == []
 
 
-def predicted_beside(races: list[Race], budget: int = 5) -> tuple[list[object], int]:
-    """The keys of the races that one execution leads to, and how many there were of these."""
-    executions = 0
+def predicted_beside(races: list[Race], budget: int = 5) -> list[object]:
+    """The keys of the races that one execution leads to."""
     predictor = OrderingPredictor(budget)
-    with threads_subject(hidden_by_a_lock, Settings(), Level.RACY, Scope()) as runtime:
+    with threads_runtime(hidden_by_a_lock, Settings(), Level.RACY, Scope()) as runtime:
         # The first one shows which functions there are.
         runtime.execute(Plan())
 
-        def execute(plan: Plan, watcher: MakeWatcher) -> Trace:
-            nonlocal executions
-            executions += 1
-            return runtime.execute(plan, learn=False, watcher=watcher).trace
-
-        predictor.observe_accesses(Plan(), execute, races)
-    return [prediction.what.key for prediction in predictor.predictions], executions
+        possible = ThreadsPlatform(runtime).possible_races(Plan())
+        predictor.observe_races(possible, races)
+    return [prediction.what.key for prediction in predictor.predictions]
 
 
 def test_a_race_that_is_known_is_not_predicted() -> None:
     found = explore(hidden_by_a_lock, executions=3).races
-    ((key,), executions) = predicted_beside([])
-    assert executions == 1
+    (key,) = predicted_beside([])
     assert key == _places_of(found[0])
-    assert predicted_beside(found) == ([], 1)
+    assert predicted_beside(found) == []
 
 
-def test_nothing_is_executed_for_predictions_that_nobody_wants() -> None:
-    assert predicted_beside([], budget=0) == ([], 0)
+@pytest.mark.parametrize("predict", [0, 5])
+def test_nothing_is_executed_for_predictions_that_nobody_wants(
+    predict: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Plan] = []
+
+    def possible_races(self: ThreadsPlatform, plan: Plan) -> list[PossibleRace]:
+        asked.append(plan)
+        return []
+
+    monkeypatch.setattr(ThreadsPlatform, "possible_races", possible_races)
+    explore(hidden_by_a_lock, executions=10, predict=predict)
+    assert len(asked) == (1 if predict else 0)
 
 
 def handed_over() -> None:

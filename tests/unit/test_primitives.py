@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.site import site_of
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.broken.primitives import lost_notify
 from tests.programs.together import together
 from tests.unit.random_schedules import DEADLOCK, EXCEPTION, PASSED, kinds, outcomes, values
@@ -343,7 +344,7 @@ def test_barrier_without_enough_parties_is_named_after_itself() -> None:
         barrier = threading.Barrier(3)
         together(barrier.wait, barrier.wait)
 
-    with threads_subject(program, Settings(), Level.SYNC, Scope()) as runtime:
+    with threads_runtime(program, Settings(), Level.SYNC, Scope()) as runtime:
         trace = runtime.execute(Plan((), UniformRandom(1))).trace
     assert trace.outcome.kind.value == DEADLOCK
     blocked = [b.operation for b in trace.outcome.blocked if b.task != "0"]

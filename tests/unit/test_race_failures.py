@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import bohrbug
-from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import Failure
 from bohrbug.model.outcome import Race
+from bohrbug.platforms.threads.replaying import replay
 from bohrbug.report.naming import Names
 from bohrbug.report.schedule import End, Line, schedule_of
 from bohrbug.report.text import failure_text

@@ -26,13 +26,13 @@ from bohrbug.exploration.realignment import (
     is_same_failure,
     marks_of,
 )
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.json_checks import FileFormatError
 from bohrbug.model.operation import ACQUIRE, BEGIN, CHOOSE, READ, RELEASE, WRITE, Operation, Site
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind, TaskInfo
 from bohrbug.model.plan import Mark
 from bohrbug.model.trace import Trace
 from bohrbug.report.sources import source_line
-from bohrbug.runtime.threads.points import PlaceKey
 
 FILE = "/somewhere/counter.py"
 

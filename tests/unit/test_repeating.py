@@ -10,8 +10,10 @@ from typing import Any, cast
 import pytest
 
 import bohrbug
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.verdicts import CaveatKind, VerdictKind
+from bohrbug.model.conditions import Conditions
 from bohrbug.model.operation import ACQUIRE, RELEASE, Kind, Operation
 from bohrbug.model.outcome import PASSED, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
@@ -48,9 +50,9 @@ class Given:
         self._traces = iter(traces)
         self.asked: list[tuple[Plan, bool]] = []
 
-    def execute(self, plan: Plan, *, learn: bool = True) -> Executed:
+    def execute(self, plan: Plan, *, learn: bool = True, watch: bool = False) -> Executed:
         self.asked.append((plan, learn))
-        return Executed(next(self._traces), 0, 2)
+        return Executed(next(self._traces), 2)
 
 
 def ending(
@@ -86,13 +88,13 @@ def raising(exception: str) -> Outcome:
     ],
 )
 def test_steps_and_ends_are_compared(first: Trace, second: Trace, words: str | None) -> None:
-    said = difference_when_repeated(cast(Runtime, Given(first, second)))
+    said = difference_when_repeated(Learner(cast(Runtime, Given(first, second)), Conditions()))
     assert said == "" if words is None else words in said
 
 
 def test_the_same_schedule_is_executed_again_and_nothing_is_learnt() -> None:
     given = Given(ending(ACQUIRE, RELEASE), ending(ACQUIRE, RELEASE))
-    assert difference_when_repeated(cast(Runtime, given)) == ""
+    assert difference_when_repeated(Learner(cast(Runtime, given), Conditions())) == ""
     assert given.asked == [(Plan(), False), (Plan(("0.1", "0.1")), False)]
 
 

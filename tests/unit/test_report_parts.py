@@ -17,6 +17,7 @@ from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.result import Interpreter, Result
 from bohrbug.exploration.verdicts import Caveat, CaveatKind, Evidence, Verdict, VerdictKind, judge
+from bohrbug.model.native_resources import ANY_CHILD
 from bohrbug.model.operation import (
     ACQUIRE,
     CANCEL,
@@ -46,7 +47,6 @@ from bohrbug.report.stories import TaskSteps, stories
 from bohrbug.report.text import interpreter_note, render_result
 from bohrbug.report.verdict import one_line_verdict
 from bohrbug.report.wording import plural, seconds_in_words
-from bohrbug.runtime.posix.layout import ANY_CHILD
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.random_walk import RandomWalk

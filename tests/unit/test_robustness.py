@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import bohrbug
-from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.watchdog import Watchdog
+from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.watchdog import Watchdog
 from tests.programs.robust import PASSING
 from tests.programs.together import together
 
@@ -53,7 +54,7 @@ def execute(
     function: Callable[[], object], level: Level, plans: tuple[Plan, ...] = PLANS
 ) -> list[Trace]:
     """The traces of some plans."""
-    with threads_subject(function, Settings(), level, Scope()) as runtime:
+    with threads_runtime(function, Settings(), level, Scope()) as runtime:
         return [runtime.execute(plan).trace for plan in plans]
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.together import together
 from tests.unit.random_schedules import values
 
@@ -99,7 +100,7 @@ def test_a_signal_before_the_pause_is_lost(handled: list[int]) -> None:
         signal.pause()
 
     settings = Settings(external_patience=0.05)
-    with threads_subject(attempt, settings, Level.SYNC, Scope()) as runtime:
+    with threads_runtime(attempt, settings, Level.SYNC, Scope()) as runtime:
         outcome = runtime.execute(Plan(())).trace.outcome
     assert outcome.kind is OutcomeKind.HANG
     assert "a signal" in outcome.message

@@ -9,15 +9,16 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
-from bohrbug.exploration import watchdog
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.result import VerdictKind
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import threads_runtime
+from bohrbug.runtime.threads import watchdog
 from bohrbug.runtime.threads.data import sinks
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.together import together
 
 
@@ -171,9 +172,9 @@ def test_only_a_task_that_is_not_alone_is_made_to_yield(is_alone: bool) -> None:
             nudged_at_an_access()
         other.join()
 
-    with threads_subject(test, Settings(), Level.RACY, Scope()) as runtime:
+    with threads_runtime(test, Settings(), Level.RACY, Scope()) as runtime:
         for _ in range(3):
-            executed = runtime.execute(Plan())
+            executed = runtime.execute(Plan(), watch=True)
     assert executed.trace.outcome.kind is OutcomeKind.PASSED, executed.trace.outcome
     assert executed.nudged is not is_alone
 

@@ -18,11 +18,11 @@ from bohrbug.cli.step_commands import COMMANDS, Command, CommandError, help_line
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.stepping.kept import failure_of, repeatable_end
 from bohrbug.exploration.stepping.session import Session, SteppingError, next_blocking
-from bohrbug.exploration.stepping.threads import SteppedThreads, stepped_threads
 from bohrbug.model.decision import Decision, Readiness
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Ask, Choice, Plan
 from bohrbug.model.serialise import plan_from_json, plan_to_json
+from bohrbug.platforms.threads.stepping import SteppedThreads, stepped_threads
 from bohrbug.report.decision import DecisionReport, View, passed_in_words
 from tests.programs.counter import Counter
 

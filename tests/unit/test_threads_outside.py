@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 import bohrbug
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.model.conditions import Level
 from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads import control
-from bohrbug.runtime.threads import runtime as threads_runtime
+from bohrbug.runtime.threads import runtime as runtime_module
 from bohrbug.runtime.threads.deaths import _SweepingSink
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.programs.counter import Counter
 from tests.programs.together import together
 from tests.unit.random_schedules import PASSED, kinds, values
@@ -56,7 +57,7 @@ def test_their_accesses_are_none_of_a_task() -> None:
 
     with (
         another_thread(elsewhere.increment) as errors,
-        threads_subject(attempt, Settings(), Level.ALL, Scope()) as runtime,
+        threads_runtime(attempt, Settings(), Level.ALL, Scope()) as runtime,
     ):
         executed = [runtime.execute(Plan()) for _ in range(60)]
         traces = [each.trace for each in executed[-40:]]
@@ -95,7 +96,7 @@ def test_an_executor_that_was_shut_down_stays_so() -> None:
 
 def test_waiting_for_a_child_is_no_spinning(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first execution is given up early where it spins, but not where it waits."""
-    monkeypatch.setattr(threads_runtime, "FIRST_PATIENCE", 0.1)
+    monkeypatch.setattr(runtime_module, "FIRST_PATIENCE", 0.1)
     result = bohrbug.explore(lambda: subprocess.run(["sleep", "0.5"], check=True))
     assert result.executions == 1
     assert result.verdict.reason == "the test starts no second task, but there are caveats"

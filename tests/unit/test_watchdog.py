@@ -12,14 +12,15 @@ from collections.abc import Callable
 
 import pytest
 
-from bohrbug.exploration.subject import threads_subject
-from bohrbug.exploration.watchdog import NUDGE, Hang, Watchdog
+from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.watchdog import NUDGE, Hang, Watchdog
 
 HANG = OutcomeKind.HANG
 
@@ -83,7 +84,7 @@ def outcome_of(
     watchdog.pause()
     with monkeypatch.context() as patch, watchdog:
         patch.setattr(Execution, "run", watched_run)
-        with threads_subject(test, Settings(), Level.SYNC, Scope()) as runtime:
+        with threads_runtime(test, Settings(), Level.SYNC, Scope()) as runtime:
             return runtime.execute(Plan()).trace.outcome
 
 

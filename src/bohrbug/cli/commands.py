@@ -41,10 +41,9 @@ from bohrbug.cli.native_options import NativeFlags, is_native, native_options, s
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.trust import check_trust, trust_option
 from bohrbug.debugger import ReplayDebugger
-from bohrbug.exploration.native_command import KIND as NATIVE
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import show_as_recorded
-from bohrbug.exploration.replaying import Replay, replay
+from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import (
     DIRECTORY,
     Reproduction,
@@ -56,6 +55,8 @@ from bohrbug.exploration.result import Failure
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
 from bohrbug.paths import display_path
+from bohrbug.platforms.posix.command import KIND as NATIVE
+from bohrbug.platforms.threads.replaying import replay
 from bohrbug.report.replayed import failure_replayed, replay_words
 from bohrbug.report.text import render_failure
 from bohrbug.report.wording import plural

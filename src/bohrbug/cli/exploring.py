@@ -22,12 +22,13 @@ from bohrbug.cli.machine import result_to_json
 from bohrbug.exploration.clean_process import CleanProcess
 from bohrbug.exploration.explorer import Explorer
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import DIRECTORY, read_reproduction
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.platforms.threads.platform import explorer_of
+from bohrbug.platforms.threads.replaying import replay
 from bohrbug.report.progress import ProgressLine
 from bohrbug.report.text import render_result
 from bohrbug.settings import (
@@ -168,7 +169,7 @@ def explore(
     with CleanProcess(partial(is_reproduced, test)) as clean:
         with ProgressLine(Console(file=sys.stderr), silent=showing.quiet or as_json) as line:
             surroundings = Surroundings(line.update, lambda _: _give_up(store), keeper=store)
-            explorer = Explorer.of_function(output, subject.test, subject.options, surroundings)
+            explorer = explorer_of(output, subject.test, subject.options, surroundings)
             try:
                 result = explorer.explore()
             except KeyboardInterrupt:

@@ -15,15 +15,15 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from bohrbug.cli.exploring import Showing, tell, usage_error, write_reproductions
-from bohrbug.exploration.native import native_explorer, replay_native, runtime_of
-from bohrbug.exploration.native_command import ALLOWABLE_MISUSES, KIND, Command, command_from
-from bohrbug.exploration.native_outcomes import NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import ResumeError
 from bohrbug.exploration.store import ExplorationStore, Subject
+from bohrbug.platforms.posix.command import ALLOWABLE_MISUSES, KIND, Command, command_from
+from bohrbug.platforms.posix.exploring import native_explorer, replay_native, runtime_of
+from bohrbug.platforms.posix.outcomes import NativeExplainer
 from bohrbug.report.headline import failure_headline
 from bohrbug.report.preempted import preemptions_in_words
 from bohrbug.report.progress import ProgressLine

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from bohrbug.cli.exploring import usage_error
-from bohrbug.exploration.native_command import ALLOWABLE_MISUSES, FAULTS, Command, words_of
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.store import Subject
+from bohrbug.platforms.posix.command import ALLOWABLE_MISUSES, FAULTS, Command, words_of
 from bohrbug.runtime.posix.elf import is_elf
 from bohrbug.runtime.posix.engines import AUTO, ENGINES
 

@@ -27,9 +27,6 @@ from bohrbug.cli.native_options import NativeFlags, is_native, native_options
 from bohrbug.cli.programs import ProgramError, Script, program_named, program_of
 from bohrbug.cli.prompt import Prompt, is_terminal, scripted_commands
 from bohrbug.cli.trust import check_trust, trust_option
-from bohrbug.exploration.findings import accesses_of
-from bohrbug.exploration.native_command import KIND as NATIVE
-from bohrbug.exploration.native_command import command_from
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.program_text import current_text
 from bohrbug.exploration.realignment import align
@@ -42,16 +39,17 @@ from bohrbug.exploration.reproduction import (
     reproduction_of,
 )
 from bohrbug.exploration.result import Failure
-from bohrbug.exploration.stepping.kept import failure_of
 from bohrbug.exploration.stepping.session import Session
-from bohrbug.exploration.stepping.threads import SteppedThreads, stepped_threads
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.paths import display_path
-from bohrbug.runtime.threads.points import PlaceKey
+from bohrbug.platforms.posix.command import KIND as NATIVE
+from bohrbug.platforms.posix.command import command_from
+from bohrbug.platforms.threads.stepping import SteppedThreads, stepped_threads
 
 if TYPE_CHECKING:
-    from bohrbug.exploration.stepping.native import SteppedProgram
+    from bohrbug.platforms.posix.stepping import SteppedProgram
 
 _EXIT_CODES = """\b
 Exit codes, of the execution that you were in at last:
@@ -181,7 +179,7 @@ def _step_file(path: Path, script: TextIO | None, is_trusted: bool) -> int:
 
 
 def _step_native(subject: _Subject, script: TextIO | None) -> int:
-    from bohrbug.exploration.stepping.native import stepped_program
+    from bohrbug.platforms.posix.stepping import stepped_program
     from bohrbug.runtime.posix.build import UnsupportedError
 
     try:
@@ -239,13 +237,8 @@ def _step_in_pytest(
 def _prompt(
     test: SteppedThreads | SteppedProgram, subject: _Subject, script: TextIO | None
 ) -> Prompt:
-    runtime = test.runtime
-
-    def as_failure(trace: Trace) -> Failure:
-        return failure_of(trace, tuple(runtime.point_keys()), accesses_of(runtime))
-
     def save(trace: Trace, path: Path | None) -> Path:
-        failure = as_failure(trace)
+        failure = test.as_failure(trace)
         failure.confirmed = 1
         kept = reproduction_of(failure, subject.target, subject.name, subject.options)
         if path is None:
@@ -253,4 +246,4 @@ def _prompt(
         return Path(display_path(str(kept.write_to(subject.started / path))))
 
     session = Session(test, subject.plan)
-    return Prompt(session, Console(), as_failure, save, subject.name, script)
+    return Prompt(session, Console(), test.as_failure, save, subject.name, script)

@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 from bohrbug.cli.exploring import usage_error
-from bohrbug.exploration.native_command import KIND as NATIVE
 from bohrbug.exploration.reproduction import DIRECTORY
 from bohrbug.paths import display_path, is_library_file
+from bohrbug.platforms.posix.command import KIND as NATIVE
 
 
 def foreign_code(file: Path, target: Mapping[str, Any]) -> str | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.opposing import OpposingPredictor
+from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.prediction import OrderingPredictor, Prediction, Predictor
-from bohrbug.model.plan import Plan
+from bohrbug.model.conditions import Level
+from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import MakeWatcher, ThreadsRuntime
-from bohrbug.runtime.threads.settings import Level
 
 DIRECTED = "prediction"
 """Stands for the strategy where a directed execution has failed."""
@@ -21,17 +19,17 @@ class Directing:
 
     Parameters:
         exploration: whose executions they are; the races that it knows need no prediction.
-        take_doubted: see :class:`~bohrbug.exploration.surroundings.Surroundings`.
+        platform: of the test.
     """
 
-    def __init__(self, exploration: Ongoing, take_doubted: Callable[[], Sequence[Plan]]) -> None:
+    def __init__(self, exploration: Ongoing, platform: Platform) -> None:
         options = exploration.options
         self._exploration = exploration
-        self._take_doubted = take_doubted
+        self._platform = platform
         self._sees_races = options.level != Level.SYNC.value and options.races != "ignore"
         self._predictor: Predictor = (
             OrderingPredictor(options.predict)
-            if isinstance(exploration.runtime, ThreadsRuntime)
+            if Ordered in platform.runtime.policies
             else OpposingPredictor(options.predict)
         )
         self.is_under_way = False
@@ -65,18 +63,13 @@ class Directing:
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
         exploration, predictor = self._exploration, self._predictor
-        runtime = exploration.runtime
-        # Only there can orderings be imposed on an execution, and races be foreseen.
-        if not (isinstance(runtime, ThreadsRuntime) and isinstance(predictor, OrderingPredictor)):
+        if not isinstance(predictor, OrderingPredictor):
             return
         if not self._sees_races or not predictor.budget or exploration.has_ended:
             return
-
-        def execute(plan: Plan, watcher: MakeWatcher) -> Trace:
-            return runtime.execute(plan, learn=False, watcher=watcher).trace
-
-        known = list(exploration.findings.races.values())
-        predictor.observe_accesses(Plan(), execute, known)
+        plan = Plan().under(exploration.learner.conditions)
+        known = exploration.findings.races.values()
+        predictor.observe_races(self._platform.possible_races(plan), known)
 
     def follow(self) -> int:
         """Make the directed executions that are due; the number of new scheduling points."""
@@ -101,7 +94,7 @@ class Directing:
     def _look_again(self) -> int:
         """Execute again what passed before it was known what the program should give."""
         exploration, found = self._exploration, 0
-        for plan in self._take_doubted():
+        for plan in self._platform.take_doubted():
             exploration.findings.forget_passes()
             executed = exploration.execute(plan)
             found += executed[1] if executed is not None else 0

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
-from typing import Self
+from collections.abc import Sequence
+from functools import cached_property
 
 from bohrbug.exploration.caveats import Caveats
 from bohrbug.exploration.conditions import sort_unseen
 from bohrbug.exploration.directing import DIRECTED, Directing
-from bohrbug.exploration.figures import Figures, divergence_words, step_limit
+from bohrbug.exploration.figures import Figures, divergence_words
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.foresight import let_foresee
-from bohrbug.exploration.interrupts import Interrupts
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.priming import Priming
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.saving import Saved, SavedPiece, check_points
-from bohrbug.exploration.seeding import from_a_seed
-from bohrbug.exploration.subject import threads_subject
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.trying_again import TryingAgain
 from bohrbug.exploration.verdicts import (
@@ -35,14 +32,12 @@ from bohrbug.exploration.verdicts import (
     judge,
     unseen,
 )
-from bohrbug.exploration.watchdog import Watchdog
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Executed, Runtime
-from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.runtime.threads.settings import Level
+from bohrbug.runtime.interrupts import Interrupts
+from bohrbug.runtime.protocol import Executed, Guard, NoGuard
 from bohrbug.search.divisible import is_divisible
 from bohrbug.search.registry import Options, strategy_named
 from bohrbug.search.strategy import Composite, Strategy
@@ -69,10 +64,10 @@ _now = time.perf_counter
 
 
 class Explorer:
-    """Explores one test; see :meth:`of_function` for one that is a function.
+    """Explores one test.
 
     Parameters:
-        runtime: what executes the plans.
+        platform: the test on its platform.
         name: how reports call the test.
         options: see :class:`ExploreOptions`.
         surroundings: who follows the exploration, and what is kept of it.
@@ -80,17 +75,18 @@ class Explorer:
 
     Attributes:
         result: what was found and counted up to now.
+        platform: see above.
+        learner: executes the plans, and learns from what executions show.
         findings: the failures and data races, and what confirms them.
         directing: makes the executions that passing ones give reason to make.
         caveats: what limits what can be said of the test.
         lessons: plans whose executions have shown the runtime more of the test, in order.
-        longest_passed: steps of the longest execution that passed.
         is_interrupted: the user wants it to end.
     """
 
     def __init__(
         self,
-        runtime: Runtime,
+        platform: Platform,
         name: str,
         options: ExploreOptions,
         surroundings: Surroundings = NOTHING_AROUND,
@@ -98,7 +94,9 @@ class Explorer:
     ) -> None:
         self.options = options
         self.result = Result(name, Verdict(VerdictKind.INCONCLUSIVE))
-        self.runtime = runtime
+        self.platform = platform
+        self.runtime = platform.runtime
+        self.learner = Learner(self.runtime, options.conditions())
         self._surroundings = surroundings
         self._given_strategy = strategy
         keeper = surroundings.keeper
@@ -108,12 +106,12 @@ class Explorer:
         self.findings = Findings(
             options,
             self.result,
-            self.runtime,
+            self.learner,
+            platform,
             self._strategy_name,
             lambda: self.is_interrupted,
-            surroundings.describe_races,
         )
-        self.directing = Directing(self, surroundings.take_doubted)
+        self.directing = Directing(self, platform)
         self.caveats = Caveats()
         self._proposed = 0
         self._restarts = 0
@@ -123,35 +121,9 @@ class Explorer:
         self._priming = Priming(self)
         self._started = 0.0
         self._shown = 0.0
-        self.longest_passed = 0
+        self._guard: Guard = NoGuard()
         # Of the executions that the runtime of this process has made, those that are no follow-ups.
         self._made_to_search = 0
-
-    @classmethod
-    def of_function(
-        cls,
-        function: Callable[[], object],
-        name: str,
-        options: ExploreOptions,
-        surroundings: Surroundings = NOTHING_AROUND,
-        let_go: Callable[[], object] | None = None,
-    ) -> Self:
-        """An explorer of a function, on the threads runtime.
-
-        Parameters:
-            function: the test; called once for each execution.
-            name, options, surroundings: see :class:`Explorer`.
-            let_go: see :class:`ThreadsRuntime`.
-        """
-        runtime = threads_subject(
-            partial(from_a_seed, function),
-            options.settings(),
-            Level(options.level),
-            Scope(options.scope),
-            options.invariant,
-            let_go=let_go,
-        )
-        return cls(runtime, name, options, surroundings)
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -176,7 +148,10 @@ class Explorer:
         self._started = _now()
         state = random.getstate()
         searched = False
-        watchdog = self._new_watchdog()
+        self._guard = self.runtime.guard(
+            self.options.hang_seconds, self._surroundings.on_stuck, STUCK_PERIODS
+        )
+        self._guard.start()
         try:
             with Interrupts(self.stop), self.runtime:
                 searched = self._begin() and self._search()
@@ -188,8 +163,7 @@ class Explorer:
         finally:
             if self._keeper is not None:
                 self._keeper.close()
-            if watchdog is not None:
-                watchdog.stop()
+            self._guard.stop()
             random.setstate(state)
         result.seconds = _now() - self._started
         result.follow_ups = self.runtime.made - self._made_to_search
@@ -223,12 +197,11 @@ class Explorer:
         """Before every schedule is said to be covered: does the test do the same again?"""
         strategy, caveats = self.strategy, self.caveats
         if (
-            isinstance(self.runtime, ThreadsRuntime)
-            and not (self.is_interrupted or self.result.failures)
+            not (self.is_interrupted or self.result.failures)
             and not (caveats.hung or caveats.given_up or caveats.diverged)
             and (strategy.complete or bound_of(strategy) is not None)
         ):
-            words = difference_when_repeated(self.runtime)
+            words = difference_when_repeated(self.learner)
             if words and not self.is_interrupted:
                 caveats.note_difference(words)
 
@@ -252,15 +225,6 @@ class Explorer:
             self.runtime.accesses,
         )
 
-    def _new_watchdog(self) -> Watchdog | None:
-        seconds = self.options.hang_seconds
-        on_stuck = self._surroundings.on_stuck
-        watchdog = Watchdog(seconds, on_stuck, STUCK_PERIODS) if seconds else None
-        if watchdog is not None:
-            watchdog.start()
-        self.runtime.watchdog = watchdog
-        return watchdog
-
     def _begin(self) -> bool:
         """The first executions, or those of an earlier process; True if there is more to do."""
         loaded = self._keeper.load() if self._keeper is not None else None
@@ -274,9 +238,8 @@ class Explorer:
                 return True
         if not self._priming.run():
             return False
-        runtime = self.runtime
-        if isinstance(runtime, ThreadsRuntime) and not self.has_ended:
-            TryingAgain(self, runtime).all(self._surroundings.remembered)
+        if not self.has_ended:
+            TryingAgain(self).all(self._surroundings.remembered)
         return True
 
     def _search(self) -> bool:
@@ -311,7 +274,7 @@ class Explorer:
         let_foresee(self.runtime, strategy, lambda: self.options.left_after(self.result.executions))
         while self._goes_on():
             if executions is not None and (
-                _now() > end or (made >= executions and not self.runtime.is_settling)
+                _now() > end or (made >= executions and not self.learner.is_settling)
             ):
                 return False
             plan = strategy.next_plan()
@@ -359,15 +322,12 @@ class Explorer:
         # Only with forking, which not every platform has.
         from bohrbug.exploration.parallel.chief import search_together
 
-        watchdog = self.runtime.watchdog
-        if isinstance(watchdog, Watchdog):
-            # A forked process has no such thread.
-            watchdog.stop()
+        # A forked process has no such thread.
+        self._guard.stop()
         try:
             search_together(self, self._surroundings.settle)
         finally:
-            if isinstance(watchdog, Watchdog):
-                watchdog.start()
+            self._guard.start()
 
     @property
     def has_ended(self) -> bool:
@@ -387,11 +347,11 @@ class Explorer:
 
     def execute(self, plan: Plan, watch: bool = False) -> tuple[Trace, int] | None:
         """See :class:`~bohrbug.exploration.ongoing.Ongoing`."""
-        executed = self.runtime.execute(plan, watch=watch)
+        executed = self.learner.execute(plan, watch)
         if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED or self.is_interrupted:
             self.is_interrupted = True
             return None
-        if self.runtime.has_learned:
+        if self.learner.has_learned:
             self.lessons.append(plan)
         self.count_execution()
         new_points = self._look_at(executed)
@@ -415,7 +375,7 @@ class Explorer:
             self.caveats.note_divergence(1, divergence_words(trace))
         if trace.uncontrolled.counts:
             self.caveats.note_uncontrolled(trace.uncontrolled.counts)
-        if outcome.kind is OutcomeKind.HANG and self.runtime.look_closer():
+        if outcome.kind is OutcomeKind.HANG and self.learner.look_closer():
             self.caveats.note_unended(trace.plan, outcome.message)
             if trace.races:
                 self._unended.append(trace)
@@ -427,7 +387,7 @@ class Explorer:
             self.caveats.note_hang(outcome.message)
         elif outcome.kind is OutcomeKind.PASSED:
             self.findings.note_pass(trace)
-            self._learn_step_limit(len(trace))
+            self.learner.note_pass(len(trace))
             self.directing.observe(trace)
         elif outcome.is_failure:
             if not self._priming.is_over and executed.tasks > 1:
@@ -456,12 +416,6 @@ class Explorer:
                     estimate_of(self.strategy),
                 )
             )
-
-    def _learn_step_limit(self, length: int) -> None:
-        if self.longest_passed < length < self.runtime.settings.max_steps:
-            self.longest_passed = length
-            limit = step_limit(length)
-            self.runtime.settings = replace(self.runtime.settings, max_steps=limit)
 
     def _strategy_name(self) -> str:
         if self.directing.is_under_way:
@@ -499,8 +453,8 @@ class Explorer:
             strategy=self.strategy.state(),
             pieces=list(pieces),
             lessons=list(self.lessons),
-            points=list(self.runtime.point_keys()),
-            counters=self.runtime.counters(),
+            points=self._points(),
+            counters=self.learner.counters(),
             executions=result.executions,
             diverged=self.caveats.diverged,
             steps=result.points,
@@ -508,11 +462,15 @@ class Explorer:
             seconds=_now() - self._started,
             proposed=self._proposed,
             restarts=self._restarts,
-            longest_passed=self.longest_passed,
+            longest_passed=self.learner.longest_passed,
             notes=list(self.caveats.notes),
             uncontrolled=dict(self.caveats.uncontrolled),
             occurrences=self.findings.occurrences(),
         )
+
+    def _points(self) -> list[PlaceKey]:
+        """The accesses that are scheduling points."""
+        return [*sorted(self.learner.conditions.points), *self.runtime.point_keys()]
 
     def keep_failure(self, trace: Trace, is_counted: bool = False) -> None:
         """Confirm a failure, and keep it at once.
@@ -549,23 +507,21 @@ class Explorer:
         for number, plan in enumerate(saved.lessons):
             if number == 2:
                 # Objects may be met in another order than then.
-                self.runtime.name_older_objects("resumed.")
-            executed = self.runtime.execute(plan, watch=True)
+                self.learner.name_older_objects("resumed.")
+            executed = self.learner.execute(plan, watch=True)
             if executed.trace.outcome.kind is OutcomeKind.INTERRUPTED:
                 self.is_interrupted = True
                 return
             self.lessons.append(plan)
         self._made_to_search = self.runtime.made
-        self.runtime.take_new_points()
-        check_points(saved.points, self.runtime.point_keys())
-        self.runtime.set_counters(saved.counters)
+        check_points(saved.points, self._points())
+        self.learner.set_counters(saved.counters)
         result.executions = saved.executions
         result.points, result.tasks = saved.steps, saved.tasks
         self.caveats = Caveats(list(saved.notes), dict(saved.uncontrolled), saved.diverged)
         self._proposed, self._restarts = saved.proposed, saved.restarts
         self._started = _now() - saved.seconds
-        if saved.longest_passed:
-            self._learn_step_limit(saved.longest_passed)
+        self.learner.note_pass(saved.longest_passed)
         strategy.restore(saved.strategy)
         for piece in saved.pieces:
             self.take_figures(piece.figures)
@@ -581,8 +537,7 @@ class Explorer:
         if figures.diverged:
             self.caveats.note_divergence(figures.diverged, figures.first_divergence)
         self.caveats.note_uncontrolled(figures.uncontrolled)
-        if figures.longest_passed:
-            self._learn_step_limit(figures.longest_passed)
+        self.learner.note_pass(figures.longest_passed)
         for signature, count in figures.occurrences.items():
             self.findings.count_failure(signature, count)
         for key, count in figures.races.items():

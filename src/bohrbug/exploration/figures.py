@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from bohrbug.model.conditions import PlaceKey, place_key
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import Race
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.protocol import Executed
-from bohrbug.runtime.threads.points import PlaceKey, place_key
 
 Signature = tuple[object, ...]
 """What :meth:`bohrbug.model.outcome.Outcome.signature` gives."""
 
 RaceKey = tuple[Any, ...]
 """The two places of a data race as plain data, sorted."""
-
-DescribeRaces = Callable[[Trace, Sequence[Race]], list[Race]]
-"""Races of an execution, with what one more execution and the source tell of them."""
 
 
 def race_key(race: Race) -> RaceKey:

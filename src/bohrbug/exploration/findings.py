@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from bohrbug.exploration.figures import DescribeRaces, RaceKey, Signature, race_key
+from bohrbug.exploration.figures import RaceKey, Signature, race_key
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.candidates import raised_in_a_step
 from bohrbug.exploration.minimisation.causes import find_cause
@@ -18,16 +19,12 @@ from bohrbug.exploration.minimisation.systematic import (
     fewest_preemptions,
 )
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.program_text import PointText, texts_of_points
-from bohrbug.exploration.result import Failure, Interpreter, Result
-from bohrbug.exploration.subject import with_both_stacks
+from bohrbug.exploration.platform import Platform
+from bohrbug.exploration.result import Failure, Result
+from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.race_classes import pattern_of
-from bohrbug.runtime.protocol import Runtime
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.runtime.threads.settings import Level
 
 CONFIRMATIONS = 3
 """Replays that must fail alike before a failure is reported."""
@@ -48,7 +45,8 @@ class Findings:
     Parameters:
         options: of the exploration.
         result: where failures go.
-        runtime: executes replays.
+        learner: knows the conditions of now, and executes replays.
+        platform: of the test.
         strategy_name: names who proposed the last plan.
         is_interrupted: the user wants it to end.
     """
@@ -57,17 +55,17 @@ class Findings:
         self,
         options: ExploreOptions,
         result: Result,
-        runtime: Runtime,
+        learner: Learner,
+        platform: Platform,
         strategy_name: Callable[[], str],
         is_interrupted: Callable[[], bool],
-        describe_races: DescribeRaces | None = None,
     ) -> None:
         self._options = options
         self._result = result
-        self._runtime = runtime
+        self._learner = learner
+        self._platform = platform
         self._strategy_name = strategy_name
         self._is_interrupted = is_interrupted
-        self._describe_races = describe_races
         self._races: dict[RaceKey, Race] = {}
         # How often some of them were seen beyond what they say.
         self._seen_again: Counter[RaceKey] = Counter()
@@ -93,10 +91,13 @@ class Findings:
             races: by their keys.
             occurrences: see :meth:`occurrences`; what is not in it will be seen again.
         """
+        conditions = self._learner.conditions
         for failure, is_untimely in failures:
+            points = frozenset(failure.points)
+            failure.plan = failure.plan.under(replace(conditions, points=points))
             if is_untimely:
                 self._result.untimely.append(failure)
-                self._forbid_early_timeouts()
+                self._learner.forbid_early_timeouts()
                 continue
             self._result.failures.append(failure)
             race = failure.outcome.race
@@ -161,15 +162,10 @@ class Findings:
         if not fresh:
             return races
         news = list(fresh.values())
-        runtime, describe = self._runtime, self._describe_races
         if are_wanted and self._witnessed < WITNESSED and not self._is_interrupted():
             self._witnessed += 1
-            if describe is not None:
-                news = describe(trace, news)
-            elif isinstance(runtime, ThreadsRuntime):
-                news = with_both_stacks(runtime, trace, news)
-        if describe is None:
-            news = [replace(race, pattern=pattern_of(race)) for race in news]
+            news = self._platform.complete_races(trace, news)
+        news = self._platform.classified(news)
         told = {race_key(race): race for race in news}
         return [(key, told.get(key, race)) for key, race in races]
 
@@ -180,9 +176,9 @@ class Findings:
 
     def _confirm_race(self, trace: Trace, race: Race) -> int:
         """Replays, all of which must show the race again; 0 if one did not."""
-        plan = Plan(tuple(trace.choices))
+        plan = trace.as_plan()
         for _ in range(CONFIRMATIONS):
-            replayed = self._runtime.execute(plan, learn=False, watch=True).trace
+            replayed = self._learner.replay(plan, watch=True).trace
             if replayed.divergence is not None or not any(
                 other.label == race.label for other in replayed.races
             ):
@@ -222,14 +218,16 @@ class Findings:
             return
         if self.unrepeatable:
             return
-        plan = Plan(tuple(trace.choices))
+        plan = trace.as_plan()
         # A livelock is long: what it needs is seen once more, not three times.
         confirmations = CONFIRMATIONS if len(trace) <= LONG else 1
         for _ in range(confirmations):
             if not self.reproduces(plan, signature):
                 self.not_confirmed(signature)
                 return
-        undisturbed = self.replay(Plan()).outcome if self._passes_undisturbed else None
+        undisturbed = None
+        if self._passes_undisturbed:
+            undisturbed = self.replay(Plan().under(self._learner.conditions)).outcome
         if undisturbed is not None and undisturbed.is_failure:
             self.unrepeatable = (
                 "the test can't be executed again and again: the schedule without preemptions, "
@@ -260,14 +258,11 @@ class Findings:
         """
         if failure.early_timeouts:
             return True
-        settings = self._runtime.settings
-        if settings.late_timeouts or not any(failure.trace.timed):
+        plan = failure.plan
+        if plan.conditions.late_timeouts or not any(failure.trace.timed):
             return False
-        self._forbid_early_timeouts()
-        try:
-            return not self.reproduces(failure.plan, failure.outcome.signature())
-        finally:
-            self._runtime.settings = settings
+        late = plan.under(replace(plan.conditions, late_timeouts=True))
+        return not self.reproduces(late, failure.outcome.signature())
 
     def _put_aside(self, failure: Failure) -> None:
         """A failure that needs a timeout to fire early: go on without such timeouts.
@@ -278,11 +273,8 @@ class Findings:
         self._result.untimely.append(failure)
         # The same failure without early timeouts would count.
         del self.failures[failure.outcome.signature()]
-        self._forbid_early_timeouts()
+        self._learner.forbid_early_timeouts()
         self.rules_changed = True
-
-    def _forbid_early_timeouts(self) -> None:
-        self._runtime.settings = replace(self._runtime.settings, late_timeouts=True)
 
     def kept(self) -> list[tuple[Failure, bool]]:
         """All failures, with whether each was put aside, for a file."""
@@ -303,9 +295,9 @@ class Findings:
 
     def replay(self, plan: Plan) -> Trace:
         """Execute a plan once more; what was found before an interrupt is still confirmed."""
-        trace = self._runtime.execute(plan, learn=False).trace
+        trace = self._learner.replay(plan).trace
         if trace.outcome.kind is OutcomeKind.INTERRUPTED:
-            trace = self._runtime.execute(plan, learn=False).trace
+            trace = self._learner.replay(plan).trace
         return trace
 
     def reproduces(self, plan: Plan, signature: Signature) -> bool:
@@ -314,38 +306,43 @@ class Findings:
         return trace.outcome.signature() == signature and trace.divergence is None
 
     def _failure(self, trace: Trace, confirmed: int) -> Failure:
+        texts = self._platform.texts_of_points(trace.plan.conditions.points)
+        points = sorted(texts)
         return Failure(
             trace.outcome,
             trace,
-            Plan(tuple(trace.choices)),
+            trace.as_plan(),
             self._strategy_name(),
             self._result.executions,
             len(trace.preemptions()),
             essential=tuple(trace.preemptions()),
             confirmed=confirmed,
             early_timeouts=early_timeouts(trace),
-            points=tuple(self._runtime.point_keys()),
-            accesses=accesses_of(self._runtime),
+            points=(*points, *self._learner.runtime.point_keys()),
+            accesses=tuple(texts[key] for key in points),
         )
 
     def _minimise(self, failure: Failure) -> None:
         signature = failure.outcome.signature()
         budget = Budget.of(MOST, self._options.seconds)
-        smallest = normalise(minimise(failure.trace, self.replay, budget), self.replay)
+        conditions = failure.plan.conditions
+
+        def replay(plan: Plan) -> Trace:
+            return self.replay(plan.under(conditions))
+
+        smallest = normalise(minimise(failure.trace, replay, budget), replay)
         preemptions = len(smallest.preemptions())
-        if preemptions and not smallest.faults() and isinstance(self._runtime, ThreadsRuntime):
+        if preemptions and not smallest.faults():
             # What was minimised is the schedule that was found; others may need fewer.
             other = fewest_preemptions(
-                self.replay,
+                replay,
                 lambda outcome: outcome.signature() == signature,
                 preemptions - 1,
                 Budget(MOST_FOR_FEWER, budget.until),
             )
             if other is not None and cost(other) < cost(smallest):
-                smallest = normalise(
-                    minimise(other, self.replay, Budget(MOST, budget.until)), self.replay
-                )
-        plan = Plan(tuple(smallest.choices))
+                smallest = normalise(minimise(other, replay, Budget(MOST, budget.until)), replay)
+        plan = smallest.as_plan()
         if smallest is not failure.trace and self.reproduces(plan, signature):
             # From here on the strict plan counts, not the lenient one that led to it.
             smallest.plan = plan
@@ -357,65 +354,33 @@ class Findings:
 
     def _find_cause(self, failure: Failure) -> None:
         options = self._options
-        if not isinstance(self._runtime, ThreadsRuntime):
-            # Only there can orderings be imposed on an execution.
+        if Ordered not in self._learner.runtime.policies:
+            # Only where orderings can be imposed on an execution.
             return
         if options.causes and not self._is_interrupted():
             self._find_out_when_it_was_raised(failure)
             budget = Budget.of(options.causes, options.causes_seconds)
-            failure.cause = find_cause(failure.trace, self._replay_once, budget)
+            conditions = failure.plan.conditions
+
+            def execute(plan: Plan) -> Trace:
+                return self._learner.replay(plan.under(conditions)).trace
+
+            failure.cause = find_cause(failure.trace, execute, budget)
 
     def _find_out_when_it_was_raised(self, failure: Failure) -> None:
         """Only executions in which accesses are watched tell of each exception."""
         if failure.trace.raised is None and failure.outcome.exception is not None:
-            again = self._runtime.execute(failure.plan, learn=False, watch=True).trace
+            again = self._learner.replay(failure.plan, watch=True).trace
             if again.tasks == failure.trace.tasks:
                 failure.trace.raised = again.raised or raised_in_a_step(again)
-
-    def _replay_once(self, plan: Plan) -> Trace:
-        return self._runtime.execute(plan, learn=False).trace
 
     def finish(self) -> None:
         """Find out on which builds of Python each failure can happen."""
         if self._is_interrupted() or self._options.level == Level.SYNC.value:
             return
-        if not isinstance(self._runtime, ThreadsRuntime):
-            return
         for failure in self._result.failures:
             if failure.outcome.kind is OutcomeKind.RACE:
                 continue
             budget = Budget.of(MOST_WITH_THE_GIL, self._options.seconds)
-            failure.interpreter = interpreter_of(self._runtime, failure, budget)
-
-
-def interpreter_of(runtime: ThreadsRuntime, failure: Failure, budget: Budget) -> Interpreter:
-    """Which builds of Python a failure can happen on.
-
-    Parameters:
-        runtime: what executes it.
-        failure: of an execution without the rules of the GIL.
-        budget: what may be spent on looking for another schedule.
-    """
-    if runtime.settings.gil:
-        return Interpreter.GIL
-    trace, beyond = runtime.preemptions_beyond_gil(failure.plan, failure.points)
-    if trace.outcome.signature() != failure.outcome.signature():
-        return Interpreter.UNKNOWN
-    if not beyond:
-        return Interpreter.GIL
-    # What has turned out to be racy since it was found may be where such a build can switch.
-    with runtime.under_the_gil([*failure.points, *runtime.point_keys()]):
-        other = fewest_preemptions(
-            lambda plan: runtime.execute(plan, learn=False).trace,
-            failure.outcome.is_like,
-            len(trace.preemptions()),
-            budget,
-        )
-    return Interpreter.FREE_THREADED if other is None else Interpreter.ANOTHER_SCHEDULE
-
-
-def accesses_of(runtime: Runtime) -> tuple[PointText, ...]:
-    """What the data accesses that are scheduling points now look like in the source."""
-    if not isinstance(runtime, ThreadsRuntime):
-        return ()
-    return texts_of_points(runtime.point_keys(), runtime.points)
+            points = self._learner.conditions.points
+            failure.interpreter = self._platform.interpreter_of(failure, points, budget)

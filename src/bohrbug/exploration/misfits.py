@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from bohrbug.exploration.program_text import FileText, PointText
 from bohrbug.exploration.realignment import Alignment, Marks
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.following import followed, tasks_followed
 from bohrbug.model.operation import Site, TaskId
 from bohrbug.model.outcome import TaskInfo
 from bohrbug.model.plan import Aligned
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.points import PlaceKey
 
 
 @dataclass(frozen=True, slots=True)

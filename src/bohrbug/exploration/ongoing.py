@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Protocol
 
 from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Runtime
 
 
 class Ongoing(Protocol):
     """An exploration, for whom the explorer lets make executions of it.
 
     Attributes:
+        learner: executes the plans.
         findings: take the failures and data races.
         lessons: plans that have shown the runtime more of the test.
         is_interrupted: the user wants it to end.
@@ -23,7 +24,7 @@ class Ongoing(Protocol):
 
     options: ExploreOptions
     result: Result
-    runtime: Runtime
+    learner: Learner
     findings: Findings
     lessons: list[Plan]
     is_interrupted: bool

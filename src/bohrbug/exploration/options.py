@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import time
@@ -10,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import EXTERNAL_PATIENCE, Settings
-from bohrbug.settings import OPTIONS
+from bohrbug.model.conditions import Conditions
+from bohrbug.settings import OPTIONS, change_of_scope
 
 _wall = time.time
 
@@ -86,8 +84,8 @@ class ExploreOptions:
         for option in OPTIONS:
             value = option.check(getattr(self, option.name), option.name)
             object.__setattr__(self, option.name, value)
-        # Raises if one of the changes names nothing.
-        Scope(self.scope)
+        for change in self.scope:
+            change_of_scope(change)
         if self.workers > 1 and not hasattr(os, "fork"):
             raise ValueError(
                 f"workers must be 1 here, not {self.workers}: workers are forked processes, "
@@ -98,25 +96,13 @@ class ExploreOptions:
         """How many executions of the budget are left after so many."""
         return (sys.maxsize if self.executions is None else self.executions) - executions
 
-    def settings(self) -> Settings:
-        """How executions are run."""
-        return Settings(
+    def conditions(self) -> Conditions:
+        """Under which executions begin, before anything is known of the test."""
+        return Conditions(
             late_timeouts=self.timeouts == "late",
-            max_steps=self.max_steps,
             gil=self.interpreter == "gil",
-            epoch=self.epoch,
-            real_entropy=self.entropy == "real",
-            external_patience=self._external_patience(),
+            max_steps=self.max_steps,
         )
-
-    def _external_patience(self) -> float:
-        """Real seconds to wait for a child process or another machine.
-
-        Half of what the watchdog waits: it is to find executions that nobody else gives up.
-        """
-        if not self.hang_seconds:
-            return math.inf
-        return max(EXTERNAL_PATIENCE, self.hang_seconds / 2)
 
 
 class Keywords(TypedDict, total=False):

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bohrbug.model.operation import ACQUIRE
 from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestings_of
-from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
-from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.runtime import MakeWatcher
-from bohrbug.runtime.threads.sampling import number_of_trace
+from bohrbug.monitors.weak_order import PossibleRace
 
 TRIES = 5
 """Directed executions of each prediction."""
@@ -36,7 +32,7 @@ LATER = 25
 
 def is_sampled(trace: Trace) -> bool:
     """Whether an execution is looked at for lock orders, whoever made it and when."""
-    return number_of_trace(trace) % LATER == 0
+    return trace.checksum() % LATER == 0
 
 
 @dataclass(slots=True)
@@ -67,18 +63,6 @@ class Attempt:
     plan: Plan
     prediction: Prediction
     what: LockCycle | PossibleRace
-
-
-class _Watched(WeakDetector):
-    """A detector that remembers whom it watched."""
-
-    def __init__(self, execution: Execution) -> None:
-        self.execution = execution
-        tasks = execution.all_tasks
-        super().__init__(
-            lambda index: frozenset(map(id, tasks[index].holding)),
-            lambda: execution.steps,
-        )
 
 
 @dataclass(slots=True)
@@ -189,33 +173,15 @@ class OrderingPredictor(Predictor):
         for cycle in lock_cycles(nestings_of(trace)):
             self._add(cycle)
 
-    def observe_accesses(
-        self,
-        plan: Plan,
-        execute: Callable[[Plan, MakeWatcher], Trace],
-        races: list[Race],
-    ) -> None:
-        """Execute a plan once more, with the weak order watching, if it takes locks at all.
+    def observe_races(self, possible: Iterable[PossibleRace], known: Iterable[Race]) -> None:
+        """Predict races that a passing execution gives reason to expect.
 
         Parameters:
-            plan: of an execution that passed.
-            execute: executes a plan, watched by what a function makes of the execution.
-            races: the races that are known: these need no prediction.
+            possible: the races.
+            known: those that were seen: they need no prediction.
         """
-        if not self.budget:
-            return
-        made: list[_Watched] = []
-
-        def detector(execution: Execution) -> _Watched:
-            made.append(_Watched(execution))
-            return made[-1]
-
-        trace = execute(plan, detector)
-        if not made or not any(o.kind is ACQUIRE for o in trace.operations):
-            return
-        tasks = made[0].execution.all_tasks
-        self._known.update(map(_places_of, races))
-        for race in made[0].possible_races(trace, lambda index: tasks[index].id):
+        self._known.update(map(_places_of, known))
+        for race in possible:
             self._add(race)
 
     def _add(self, what: LockCycle | PossibleRace) -> None:

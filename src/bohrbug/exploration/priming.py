@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from bohrbug.exploration.findings import LONG
 from bohrbug.exploration.ongoing import Ongoing
+from bohrbug.model.conditions import Level
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.runtime.threads.settings import Level
 
 MOST = 6
 """Executions before the strategy has its turn."""
@@ -30,7 +29,7 @@ class Priming:
         self._exploration = exploration
         self._sees_data = exploration.options.level != Level.SYNC.value
         self._notes_races = exploration.options.races != "ignore"
-        self.is_over = not self._sees_data or not isinstance(exploration.runtime, ThreadsRuntime)
+        self.is_over = not exploration.learner.runtime.discovers
 
     def run(self) -> bool:
         """Make the first executions; False if one has shown that there is nothing to explore."""
@@ -59,14 +58,14 @@ class Priming:
         These executions have no preemptions, and the same schedule fails again.
         """
         self.is_over = True
-        exploration, runtime = self._exploration, self._exploration.runtime
+        exploration, learner = self._exploration, self._exploration.learner
         for _ in range(4):
             if len(trace) > LONG or exploration.is_interrupted:
                 break
-            executed = runtime.execute(Plan())
-            if runtime.has_learned:
+            executed = learner.execute(Plan())
+            if learner.has_learned:
                 exploration.lessons.append(Plan())
             if self._notes_races:
                 exploration.findings.note_races(executed.trace)
-        again = exploration.findings.replay(Plan())
+        again = exploration.findings.replay(Plan().under(learner.conditions))
         return again if again.outcome.signature() == trace.outcome.signature() else trace

@@ -17,7 +17,6 @@ from bohrbug.model.json_checks import FileFormatError, Json, a_count, a_list, a_
 from bohrbug.model.operation import Site
 from bohrbug.model.site import point_of, site_of
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.points import PlaceKey, place_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +67,6 @@ class PointText:
     def is_write(self) -> bool:
         """Whether the instruction changes what it names."""
         return self.instruction.startswith(("STORE", "DELETE"))
-
-
-def texts_of_points(
-    keys: Iterable[PlaceKey], places: Iterable[tuple[CodeType, int]]
-) -> tuple[PointText, ...]:
-    """What data accesses look like, in the order of their keys.
-
-    Parameters:
-        keys: name the accesses.
-        places: those that they name are among them.
-    """
-    by_key = {place_key(place): place for place in places}
-    return tuple(PointText.of(by_key[key]) for key in keys)
 
 
 def functions_by_line(text: str) -> dict[int, str]:

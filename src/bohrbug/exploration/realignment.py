@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 from bohrbug.exploration.program_text import FileText, PointText, functions_by_line
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.operation import BEGIN, END, Operation, Site, TaskId
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Aligned, Mark
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.points import PlaceKey
 
 SIMILAR = 0.6
 """How much of two texts must be equal for one to be taken for a changed form of the other."""

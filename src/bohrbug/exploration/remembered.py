@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.threads.points import PlaceKey
 
 REMEMBERED = "remembered"
 """What reports name as the strategy that found such a failure."""

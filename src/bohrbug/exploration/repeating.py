@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
+from bohrbug.exploration.learning import Learner
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Runtime
 
 _Did = tuple[str, str, str]
 """Of a step: its task, the name of the kind of its operation, and the resource."""
 
 
-def difference_when_repeated(runtime: Runtime) -> str:
+def difference_when_repeated(learner: Learner) -> str:
     """Execute the schedule without preemptions twice; one sentence if the two differ, else "".
 
     What the test leaves behind once, as a cache that it fills, makes no difference here.
     """
-    first = runtime.execute(Plan(), learn=False).trace
-    second = runtime.execute(Plan(tuple(first.choices)), learn=False).trace
+    first = learner.replay(Plan().under(learner.conditions)).trace
+    second = learner.replay(first.as_plan()).trace
     return _difference(first, second)
 
 

@@ -10,10 +10,10 @@ from bohrbug.exploration.figures import Figures, RaceKey, counts_from_json, coun
 from bohrbug.exploration.findings import Findings
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.verdicts import Caveat, CaveatKind
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.outcome import Race
 from bohrbug.model.plan import Plan
 from bohrbug.model.serialise import plan_from_json, plan_to_json
-from bohrbug.runtime.threads.points import PlaceKey
 from bohrbug.search.divisible import State
 
 

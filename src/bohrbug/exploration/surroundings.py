@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bohrbug.exploration.figures import DescribeRaces
 from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.remembered import Remembered
 from bohrbug.exploration.saving import Keeper
-from bohrbug.model.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +21,7 @@ class Surroundings:
         settle: called in each worker process with its number, before it begins: such as to
             give it an own place for what the test writes.
         keeper: keeps the exploration in a file, so that it can be resumed.
-        remembered: failing schedules of earlier runs, tried first; only on the threads runtime.
-        describe_races: makes races of an execution those that reports show; ``None`` if this is
-            the threads runtime, where the explorer knows itself how.
-        take_doubted: gives the plans of passing executions that are to be executed again, as it
-            was not known before what the test should give.
+        remembered: failing schedules of earlier runs, tried first.
     """
 
     progress: TellProgress | None = None
@@ -35,5 +29,3 @@ class Surroundings:
     settle: Callable[[int], object] | None = None
     keeper: Keeper | None = None
     remembered: Sequence[Remembered] = ()
-    describe_races: DescribeRaces | None = None
-    take_doubted: Callable[[], Sequence[Plan]] = tuple

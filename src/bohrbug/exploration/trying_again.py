@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bohrbug.exploration.ongoing import Ongoing
 from bohrbug.exploration.remembered import REMEMBERED, Remembered
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
 
 
 class TryingAgain:
@@ -15,12 +15,10 @@ class TryingAgain:
 
     Parameters:
         exploration: counts the executions, and takes the failures.
-        runtime: that of the exploration.
     """
 
-    def __init__(self, exploration: Ongoing, runtime: ThreadsRuntime) -> None:
+    def __init__(self, exploration: Ongoing) -> None:
         self._exploration = exploration
-        self._runtime = runtime
 
     def all(self, schedules: Sequence[Remembered]) -> None:
         """Try one after the other."""
@@ -30,15 +28,16 @@ class TryingAgain:
             self._try(remembered)
 
     def _try(self, remembered: Remembered) -> None:
+        exploration, learner = self._exploration, self._exploration.learner
+        conditions = replace(learner.conditions, points=frozenset(remembered.points))
         for attempt in range(2):
-            with self._runtime.other_points(remembered.points):
-                trace = self._runtime.execute(remembered.plan, learn=False, watch=True).trace
-                self._exploration.count_execution()
-                if trace.outcome.is_failure:
-                    remembered.fails = True
-                    self._exploration.findings.note_failure(trace, REMEMBERED)
-                    return
+            trace = learner.replay(remembered.plan.under(conditions), watch=True).trace
+            exploration.count_execution()
+            if trace.outcome.is_failure:
+                remembered.fails = True
+                exploration.findings.note_failure(trace, REMEMBERED)
+                return
             if trace.divergence is None or attempt:
                 return
             # It may pass through functions that no other execution did up to now.
-            self._exploration.execute(Plan(tuple(trace.choices)))
+            exploration.execute(Plan(tuple(trace.choices)))

@@ -1,7 +1,7 @@
 """Plans: data that determines an execution.
 
-A plan is a prefix of choices and a policy for what comes after it.  The
-vocabulary of policies is small and closed, so that the executor of each
+A plan is a prefix of choices, a policy for what comes after it, and the conditions under which
+both are executed.  The vocabulary of policies is small and closed, so that the executor of each
 runtime stays small.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bohrbug.accelerator.plain import plain
+from bohrbug.model.conditions import ORDINARY, Conditions
 from bohrbug.model.operation import Point, ResourceId, Site, TaskId
 from bohrbug.model.ordering import Ordering
 
@@ -283,16 +284,27 @@ Policy = (
 class Plan:
     """A prefix of choices, one per step, followed by a policy.
 
+    A strategy proposes choices and policy, for whichever conditions hold: two plans are equal
+    if these are.
+
     Parameters:
         prefix: the choices.
         policy: what comes after them.
         foreseen: the choices from this index on were inferred, not seen to be possible, so that
             a divergence there says nothing of the test.  Not kept in files.
+        conditions: what the execution runs under.
     """
 
     prefix: tuple[Choice, ...] = ()
     policy: Policy = NonPreemptive()
     foreseen: int | None = field(default=None, compare=False)
+    conditions: Conditions = field(default=ORDINARY, compare=False, repr=False)
+
+    def under(self, conditions: Conditions) -> Plan:
+        """The same choices and policy, under these conditions."""
+        if self.conditions is conditions:
+            return self
+        return Plan(self.prefix, self.policy, self.foreseen, conditions)
 
     def foresaw(self, step: int) -> bool:
         """Whether the choice at a step was inferred."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from bohrbug.model.checksum import checksum_of
 from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId, is_fault
 from bohrbug.model.outcome import PASSED, Divergence, Outcome, Race, TaskInfo, Uncontrolled
 from bohrbug.model.plan import Choice, Plan
@@ -75,8 +76,8 @@ class Trace:
 
     Parameters:
         plan: the plan that was executed.
-        choices: the choice sequence, one per step; executing
-            ``Plan(tuple(choices))`` gives the same execution again.
+        choices: the choice sequence, one per step; executing :meth:`as_plan` gives the same
+            execution again.
         tasks: who ran in each step.
         operations: what it did.
         enabled: see :class:`Step`.
@@ -136,6 +137,14 @@ class Trace:
     def __reduce__(self) -> tuple[Any, ...]:
         # A class derived from this one may keep what belongs to an execution.
         return Trace, tuple(getattr(self, each.name) for each in fields(Trace))
+
+    def as_plan(self) -> Plan:
+        """The plan that gives this execution again."""
+        return Plan(tuple(self.choices), conditions=self.plan.conditions)
+
+    def checksum(self) -> int:
+        """The number of its choices, see :func:`~bohrbug.model.checksum.checksum_of`."""
+        return checksum_of(self.choices)
 
     @property
     def task_count(self) -> int:

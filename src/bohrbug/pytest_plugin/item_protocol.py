@@ -13,7 +13,6 @@ import pytest
 from bohrbug.api import BohrbugFailure, write_reproduction
 from bohrbug.debugger import ReplayDebugger
 from bohrbug.exploration.explorer import Explorer
-from bohrbug.exploration.replaying import replay
 from bohrbug.exploration.reproduction import (
     DIRECTORY,
     Reproduction,
@@ -21,6 +20,8 @@ from bohrbug.exploration.reproduction import (
 from bohrbug.exploration.result import Failure, Result, Verdict, VerdictKind
 from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
+from bohrbug.platforms.threads.platform import explorer_of
+from bohrbug.platforms.threads.replaying import replay
 from bohrbug.pytest_plugin import internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
@@ -107,7 +108,7 @@ class ItemProtocol:
             lambda number: internals.settle_in_worker(item.config, number),
             remembered=remembered,
         )
-        explorer = Explorer.of_function(
+        explorer = explorer_of(
             execution, item.nodeid, plugin.options_for(item), surroundings, execution.let_go
         )
         alarm = AlarmGuard(explorer.stop)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from bohrbug.model.function_name import without_parameters
+from bohrbug.model.native_resources import ANY_CHILD, MADE_BY_CALLS
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
@@ -28,7 +29,6 @@ from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.report.assigned import assigned_name, used_name
 from bohrbug.report.sources import ShortNames, is_threading_file, is_tool_file
-from bohrbug.runtime.posix.layout import ANY_CHILD, MADE_BY_CALLS
 
 # For each kind of operation: what a task does (with the resource behind it), and
 # the same as a noun.

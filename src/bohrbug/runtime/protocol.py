@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from bohrbug.accelerator.plain import plain
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 
@@ -18,19 +19,33 @@ class Executed:
 
     Parameters:
         trace: of the execution.
-        new_points: places that became scheduling points through it; executions
-            from now on have more steps than before.
         tasks: how many tasks there were.
-        beyond_gil: steps that begin with a preemption which a build of Python with the GIL could
-            not make.
+        found: data accesses that matter, by what was seen, and are no scheduling points in it.
+        changes: what else is different in executions from now on: so many operations conflict
+            that did not, or are seen that were not.
+        has_learned: the runtime sees more of the test now than it did, so that another process
+            has to execute the plan, too, to see as much.
+        saw_all: all that could be seen of accesses to data was seen.
+        is_rare: it called functions that few executions call.
+        free_threaded_only_steps: steps that begin with a preemption which a build of Python with
+            the GIL could not make.
         nudged: a task that span was made to yield, at a moment that real time chose.
     """
 
     trace: Trace
-    new_points: int
     tasks: int
-    beyond_gil: tuple[int, ...] = ()
+    found: frozenset[PlaceKey] = frozenset()
+    changes: int = 0
+    has_learned: bool = False
+    saw_all: bool = True
+    is_rare: bool = False
+    free_threaded_only_steps: tuple[int, ...] = ()
     nudged: bool = False
+
+    @property
+    def new_points(self) -> int:
+        """How many places are scheduling points, or conflict, in executions from now on only."""
+        return len(self.found) + self.changes
 
 
 Foresight = Callable[[int], Iterable[Plan]]
@@ -60,13 +75,30 @@ class Interruptible(Protocol):
         ...
 
 
-class Runtime(Protocol):
-    """Executes plans of one test; entered once, around all of its executions."""
+class Guard(Protocol):
+    """Ends executions that make no progress."""
 
-    settings: Any
-    """A dataclass, with the field ``max_steps`` among others."""
-    watchdog: Any
-    """Ends executions that make no progress, for runtimes that can't themselves."""
+    def start(self) -> None:
+        """Begin to look; does nothing if it has begun."""
+        ...
+
+    def stop(self) -> None:
+        """Stop looking; does nothing if it has not begun."""
+        ...
+
+
+class Runtime(Protocol):
+    """Executes plans of one test; entered once, around all of its executions.
+
+    What an execution does follows from its plan alone.  What a runtime keeps between executions,
+    such as functions that it has rewritten, only makes more visible of later ones, and each says
+    by :class:`Executed` whether it was so.
+    """
+
+    policies: frozenset[type]
+    """The policies of plans that it executes."""
+    discovers: bool
+    """Which accesses to data there are is found out on the way, and seen in some executions."""
     unseen: str
     """What the happens-before graph never has, so that a reduction by it proves nothing; or ""."""
     made: int
@@ -83,16 +115,6 @@ class Runtime(Protocol):
         ...
 
     @property
-    def is_settling(self) -> bool:
-        """Whether the next executions are likely to have other scheduling points."""
-        ...
-
-    @property
-    def has_learned(self) -> bool:
-        """Whether the last execution showed more of the test."""
-        ...
-
-    @property
     def execution(self) -> Interruptible | None:
         """The running execution."""
         ...
@@ -105,35 +127,29 @@ class Runtime(Protocol):
         """Leave everything as it was."""
         ...
 
+    def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
+        """Let something end the executions that hang.
+
+        Parameters:
+            seconds: real seconds without progress after which one does; 0 for never.
+            on_stuck: called with a message, in a thread of its own, if it can't be ended.
+            more: how many further periods of so many seconds are to pass before that.
+        """
+        ...
+
     def execute(self, plan: Plan, learn: bool = True, watch: bool = False) -> Executed:
         """Execute a plan.
 
         Parameters:
             plan: the plan.
-            learn: whether what is found changes what is a scheduling point from
-                the next execution on; false for replays.
+            learn: whether what it shows for the first time may be visible in later executions;
+                false for replays.
             watch: look for data races even if ``learn`` is false.
         """
         ...
 
-    def look_closer(self) -> bool:
-        """After a hang: whether the next executions are watched more closely."""
-        ...
-
-    def point_keys(self) -> Sequence[tuple[str, str, int, int]]:
-        """The data accesses that are scheduling points, as plain data."""
-        ...
-
-    def take_new_points(self) -> None:
-        """Let places that the last execution has found be scheduling points now, not later."""
-        ...
-
-    def name_older_objects(self, origin: str) -> None:
-        """Let ids that are given from now on to objects older than an execution differ.
-
-        Parameters:
-            origin: names this process; part of these ids.
-        """
+    def point_keys(self) -> Sequence[PlaceKey]:
+        """The accesses that are scheduling points beside those of the plan's conditions."""
         ...
 
     def sources(self) -> Sequence[str]:
@@ -151,3 +167,13 @@ class Runtime(Protocol):
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
         ...
+
+
+class NoGuard:
+    """The guard of a runtime that ends by itself what hangs."""
+
+    def start(self) -> None:
+        """See :class:`Guard`."""
+
+    def stop(self) -> None:
+        """See :class:`Guard`."""

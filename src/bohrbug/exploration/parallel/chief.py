@@ -38,14 +38,13 @@ def search_together(explorer: Explorer, settle: Callable[[int], object] | None) 
         number=0,
         ignore_races=options.races == "ignore",
         hang_seconds=options.hang_seconds,
-        longest_passed=explorer.longest_passed,
         known_failures=frozenset(findings.failures),
         known_races=frozenset(findings.races),
         known_predictions=explorer.directing.known,
         state_every=STATE_EVERY if explorer.can_save else None,
     )
     chief = _ExplorersChief(explorer)
-    Crew(options.workers, chief, explorer.runtime, strategy, task, settle).work()
+    Crew(options.workers, chief, explorer.learner, strategy, task, settle).work()
 
 
 class _ExplorersChief:
@@ -71,16 +70,20 @@ class _ExplorersChief:
     def stops_at_first_failure(self) -> bool:
         return not self._explorer.options.keep_going
 
+    def _here(self, plan: Plan) -> Plan:
+        """A plan of a worker under the conditions of this process."""
+        return plan.under(self._explorer.learner.conditions)
+
     def confirms(self, plan: Plan, signature: Signature) -> bool:
         findings = self._explorer.findings
-        confirmed = findings.reproduces(plan, signature)
+        confirmed = findings.reproduces(self._here(plan), signature)
         if not confirmed:
             findings.not_confirmed(signature)
         return confirmed
 
     def take_failure(self, plan: Plan, signature: Signature, is_counted: bool) -> None:
         explorer = self._explorer
-        trace = explorer.findings.replay(plan)
+        trace = explorer.findings.replay(self._here(plan))
         if trace.outcome.is_failure:
             explorer.keep_failure(trace, is_counted=is_counted)
         else:
@@ -88,31 +91,31 @@ class _ExplorersChief:
 
     def take_race(self, plan: Plan) -> None:
         explorer = self._explorer
-        trace = explorer.runtime.execute(plan, learn=False, watch=True).trace
+        trace = explorer.learner.replay(self._here(plan), watch=True).trace
         explorer.findings.note_races(trace, are_counted=True)
         explorer.keep_findings()
 
     def take_lock_order(self, plan: Plan, spare: int) -> None:
         explorer, directing = self._explorer, self._explorer.directing
-        trace = explorer.runtime.execute(plan, learn=False).trace
+        trace = explorer.learner.replay(self._here(plan)).trace
         if trace.outcome.kind is OutcomeKind.PASSED:
             directing.look_at(trace)
         if directing.waiting <= spare and directing.follow():
             explorer.findings.rules_changed = True
 
     def learn_from(self, plan: Plan) -> None:
-        explorer, runtime = self._explorer, self._explorer.runtime
+        explorer, learner = self._explorer, self._explorer.learner
         for _ in range(LOOKS):
-            executed = runtime.execute(plan, watch=True)
+            executed = learner.execute(plan, watch=True)
             outcome = executed.trace.outcome
             if outcome.kind is OutcomeKind.INTERRUPTED or explorer.is_interrupted:
                 explorer.is_interrupted = True
                 return
-            if not runtime.has_learned:
+            if not learner.has_learned:
                 return
             explorer.lessons.append(plan)
             if outcome.kind is OutcomeKind.HANG:
-                if runtime.look_closer():
+                if learner.look_closer():
                     explorer.caveats.note_unended(plan, outcome.message)
                 else:
                     explorer.caveats.note_hang(outcome.message)

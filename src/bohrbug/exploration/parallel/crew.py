@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bohrbug.exploration.figures import Figures, Signature
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.parallel.messages import (
     Channel,
     End,
@@ -30,7 +31,6 @@ from bohrbug.exploration.parallel.messages import (
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.parallel.worker import Task, Worker, live_as_worker
 from bohrbug.model.plan import Plan
-from bohrbug.runtime.protocol import Runtime
 from bohrbug.search.divisible import Divisible, Sharing
 
 IN_SEQUENCE = 32
@@ -151,7 +151,7 @@ class Crew:
     Parameters:
         size: how many workers.
         chief: keeps the findings.
-        runtime: of the test.
+        learner: of the test, with all that is known of it.
         strategy: knows the whole of the work.
         task: what every worker is to know; its number is filled in.
         settle: called in each worker first, such as to give it an own place for its output.
@@ -161,14 +161,14 @@ class Crew:
         self,
         size: int,
         chief: Chief,
-        runtime: Runtime,
+        learner: Learner,
         strategy: Divisible,
         task: Task,
         settle: Callable[[int], object] | None = None,
     ) -> None:
         self._size = size
         self._chief = chief
-        self._runtime = runtime
+        self._learner = learner
         self._strategy = strategy
         self._task = task
         self._settle = settle
@@ -350,7 +350,7 @@ class Crew:
             self._settle(number)
         channel = Channel(incoming, outgoing)
         task = replace(self._task, number=number)
-        Worker(task, self._runtime, self._strategy, channel, self._shared).run()
+        Worker(task, self._learner, self._strategy, channel, self._shared).run()
 
     def _bury(self, hired: _Hired) -> None:
         """A worker has ended by itself."""

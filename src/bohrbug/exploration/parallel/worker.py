@@ -9,11 +9,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
-from bohrbug.exploration.figures import Figures, RaceKey, Signature, race_key, step_limit
+from bohrbug.exploration.figures import Figures, RaceKey, Signature, race_key
 from bohrbug.exploration.foresight import let_foresee
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.parallel.messages import (
     Channel,
     End,
@@ -29,12 +30,10 @@ from bohrbug.exploration.parallel.messages import (
 )
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.prediction import is_sampled
-from bohrbug.exploration.watchdog import Watchdog
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import lock_cycles, nestings_of
-from bohrbug.runtime.protocol import Runtime
 from bohrbug.search.divisible import Divisible, Reporting
 
 REPORTED = 5
@@ -59,7 +58,6 @@ class Task:
         number: of the worker, from 0.
         ignore_races: data races are not wanted.
         hang_seconds: see :class:`bohrbug.exploration.options.ExploreOptions`.
-        longest_passed: steps of the longest execution that passed.
         known_failures: signatures that need not be told of again.
         known_races: the same for data races.
         known_predictions: the same for orders of locks; ``None`` if they are not wanted.
@@ -69,7 +67,6 @@ class Task:
     number: int
     ignore_races: bool
     hang_seconds: float
-    longest_passed: int
     known_failures: Collection[Signature]
     known_races: Collection[RaceKey]
     known_predictions: Collection[object] | None
@@ -81,7 +78,7 @@ class Worker:
 
     Parameters:
         task: what to do.
-        runtime: of the test; ready to execute.
+        learner: of the test; ready to execute.
         strategy: any of its kind: each piece replaces its state.
         channel: to the first process.
         shared: see :class:`SharedNumbers`.
@@ -90,20 +87,19 @@ class Worker:
     def __init__(
         self,
         task: Task,
-        runtime: Runtime,
+        learner: Learner,
         strategy: Divisible,
         channel: Channel,
         shared: SharedNumbers,
     ) -> None:
         self._task = task
-        self._runtime = runtime
+        self._learner = learner
         self._strategy = strategy
         self._channel = channel
         self._shared = shared
         self._told: dict[Signature, int] = {}
         self._told_races: set[RaceKey] = set()
         self._told_orders: set[object] = set()
-        self._longest_passed = task.longest_passed
         self._interrupted = False
         self._ends = False
 
@@ -114,11 +110,8 @@ class Worker:
         _signal(signal.SIGINT, signal.SIG_IGN)
         _signal(signal.SIGTERM, self._interrupt)
         seconds = self._task.hang_seconds
-        watchdog = Watchdog(seconds, lambda _: _exit(STUCK)) if seconds else None
-        self._runtime.watchdog = watchdog
-        if watchdog is not None:
-            watchdog.start()
-        self._runtime.name_older_objects(f"{self._task.number + 1}.")
+        self._learner.runtime.guard(seconds, lambda _: _exit(STUCK), 0).start()
+        self._learner.name_older_objects(f"{self._task.number + 1}.")
         while not self._ends:
             message = self._channel.receive()
             if isinstance(message, End):
@@ -127,7 +120,7 @@ class Worker:
 
     def _interrupt(self, *_: object) -> None:
         self._interrupted = True
-        execution = self._runtime.execution
+        execution = self._learner.runtime.execution
         if execution is not None:
             execution.interrupt()
 
@@ -141,7 +134,7 @@ class Worker:
         figures, left = piece.figures, piece.most
         told = shared_at = _now()
         shared.set_executions(task.number, figures.executions)
-        let_foresee(self._runtime, strategy, lambda: left)
+        let_foresee(self._learner.runtime, strategy, lambda: left)
         while left > 0 and not shared.stop and not self._interrupted and not self._ends:
             plan = strategy.next_plan()
             if plan is None:
@@ -192,26 +185,27 @@ class Worker:
 
     def _execute(self, plan: Plan, position: int | None, figures: Figures) -> bool:
         """Execute a plan and take note; False if it did not come to an end."""
-        executed = self._runtime.execute(plan)
+        learner = self._learner
+        executed = learner.execute(plan)
         trace = executed.trace
         if trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
             return False
         figures.count(executed)
-        learned = self._runtime.has_learned
+        learned = learner.has_learned
         if trace.divergence is not None and not trace.outcome.is_failure:
-            executed = self._runtime.execute(plan)
+            executed = learner.execute(plan)
             trace = executed.trace
             if trace.outcome.kind is OutcomeKind.INTERRUPTED or self._interrupted:
                 return False
             figures.count(executed)
-            learned = learned or self._runtime.has_learned
+            learned = learned or learner.has_learned
         self._strategy.observe(trace)
         self._look_at(trace, position, figures)
         # Of a plan that diverged, what was executed is what can be executed again.
         again = plan if trace.divergence is None else Plan(tuple(trace.choices))
         if trace.outcome.kind in (OutcomeKind.HANG, OutcomeKind.STEP_LIMIT):
             self._ends = True
-            if trace.outcome.kind is OutcomeKind.HANG and self._runtime.look_closer():
+            if trace.outcome.kind is OutcomeKind.HANG and learner.look_closer():
                 self._channel.send(Learned(again))
             else:
                 self._channel.send(Hung(trace.outcome.message))
@@ -225,7 +219,8 @@ class Worker:
             self._look_at_races(trace, figures)
         outcome = trace.outcome
         if outcome.kind is OutcomeKind.PASSED:
-            self._learn_step_limit(len(trace), figures)
+            figures.longest_passed = max(figures.longest_passed, len(trace))
+            self._learner.note_pass(len(trace))
             if self._task.known_predictions is not None and is_sampled(trace):
                 self._look_at_locks(trace)
         elif outcome.is_failure:
@@ -254,13 +249,6 @@ class Worker:
         self._told_orders |= new
         if any(key not in known for key in new):
             self._channel.send(FoundLockOrder(Plan(tuple(trace.choices))))
-
-    def _learn_step_limit(self, length: int, figures: Figures) -> None:
-        figures.longest_passed = max(figures.longest_passed, length)
-        settings = self._runtime.settings
-        if self._longest_passed < length < settings.max_steps:
-            self._longest_passed = length
-            self._runtime.settings = replace(settings, max_steps=step_limit(length))
 
 
 def live_as_worker(parent: int, work: Callable[[], object]) -> NoReturn:

@@ -6,9 +6,9 @@ from bohrbug.exploration.minimisation.preemptions import early_timeouts
 from bohrbug.exploration.program_text import PointText
 from bohrbug.exploration.result import Failure
 from bohrbug.exploration.stepping.session import Session, SteppingError
+from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.threads.points import PlaceKey
 
 FINDER = "step"
 """Stands in files and reports where else the name of a strategy does."""

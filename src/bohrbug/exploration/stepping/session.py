@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bohrbug.exploration.result import Failure
 from bohrbug.model.decision import Decision
 from bohrbug.model.operation import TaskId
 from bohrbug.model.outcome import Divergence
@@ -64,6 +65,10 @@ class Stepped(Protocol):
 
     def finish(self, prefix: Sequence[Choice]) -> Stop:
         """Execute a prefix, and go on to the end without preemption."""
+        ...
+
+    def as_failure(self, trace: Trace) -> Failure:
+        """A whole execution in the form in which failures are reported and kept."""
         ...
 
 

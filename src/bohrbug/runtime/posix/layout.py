@@ -9,6 +9,7 @@ import ctypes
 import struct
 from ctypes import c_char, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 
+from bohrbug.model.native_resources import SYNCHRONISERS
 from bohrbug.model.operation import (
     ACQUIRE,
     BEGIN,
@@ -144,20 +145,8 @@ ALLOWABLE_MISUSES = (
 MISUSES = (*ALLOWABLE_MISUSES, "unlock-rwlock", "free-twice")
 """``enum misuse_kind``."""
 
-_SYNCHRONISERS = (
-    "mutex",
-    "condition variable",
-    "reader-writer lock",
-    "semaphore",
-    "barrier",
-    "spin lock",
-    "once",
-    "futex",
-    "file lock",
-)
-
 TYPES = (
-    *_SYNCHRONISERS,
+    *SYNCHRONISERS,
     DESCRIPTOR,
     CHILDREN,
     "variable",
@@ -167,12 +156,6 @@ TYPES = (
     MEMORY,
 )
 """``enum type``, in the words of reports."""
-
-ANY_CHILD = "any child process"
-"""What a wait for whichever process ends first is for, in the words of reports."""
-
-MADE_BY_CALLS = frozenset({*_SYNCHRONISERS, DESCRIPTOR, *KINDS_OF_DESCRIPTORS.values()})
-"""Types of resources that a program makes, connects and destroys by calls of the C library."""
 
 RWLOCK = TYPES.index("reader-writer lock")
 FUTEX = TYPES.index("futex")

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from bohrbug.model.function_name import without_parameters
+from bohrbug.model.native_resources import ANY_CHILD
 from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
 from bohrbug.model.outcome import Frame, TaskInfo
 from bohrbug.runtime.posix import layout
@@ -243,7 +244,7 @@ class Naming:
             call, error = list(layout.FAULTS.items())[record.address]
             return Resource(id, type, f"{call} fails with {error}")
         if type == layout.CHILDREN:
-            return Resource(id, type, layout.ANY_CHILD)
+            return Resource(id, type, ANY_CHILD)
         if type == layout.DESCRIPTOR:
             type = layout.KINDS_OF_DESCRIPTORS.get(record.space & ~layout.SHARED_BIT, type)
             if type == layout.SOCKET:

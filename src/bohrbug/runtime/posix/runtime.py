@@ -8,10 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from bohrbug.model.conditions import Conditions
 from bohrbug.model.outcome import Outcome, OutcomeKind
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import (
+    Ask,
+    NonPreemptive,
+    PartialOrder,
+    Plan,
+    Priorities,
+    Segments,
+    Sleeping,
+    UniformRandom,
+    WeightedRandom,
+)
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import (
@@ -41,7 +52,7 @@ from bohrbug.runtime.posix.standard_streams import Input
 from bohrbug.runtime.posix.starting import Starter, environment_for, supported_here
 from bohrbug.runtime.posix.trace_reading import TraceReader
 from bohrbug.runtime.posix.watching import Watch, kill_all
-from bohrbug.runtime.protocol import Executed, Foresight
+from bohrbug.runtime.protocol import Executed, Foresight, Guard, NoGuard
 
 Explainer = Callable[[Reading, Trace, Ended, Printed], Outcome]
 """Turns how an execution ended into an outcome; the monitors do."""
@@ -109,7 +120,6 @@ class NativeRuntime:
         self.printed = Printed(b"", b"")
         self.printed_by_failure: Printed | None = None
         self._on_printed = on_printed
-        self.watchdog: Any = None
         self._environment = dict(os.environ) if environment is None else environment
         # What executions may need at most; the limit itself goes down as they are known better.
         self._most_steps = settings.max_steps
@@ -120,7 +130,6 @@ class NativeRuntime:
         self._choice = Choice(settings.engine, may_restore=not is_watched)
         watched = "registers that watch one kernel thread each" if is_watched else ""
         self.fibers = Fibers(watched or ("" if settings.fibers else "the settings"))
-        self.has_learned = False
         self.made = 0
 
     # -- life ------------------------------------------------------------------------
@@ -168,12 +177,8 @@ class NativeRuntime:
 
     @property
     def settings(self) -> NativeSettings:
-        """How executions are run; may be replaced from one to the next."""
+        """How executions are run."""
         return self._preparation.settings
-
-    @settings.setter
-    def settings(self, settings: NativeSettings) -> None:
-        self._preparation.settings = settings
 
     @property
     def execution(self) -> NativeRuntime:
@@ -215,6 +220,7 @@ class NativeRuntime:
             watch: means nothing here: accesses to memory are always seen, or never.
         """
         learnt, points, making = self._learnt, self.points, self.means.making
+        self._use(plan.conditions)
         self.made += 1
         known = learnt.dependences
         if learn:
@@ -230,9 +236,22 @@ class NativeRuntime:
         depends_on_more = learnt.dependences is not known
         new_points = int(depends_on_more) + (points.learn(trace.seen) if learn else 0)
         # The first one shows what is expected of the others.
-        self.has_learned = depends_on_more or not learnt.executions or points.has_fresh
+        has_learned = depends_on_more or not learnt.executions or points.has_fresh
         learnt.executions += 1
-        return Executed(trace, new_points, reading.task_count, nudged=reading.nudges > 0)
+        return Executed(
+            trace,
+            reading.task_count,
+            changes=new_points,
+            has_learned=has_learned,
+            nudged=reading.nudges > 0,
+        )
+
+    def _use(self, conditions: Conditions) -> None:
+        """Let executions run under these conditions; what is accessed is found out here."""
+        settings = self._preparation.settings
+        late, most = conditions.late_timeouts, min(conditions.max_steps, self._most_steps)
+        if settings.late_timeouts != late or settings.max_steps != most:
+            self._preparation.settings = replace(settings, late_timeouts=late, max_steps=most)
 
     def foresee(self, plans: Foresight | None) -> None:
         """See :class:`~bohrbug.runtime.protocol.Foreseeing`; a forked process knows nothing."""
@@ -325,6 +344,7 @@ class NativeRuntime:
         hooks, preparation = HooksFolder(build.hooks()), self._preparation
         with SegmentFile(self.settings.max_steps) as segments:
             segment = segments.first
+            self._use(plan.conditions)
             preparation.prepare(segment, plan)
             preparation.prepare_accesses(segment)
             base = hooks.environment(self._environment)
@@ -353,6 +373,27 @@ class NativeRuntime:
         self._learnt.executions, self._learnt.choices = (*counters, 0)[:2]
 
     # -- what some runtimes only have an answer to ---------------------------------------------
+
+    policies = frozenset(
+        {
+            NonPreemptive,
+            Ask,
+            UniformRandom,
+            Priorities,
+            Segments,
+            PartialOrder,
+            WeightedRandom,
+            Sleeping,
+        }
+    )
+    """Those that the shim executes."""
+
+    discovers = False
+    """Accesses to memory are always seen, or never."""
+
+    def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
+        """None is needed: whoever waits for the program ends it."""
+        return NoGuard()
 
     unseen = "in native programs accesses to memory are not all in the graph"
     """What the happens-before graph does not have."""
@@ -384,18 +425,9 @@ class NativeRuntime:
         """The accesses to memory that are scheduling points."""
         return self._preparation.points
 
-    @property
-    def is_settling(self) -> bool:
-        """Whether the last execution has shown accesses that will be scheduling points."""
-        return self.points.has_fresh
-
     def want_points(self, keys: Iterable[PointKey]) -> None:
         """Make these accesses scheduling points."""
         self.points.want(keys)
-
-    def look_closer(self) -> bool:
-        """There is nothing that could be watched more closely."""
-        return False
 
     def skipped_functions(self) -> tuple[()]:
         """No function is chosen for its accesses to be made visible."""
@@ -404,10 +436,3 @@ class NativeRuntime:
     def point_keys(self) -> tuple[PointKey, ...]:
         """The accesses to memory that are scheduling points."""
         return self.points.keys()
-
-    def take_new_points(self) -> None:
-        """Let accesses that the last execution has shown be scheduling points now, not later."""
-        self.points.take_fresh()
-
-    def name_older_objects(self, origin: str) -> None:
-        """No object is older than an execution."""

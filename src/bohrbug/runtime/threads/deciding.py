@@ -113,7 +113,7 @@ class Deciding:
         self._prefix_length = len(plan.prefix)
         self._non_preemptive = isinstance(plan.policy, NonPreemptive)
         self._decider = decider_for(plan.policy, self.trace.effects, ask)
-        self._late_timeouts = settings.late_timeouts
+        self._late_timeouts = plan.conditions.late_timeouts
         # Some task has waited, or waits, with a timeout that may not fire early.
         self._late_firing = False
         # The options of the last step, which are most often those of the next one.
@@ -127,7 +127,8 @@ class Deciding:
         self._slice_began = 0
         self.aborting = False
         self.suspended = 0
-        self._watch_breakers = settings.watch_breakers
+        # Note where a build with the GIL could not have switched.
+        self._watch_breakers = False
         self.beyond_gil: list[int] = []
 
     # -- tasks -------------------------------------------------------------------

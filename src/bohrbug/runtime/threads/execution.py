@@ -101,7 +101,8 @@ class Execution(Deciding):
     def __init__(self, plan: Plan, settings: Settings, lasting: Lasting) -> None:
         self.ending = Ending(self, lasting.explainer, lasting.end_hooks)
         super().__init__(plan, settings, lasting.names, self.ending.ask)
-        self.checks = Checks(self, settings.max_steps, lasting.invariant)
+        conditions = plan.conditions
+        self.checks = Checks(self, conditions.max_steps, lasting.invariant)
         self.outside = Outside(self)
         self.settings = settings
         self.pool = lasting.pool
@@ -109,8 +110,7 @@ class Execution(Deciding):
         self.detector: Detector | None = None
         self.interrupted = False
         self.atomic = 0
-        self.gil = settings.gil
-        self._minds_gil = settings.gil or settings.watch_breakers
+        self.gil = self._minds_gil = conditions.gil
         self.sink: Any = None
         self._namespaces = lasting.namespaces
         self._variables: dict[int, Names] = {}
@@ -126,6 +126,10 @@ class Execution(Deciding):
     def steps(self) -> int:
         """The number of steps so far."""
         return len(self.rows)
+
+    def watch_breakers(self) -> None:
+        """Note the preemptions that a build with the GIL could not have made."""
+        self._minds_gil = self._watch_breakers = True
 
     def is_alone(self) -> bool:
         """Whether the running task has nobody whose operations could come before its own."""

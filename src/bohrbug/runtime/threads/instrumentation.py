@@ -67,10 +67,12 @@ class Instrumentation:
         has_grown: functions were rewritten since somebody last set it to false.
         has_new_made_code: code ran as data that none before was like.
         all_tell: no rewritten function has its original code back for the time being.
+        tells_breakers: see ``breakers``.
     """
 
     def __init__(self, scope: Scope, breakers: bool) -> None:
         self._rewriter = Rewriter(scope, breakers)
+        self.tells_breakers = breakers
         self.codes: list[CodeType] = []
         self.has_grown = False
         self.all_tell = True
@@ -152,9 +154,9 @@ class Instrumentation:
         self._rewriter.restore()
 
     @contextmanager
-    def with_breakers(self) -> Generator[Instrumentation]:
-        """Within it the same functions are rewritten so that they tell breakers, too."""
-        other = Instrumentation(self._rewriter.scope, breakers=True)
+    def otherwise(self) -> Generator[Instrumentation]:
+        """Within it the same functions tell breakers, too, or do not, other than here."""
+        other = Instrumentation(self._rewriter.scope, not self.tells_breakers)
         other.codes = self.codes
         # Not around what is executed in between: each collection there would look at all objects.
         try:

@@ -10,23 +10,12 @@ import signal
 from sys import _getframe
 from typing import Any
 
+from bohrbug.runtime.interrupts import Handlers
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.deferred_signals import defer_signal, handle_now
 from bohrbug.runtime.threads.late_patches import LatePatches
 
 patches = LatePatches()
-
-
-class Handlers:
-    """Who handles ``SIGINT``.
-
-    Attributes:
-        ours: ends the exploration, if there is one that does so.
-        program: what it has taken the place of.
-    """
-
-    ours: Any = None
-    program: Any = None
 
 
 def interrupts(number: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the runtime needs of those who watch executions: monitors and a watchdog, above it."""
+"""What the runtime needs of the monitors, which are above it."""
 
 from __future__ import annotations
 
@@ -84,13 +84,3 @@ class RaceDetector(Watcher, Protocol):
 
     def races(self, task_id: Callable[[int], str]) -> list[Any]:
         """The races found, for people."""
-
-
-class Watchdog(Protocol):
-    """Ends executions that make no progress."""
-
-    def watch(self, execution: Execution) -> None:
-        """An execution begins."""
-
-    def release(self) -> None:
-        """It has ended."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bohrbug.accelerator import twin
 from bohrbug.accelerator.plain import plain
+from bohrbug.model.checksum import checksum_of_rows
 from bohrbug.model.outcome import PASSED, TaskInfo, Uncontrolled
 from bohrbug.model.plan import Plan
 from bohrbug.model.site import site_of
@@ -108,6 +109,11 @@ class RecordedTrace(Trace):
     def rows(self) -> list[tuple[Any, ...]]:
         """Choice, task, operation, enabled, timed, yielded of each step."""
         return self._rows
+
+    def checksum(self) -> int:
+        """See :class:`~bohrbug.model.trace.Trace`; the choices are not put together for it."""
+        number = checksum_of_rows(self._rows)
+        return super().checksum() if number is None else number
 
     @property
     def task_count(self) -> int:

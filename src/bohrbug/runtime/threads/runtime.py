@@ -5,17 +5,17 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from types import CodeType
-from typing import Self
+from typing import Self, get_args
 
 from bohrbug.accelerator import native
+from bohrbug.model.conditions import Level, PlaceKey
 from bohrbug.model.outcome import Access
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import Plan, Policy
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Executed
+from bohrbug.runtime.protocol import Executed, Guard, NoGuard
 from bohrbug.runtime.threads import (
     entropy,
     futures,
@@ -39,8 +39,8 @@ from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
 from bohrbug.runtime.threads.lasting import Lasting
-from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watchdog, Watcher
-from bohrbug.runtime.threads.points import AccessPoints, PlaceKey
+from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watcher
+from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.raised import forget_raised
 from bohrbug.runtime.threads.resources import ResourceTable, VariableState
 from bohrbug.runtime.threads.rewrite import (
@@ -59,8 +59,11 @@ from bohrbug.runtime.threads.rewrite.inspected import may_inspect
 from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.sampling import WATCHED_AT_FIRST, Sampling
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.watchdog import Watchdog
+
+RARE_WATCHED = 40
+"""Executions of functions that few executions call which are noticed."""
 
 FIRST_PATIENCE = 1.0
 """Seconds without a step after which the first execution, of code as it is, is given up."""
@@ -101,7 +104,11 @@ class ThreadsRuntime:
 
     Attributes:
         made: executions so far.
+        discovers: accesses to data can be scheduling points.
     """
+
+    policies = frozenset(get_args(Policy))
+    """All of them."""
 
     unseen = ""
     """What the happens-before graph never has: nothing; options tell the rest."""
@@ -127,13 +134,16 @@ class ThreadsRuntime:
         self._let_go = let_go
         # The last execution failed: frames of its traceback may keep its objects alive.
         self._has_left_frames = False
-        self.settings = settings
+        self._settings = settings
         self.level = level
+        self.discovers = level is not Level.SYNC
         self._make_detector = detector
-        self._instrumentation = Instrumentation(scope, breakers=settings.gil)
-        self._discovery = Discovery(original=self._instrumentation.original)
+        self._scope = scope
+        self._instrumentation = Instrumentation(scope, breakers=False)
+        self._discovery = Discovery(original=lambda code: self._instrumentation.original(code))
         self._points = AccessPoints(self._instrumentation)
-        self._sampling = Sampling()
+        # Entered while the functions are rewritten otherwise than at first.
+        self._otherwise = ExitStack()
         self._types = Types(_is_synchronisation)
         self._lasting = Lasting(explainer, invariant, _END_HOOKS, thread_state.swap_running_loop)
         self._thread_names = thread_functions.ThreadNames()
@@ -142,7 +152,7 @@ class ThreadsRuntime:
         self._spin_sink: SpinSink | None = None
         # Where this execution finds scheduling points for the next one.
         self._finds = PlaceSet()
-        self.watchdog: Watchdog | None = None
+        self._watchdog: Watchdog | None = None
         self._collected = True
         # Whether an execution with several tasks has shown which functions they call.
         self._has_seen_tasks = False
@@ -180,6 +190,7 @@ class ThreadsRuntime:
         # Cheap, as all that is older is frozen; else it would pile up from test to test.
         gc.collect()
         # Before what was frozen, and need not be looked at, is found by the collector again.
+        self._otherwise.close()
         self._instrumentation.restore()
         attributes.forget_stored_names()
         gc.unfreeze()
@@ -192,6 +203,14 @@ class ThreadsRuntime:
             gc.enable()
         installation.restore()
 
+    def guard(self, seconds: float, on_stuck: Callable[[str], object] | None, more: int) -> Guard:
+        """See :class:`~bohrbug.runtime.protocol.Runtime`."""
+        if not seconds:
+            self._watchdog = None
+            return NoGuard()
+        self._watchdog = Watchdog(seconds, on_stuck, more)
+        return self._watchdog
+
     # -- executing ---------------------------------------------------------------
 
     def execute(
@@ -200,47 +219,46 @@ class ThreadsRuntime:
         learn: bool = True,
         watch: bool = False,
         watcher: MakeWatcher | None = None,
+        breakers: bool = False,
     ) -> Executed:
         """Execute a plan.
 
         Parameters:
             plan: the plan.
-            learn: whether functions and racy places that are found change
-                what is a scheduling point from the next execution on.
-            watch: look for data races even if ``learn`` is false.
+            learn: whether functions that it calls for the first time are rewritten, so that
+                later executions show what they access.
+            watch: look for data races, and for accesses that may be scheduling points.
             watcher: makes what watches this execution, in place of the detector of data races,
                 and whether or not ``watch`` is true; only if ``learn`` is false.
+            breakers: find the preemptions that a build with the GIL can't make: where such a
+                build checks whether to switch is at function entries, backward jumps and calls.
         """
-        if not learn:
-            return self._run(plan, self.settings, learn, watch, watcher)
-        self._instrumentation.has_grown = False
-        if self._points.found:
-            self.take_new_points()
-        if self.level is Level.SYNC:
-            self._sampling.count()
-            return self._run(plan, self.settings, learn, watch)
-        watch = self._sampling.next(plan) or watch
-        return self._look_for_late_code(self._run(plan, self.settings, learn, watch), watch)
+        executed = self._run(plan, learn, watch, watcher, breakers)
+        if learn and self.level is not Level.SYNC:
+            self._rewrite_late_code(executed, watch)
+        return executed
 
-    def _look_for_late_code(self, executed: Executed, was_watched: bool) -> Executed:
+    def _rewrite_late_code(self, executed: Executed, was_watched: bool) -> None:
         """Rewrite what an execution has called for the first time, which went unseen in it.
 
         Parameters:
-            executed: the execution.
+            executed: the execution; it is told of this.
             was_watched: all accesses of functions that were rewritten before were seen.
-
-        Returns:
-            It, with new points if a search that counts on it has to begin again.
         """
         discovery, instrumentation = self._discovery, self._instrumentation
+        instrumentation.has_grown = False
         if executed.tasks == 1 or not (discovery.has_news or instrumentation.has_new_made_code):
-            return executed
+            return
         was_rare = discovery.take_noticed()
         if was_rare:
             self._rare_watched += 1
-            if self._rare_watched == WATCHED_AT_FIRST:
+            if self._rare_watched == RARE_WATCHED:
                 discovery.notice(())
         calls = discovery.take()
+        if calls:
+            # Nobody has seen what weak references they made: the next execution would still find
+            # what only waits for the collector.
+            gc.collect()
         fresh = instrumentation.rewrite(code for code, _ in calls)
         unfollowed = instrumentation.unfollowed(calls)
         if unfollowed:
@@ -248,12 +266,15 @@ class ThreadsRuntime:
         if unfollowed or instrumentation.has_new_made_code:
             instrumentation.has_new_made_code = False
             instrumentation.has_grown = True
+        executed.saw_all = instrumentation.all_tell
         if fresh:
             self._points.add_wanted()
-        if instrumentation.has_grown and not self._has_seen_tasks:
-            # All that was executed up to now was the beginning of this.
-            self._has_seen_tasks = True
-            return executed
+        if instrumentation.has_grown:
+            executed.has_learned = True
+            if not self._has_seen_tasks:
+                # All that was executed up to now was the beginning of this.
+                self._has_seen_tasks = True
+                return
         late = [code for code in fresh if instrumentation.is_followed(code)]
         if late and self._has_seen_tasks:
             # If all were rewritten before, as functions in others, they were seen at once.
@@ -262,26 +283,27 @@ class ThreadsRuntime:
             self._rare_watched = 0
             discovery.notice(self._rare)
         if instrumentation.has_grown:
-            self._sampling.quiet = 0
-            return replace(executed, new_points=executed.new_points + 1)
-        if was_rare and not was_watched and not executed.new_points:
-            # What few executions call has little chance to be seen in a sample of all.
-            plan = Plan(tuple(executed.trace.choices))
-            again = self._run(plan, self.settings, learn=True, watch=True)
-            return replace(executed, new_points=again.new_points)
-        return executed
+            executed.changes += 1
+        executed.is_rare = was_rare
 
     def _run(
         self,
         plan: Plan,
-        settings: Settings,
         learn: bool,
-        watch: bool = False,
-        make_watcher: MakeWatcher | None = None,
+        watch: bool,
+        make_watcher: MakeWatcher | None,
+        breakers: bool,
     ) -> Executed:
         if self._has_left_frames and not learn:
             self._start_clean()
-        execution = Execution(plan, settings, self._lasting)
+        conditions = plan.conditions
+        if self.level is not Level.SYNC:
+            self._tell_breakers(breakers or conditions.gil)
+            self._points.use(conditions.points)
+        self._lasting.names.origin = conditions.origin
+        execution = Execution(plan, self._settings, self._lasting)
+        if breakers:
+            execution.watch_breakers()
         namespaces = len(self._lasting.namespaces)
         self.execution = execution
         self.made += 1
@@ -295,7 +317,7 @@ class ThreadsRuntime:
             if make_watcher is not None:
                 watcher = make_watcher(execution)
             # The code that tells where a build with the GIL could switch tells all the rest, too.
-            elif watch or (learn and (settings.gil or settings.watch_breakers)):
+            elif watch or (learn and self._instrumentation.tells_breakers):
                 watcher = detector = self._make_detector(execution)
                 if learn:
                     self._finds = self._places_found(detector)
@@ -305,7 +327,6 @@ class ThreadsRuntime:
         self._has_left_frames = trace.outcome.is_failure
         for what in orders.taken():
             trace.uncontrolled.assume(what)
-        new_points = 0
         found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
         if detector is not None:
             _note_assumptions(trace, detector)
@@ -315,10 +336,7 @@ class ThreadsRuntime:
                 if not (_is_assumed(race.first) or _is_assumed(race.second))
             ]
             found.update(self._places_found(detector))
-        if learn and (found or detector is not None):
-            new_points = self._points.find(found)
-        # Operations conflict now that did not before.
-        new_points += len(self._lasting.namespaces) - namespaces
+        points = self._points.find(found) if learn else frozenset()
         if variables is not None:
             variables.clear()
         execution.let_go()
@@ -326,10 +344,14 @@ class ThreadsRuntime:
             gc.collect(1)
         return Executed(
             trace,
-            new_points,
             len(execution.all_tasks),
-            tuple(execution.beyond_gil),
-            execution.nudged,
+            points,
+            # Operations conflict now that did not before.
+            len(self._lasting.namespaces) - namespaces,
+            bool(points),
+            self._instrumentation.all_tell,
+            free_threaded_only_steps=tuple(execution.beyond_gil),
+            nudged=execution.nudged,
         )
 
     def _places_found(self, detector: RaceDetector) -> PlaceSet:
@@ -351,7 +373,6 @@ class ThreadsRuntime:
     ) -> None:
         """See to it that what is rewritten tells its accesses to an execution."""
         points = self._points
-        settings = execution.settings
         sink: WatchingSink | PointSink
         if watcher is not None:
             execution.detector = watcher
@@ -359,7 +380,7 @@ class ThreadsRuntime:
         else:
             sink = PointSink(execution, variables, points.places)
         # Functions without a scheduling point need not tell their accesses all the time.
-        all_tell = watcher is not None or settings.gil or settings.watch_breakers
+        all_tell = watcher is not None or self._instrumentation.tells_breakers
         self._instrumentation.let_tell(
             None if all_tell else lambda code: points.are_in(code) or may_inspect(code)
         )
@@ -389,9 +410,9 @@ class ThreadsRuntime:
         replaced_builtins.begin()
         lasting_executors.begin()
         self._thread_names.begin()
-        entropy.begin(self.settings)
+        entropy.begin(self._settings)
         log_records.begin()
-        watchdog = self.watchdog
+        watchdog = self._watchdog
         if watchdog is not None:
             watchdog.watch(execution)
         self._discovery.listen(True)
@@ -418,84 +439,30 @@ class ThreadsRuntime:
             entropy.end()
             identities.end()
 
-    def look_closer(self) -> bool:
-        """After a hang: whether the next execution will see more than the last one did."""
-        closer = self.has_learned or not self._instrumentation.all_tell
-        self._sampling.quiet = 0
-        return closer
-
     def skipped_functions(self) -> tuple[tuple[str, str], ...]:
         """Functions whose data accesses could not be made visible, each with the reason."""
         return self._instrumentation.skipped()
 
-    @property
-    def has_learned(self) -> bool:
-        """Whether the last execution that learns has changed what later ones see."""
-        return self._instrumentation.has_grown or bool(self._points.found)
-
-    @property
-    def is_settling(self) -> bool:
-        """Whether every execution is still watched for races."""
-        return self._sampling.quiet <= WATCHED_AT_FIRST
-
     def counters(self) -> list[int]:
-        """How many executions there were, and how many since the last new racy place."""
-        return [self._sampling.executions, self._sampling.quiet]
+        """Nothing is counted here."""
+        return []
 
     def set_counters(self, counters: list[int]) -> None:
-        """Go on counting from what :meth:`counters` gave."""
-        self._sampling.executions, self._sampling.quiet = counters
-
-    def name_older_objects(self, origin: str) -> None:
-        """Let ids that are given from now on to objects older than an execution differ.
-
-        Another process, which goes another way from here, may meet them in another order.
-
-        Parameters:
-            origin: names this process; part of these ids.
-        """
-        self._lasting.names.origin = origin
+        """Nothing is counted here."""
 
     # -- points as data ------------------------------------------------------------
 
-    @property
-    def points(self) -> PlaceSet:
-        """The data accesses that are scheduling points now."""
-        return self._points.places
+    def known_points(self, keys: Iterable[PlaceKey]) -> PlaceSet:
+        """The data accesses with these names, as far as executions have shown them."""
+        return self._points.known(keys)
 
-    def point_keys(self) -> list[PlaceKey]:
-        """They as plain data, for a reproduction file."""
-        return self._points.keys()
-
-    def want_points(self, keys: Iterable[PlaceKey]) -> None:
-        """Make these places scheduling points as soon as their functions are rewritten."""
-        self._points.want(keys)
+    def point_keys(self) -> tuple[()]:
+        """Plans name all of them."""
+        return ()
 
     def missing_points(self) -> int:
-        """How many wanted places are in no function that was found to run."""
+        """How many points of the last plan are in no function that was found to run."""
         return self._points.missing()
-
-    def keep_only_wanted_points(self) -> None:
-        """Forget scheduling points that were found on the way and are not in the file."""
-        self._points.keep_only_wanted()
-
-    def take_new_points(self) -> None:
-        """Let places that the last execution has found be scheduling points now, not later."""
-        if self._points.found:
-            self._points.take_found()
-            self._sampling.quiet = 0
-
-    @contextmanager
-    def other_points(self, keys: Iterable[PlaceKey]) -> Generator[None]:
-        """Within it these places and no others are scheduling points, as far as they are known.
-
-        Executions in it must not learn.
-        """
-        try:
-            with self._points.others(keys):
-                yield
-        finally:
-            self._instrumentation.let_all_tell_again()
 
     def known_places(self) -> list[Place]:
         """All data accesses of the functions that are rewritten so far."""
@@ -507,51 +474,26 @@ class ThreadsRuntime:
 
     # -- which interpreters ---------------------------------------------------------
 
-    def preemptions_beyond_gil(
-        self, plan: Plan, keys: Iterable[PlaceKey]
-    ) -> tuple[Trace, tuple[int, ...]]:
-        """Execute a plan and find the preemptions that a build with the GIL can't make.
+    def _tell_breakers(self, wanted: bool) -> None:
+        """Let rewritten code tell where a build with the GIL could switch, or no longer.
 
-        The functions are rewritten a second time so that they tell where such a
-        build checks whether to switch: at function entries, backward jumps and calls.
-
-        Parameters:
-            plan: the plan.
-            keys: the data accesses that are scheduling points for it.
-
-        Returns:
-            The trace, and the steps that begin with a preemption beyond the GIL.
+        What was rewritten before is rewritten a second time for that.
         """
-        with self._with_breakers(keys):
-            executed = self._run(plan, replace(self.settings, watch_breakers=True), learn=False)
-        return executed.trace, executed.beyond_gil
-
-    @contextmanager
-    def under_the_gil(self, keys: Iterable[PlaceKey]) -> Generator[None]:
-        """Within it, executions follow the rules of a build with the GIL; none may learn.
-
-        Parameters:
-            keys: the data accesses that are scheduling points, where such a build can switch.
-        """
-        settings = self.settings
-        with self._with_breakers(keys):
-            self.settings = replace(settings, gil=True)
-            try:
-                yield
-            finally:
-                self.settings = settings
-
-    @contextmanager
-    def _with_breakers(self, keys: Iterable[PlaceKey]) -> Generator[None]:
+        if wanted == self._instrumentation.tells_breakers:
+            return
+        self._otherwise.close()
         usual, points = self._instrumentation, self._points
-        with usual.with_breakers() as instrumentation:
-            self._instrumentation = instrumentation
-            self._points = AccessPoints(instrumentation)
-            self._points.want(keys)
-            try:
-                yield
-            finally:
-                self._instrumentation, self._points = usual, points
+        if wanted == usual.tells_breakers:
+            return
+        if usual.codes:
+            self._otherwise.callback(self._use, usual, points)
+            other = self._otherwise.enter_context(usual.otherwise())
+        else:
+            other = Instrumentation(self._scope, wanted)
+        self._use(other, AccessPoints(other))
+
+    def _use(self, instrumentation: Instrumentation, points: AccessPoints) -> None:
+        self._instrumentation, self._points = instrumentation, points
 
 
 if native is not None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from types import FunctionType
 
 from bohrbug.runtime.threads.rewrite.shared_state import SHARED_STATE
+from bohrbug.settings import change_of_scope
 
 TRUSTED_MODULES: tuple[str, ...] = (
     # Their primitives are controlled as a whole; what they do inside is no business of the test.
@@ -65,21 +66,15 @@ class Scope:
         self._answers: dict[str, bool] = {}
         self._exceptions = SHARED_STATE
         for change in changes:
-            text = change.strip()
-            included = not text.startswith("-")
-            name = text[1:] if text[:1] in ("+", "-") else text
+            name, included = change_of_scope(change)
             if name:
-                if not all(part.isidentifier() for part in name.split(".")):
-                    raise ValueError(f"scope: {change!r} names no module")
                 self._rules[name] = included
                 self._exceptions = frozenset(
                     known for known in self._exceptions if known[0] != name
                 )
-            elif text == "-":
+            else:
                 self._default = False
                 self._exceptions = frozenset()
-            else:
-                raise ValueError(f"scope: {change!r} names no module")
 
     def includes_module(self, name: str) -> bool:
         """Whether functions of the module of that dotted name are rewritten."""

@@ -7,7 +7,17 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self
 
-from bohrbug.runtime.threads.keyboard import Handlers
+
+class Handlers:
+    """Who handles ``SIGINT``.
+
+    Attributes:
+        ours: ends the exploration, if there is one that does so.
+        program: what it has taken the place of.
+    """
+
+    ours: Any = None
+    program: Any = None
 
 
 class Interrupts:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
 
-from bohrbug.exploration.interrupts import Interrupts
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
-from bohrbug.exploration.recorded_points import take_recorded_points
 from bohrbug.exploration.replaying import executed
 from bohrbug.exploration.result import Failure
-from bohrbug.exploration.seeding import from_a_seed
+from bohrbug.exploration.stepping.kept import failure_of
 from bohrbug.exploration.stepping.session import Stop
-from bohrbug.exploration.subject import ThreadExplainer, holders_of, threads_subject
+from bohrbug.model.conditions import Conditions, PlaceKey
 from bohrbug.model.decision import Decision, Readiness, Standing
 from bohrbug.model.outcome import Held, Outcome
 from bohrbug.model.plan import Ask, Choice, Plan, UniformRandom
 from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import resource_of
+from bohrbug.platforms.threads.explaining import ThreadExplainer, holders_of
+from bohrbug.platforms.threads.platform import ThreadsPlatform, runtime_of
+from bohrbug.platforms.threads.recorded_points import find_functions
+from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.points import PlaceKey
-from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.runtime.threads.settings import Level
 from bohrbug.runtime.threads.stacks import stack_of
 from bohrbug.runtime.threads.task import Task
 
@@ -107,6 +108,7 @@ class SteppedThreads:
 
     Parameters:
         runtime: executes plans.
+        conditions: under which they are executed.
         explainer: its explainer.
         printed: what the last execution has printed.
         expected: the failure of the file, if there is one: of a data race that was reported as a
@@ -116,11 +118,13 @@ class SteppedThreads:
     def __init__(
         self,
         runtime: ThreadsRuntime,
+        conditions: Conditions,
         explainer: _Asking,
         printed: Callable[[], str],
         expected: Failure | None,
     ) -> None:
         self.runtime = runtime
+        self.conditions = conditions
         self._explainer = explainer
         self._printed = printed
         self._expected = expected
@@ -129,7 +133,8 @@ class SteppedThreads:
         """See :class:`Stepped`."""
         self._explainer.forget()
         with Interrupts(self._interrupt):
-            trace = self.runtime.execute(Plan(tuple(prefix), Ask(passed)), learn=False).trace
+            plan = Plan(tuple(prefix), Ask(passed), conditions=self.conditions)
+            trace = self.runtime.execute(plan, learn=False).trace
         decision = self._explainer.decision
         if decision is not None:
             return Stop(trace, decision, self._explainer.printed)
@@ -139,13 +144,19 @@ class SteppedThreads:
 
     def finish(self, prefix: Sequence[Choice]) -> Stop:
         """See :class:`Stepped`."""
-        plan = Plan(tuple(prefix))
+        plan = Plan(tuple(prefix), conditions=self.conditions)
         with Interrupts(self._interrupt):
             if self._expected is not None:
                 trace = executed(self.runtime, self._expected, plan)
             else:
                 trace = self.runtime.execute(plan, learn=False).trace
         return Stop(trace, None, self._printed())
+
+    def as_failure(self, trace: Trace) -> Failure:
+        """See :class:`Stepped`."""
+        texts = ThreadsPlatform(self.runtime).texts_of_points(self.conditions.points)
+        points = tuple(sorted(texts))
+        return failure_of(trace, points, tuple(texts[key] for key in points))
 
     def _interrupt(self) -> None:
         execution = self.runtime.execution
@@ -173,31 +184,29 @@ def stepped_threads(
     """
     state = random.getstate()
     explainer = _Asking(printed)
-    seeded = partial(from_a_seed, test)
-    runtime = threads_subject(
-        seeded, options.settings(), Level(options.level), Scope(options.scope), None, explainer
-    )
+    runtime = runtime_of(test, options, explainer=explainer)
+    conditions = options.conditions()
     try:
         with runtime:
             if points is None:
-                _find_points(runtime)
+                conditions = _found_points(runtime, conditions)
             else:
+                conditions = replace(conditions, points=frozenset(points))
                 recorded = Plan() if expected is None else expected.plan
-                take_recorded_points(runtime, points, recorded)
-            yield SteppedThreads(runtime, explainer, printed, expected)
+                find_functions(runtime, recorded.under(conditions))
+            yield SteppedThreads(runtime, conditions, explainer, printed, expected)
     finally:
         random.setstate(state)
 
 
-def _find_points(runtime: ThreadsRuntime) -> None:
-    """Executions, at random from the second on, until they show nothing new."""
-    if runtime.level is Level.SYNC:
-        return
-    quiet = 0
-    for number in range(FIRST_EXECUTIONS):
-        plan = Plan((), UniformRandom(number)) if number > 1 else Plan()
-        runtime.execute(plan)
-        quiet = 0 if runtime.has_learned else quiet + 1
-        if quiet == QUIET_EXECUTIONS:
-            break
-    runtime.take_new_points()
+def _found_points(runtime: ThreadsRuntime, conditions: Conditions) -> Conditions:
+    """The conditions with the points that executions show, at random from the second on."""
+    learner = Learner(runtime, conditions)
+    if runtime.discovers:
+        quiet = 0
+        for number in range(FIRST_EXECUTIONS):
+            learner.execute(Plan((), UniformRandom(number)) if number > 1 else Plan())
+            quiet = 0 if learner.has_learned else quiet + 1
+            if quiet == QUIET_EXECUTIONS:
+                break
+    return learner.conditions

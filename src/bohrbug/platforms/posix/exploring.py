@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from bohrbug.exploration.explorer import Explorer
-from bohrbug.exploration.native_command import Command, command_from
-from bohrbug.exploration.native_outcomes import Expectation, NativeExplainer
-from bohrbug.exploration.native_races import described
-from bohrbug.exploration.native_strategies import (
-    native_strategy,
-    strategy_for_samples,
-    strategy_for_watchpoints,
-)
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.progress import TellProgress
 from bohrbug.exploration.replaying import Replay, repeated
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.saving import Keeper
 from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.model.outcome import Race
 from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.platforms.posix.command import Command, command_from
+from bohrbug.platforms.posix.outcomes import Expectation, NativeExplainer
+from bohrbug.platforms.posix.races import described
+from bohrbug.platforms.posix.strategies import (
+    native_strategy,
+    strategy_for_samples,
+    strategy_for_watchpoints,
+)
 from bohrbug.runtime.posix.ended import Printed
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.settings import NativeSettings
@@ -75,6 +77,32 @@ def settings_of(options: ExploreOptions) -> NativeSettings:
     )
 
 
+class NativePlatform(Platform):
+    """A native program.
+
+    Parameters:
+        runtime: executes plans of it.
+        explainer: tells how its executions ended.
+    """
+
+    def __init__(self, runtime: NativeRuntime, explainer: NativeExplainer) -> None:
+        super().__init__(runtime)
+        self._program = runtime
+        self._explainer = explainer
+
+    def complete_races(self, trace: Trace, races: Sequence[Race]) -> list[Race]:
+        """See :class:`Platform`."""
+        return described(self._program, trace, races)
+
+    def classified(self, races: Iterable[Race]) -> list[Race]:
+        """See :class:`Platform`; those with both stacks are classified already."""
+        return list(races)
+
+    def take_doubted(self) -> Sequence[Plan]:
+        """See :class:`Platform`."""
+        return self._explainer.take_doubted()
+
+
 def native_explorer(
     command: Command,
     options: ExploreOptions,
@@ -106,12 +134,11 @@ def native_explorer(
     surroundings = Surroundings(
         progress,
         settle=runtime.settle,
-        describe_races=partial(described, runtime),
-        take_doubted=runtime.explainer.take_doubted,
         # What an execution shows depends on all before it.
         keeper=keeper if not command.sample else None,
     )
-    return Explorer(runtime, command.name, options, surroundings, strategy), runtime
+    platform = NativePlatform(runtime, runtime.explainer)
+    return Explorer(platform, command.name, options, surroundings, strategy), runtime
 
 
 def replay_native(
@@ -130,7 +157,10 @@ def replay_native(
     command = command_from(reproduction.target)
     runtime = runtime_of(command, reproduction.options, on_printed)
     runtime.want_points(reproduction.points)
+    conditions = reproduction.options.conditions()
+    recorded = reproduction.failure
+    expected = replace(recorded, plan=recorded.plan.under(conditions))
     with runtime:
         # It shows what is expected.
-        runtime.execute(Plan())
-        return repeated(runtime, reproduction.failure, times), runtime
+        runtime.execute(Plan(conditions=conditions))
+        return repeated(runtime, expected, times), runtime

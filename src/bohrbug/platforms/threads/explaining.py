@@ -1,13 +1,9 @@
-"""A test on the threads runtime, with its monitors: what an exploration works on."""
+"""How executions on the threads runtime ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Frame, Held, Outcome, Race
-from bohrbug.model.plan import Plan
+from bohrbug.model.outcome import ASKED, Abandoned, BlockedTask, Outcome
 from bohrbug.model.site import site_of
-from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import (
     blocked_task,
     exception_outcome,
@@ -15,14 +11,9 @@ from bohrbug.monitors.outcomes import (
     step_limit_outcome,
     stuck_outcome,
 )
-from bohrbug.monitors.races import Pair, RaceDetector
-from bohrbug.monitors.witness import Witness
 from bohrbug.runtime.policies import Asked
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.queues import holders_of_mutex
-from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.runtime import ThreadsRuntime
-from bohrbug.runtime.threads.settings import Level, Settings
 from bohrbug.runtime.threads.stacks import stack_of
 from bohrbug.runtime.threads.task import Task
 from bohrbug.runtime.threads.tracebacks import formatted, frames_of_traceback
@@ -127,78 +118,3 @@ def abandoned_by(execution: Execution, task: Task) -> Abandoned | None:
             if other.ended and getattr(held, "_state", None) is wanted:
                 return Abandoned(other.id, site_of(place))
     return None
-
-
-class KnownRaces:
-    """Pairs of places that raced in earlier executions: their stacks are kept only once."""
-
-    def __init__(self) -> None:
-        self.pairs: set[Pair] = set()
-
-    def detector(self, execution: Execution) -> RaceDetector:
-        """A race detector for one execution."""
-        return RaceDetector(*_looks(execution), self.pairs)
-
-
-def _looks(
-    execution: Execution,
-) -> tuple[Callable[[int], tuple[Frame, ...]], Callable[[int], tuple[Held, ...]]]:
-    """How to see the stack of a running task, and the locks that it holds."""
-
-    def stack(index: int) -> tuple[Frame, ...]:
-        return stack_of(execution.all_tasks[index], execution.current)
-
-    def locks_held(index: int) -> tuple[Held, ...]:
-        return tuple(
-            Held(resource_of(lock), site_of(place))
-            for lock, place in execution.all_tasks[index].holding.items()
-        )
-
-    return stack, locks_held
-
-
-def with_both_stacks(runtime: ThreadsRuntime, trace: Trace, races: list[Race]) -> list[Race]:
-    """Races with the stacks and locks of both accesses, after one more execution.
-
-    Parameters:
-        runtime: nothing must have been learnt since the execution.
-        trace: the execution in which the races were seen.
-        races: of the trace.
-    """
-    witnesses: list[Witness] = []
-
-    def watch(execution: Execution) -> Witness:
-        def task_id(index: int) -> str:
-            return execution.all_tasks[index].id
-
-        def steps() -> int:
-            return execution.steps
-
-        witnesses.append(Witness(races, task_id, *_looks(execution), steps))
-        return witnesses[-1]
-
-    plan = Plan(tuple(trace.choices))
-    runtime.execute(plan, learn=False, watcher=watch)
-    return [witnesses[-1].completed(race) for race in races] if witnesses else races
-
-
-def threads_subject(
-    function: Callable[[], object],
-    settings: Settings,
-    level: Level,
-    scope: Scope,
-    invariant: Callable[[], object] | None = None,
-    explainer: ThreadExplainer | None = None,
-    let_go: Callable[[], object] | None = None,
-) -> ThreadsRuntime:
-    """The runtime for a test, with the monitors that explain how its executions end."""
-    return ThreadsRuntime(
-        function,
-        settings,
-        level,
-        scope,
-        explainer if explainer is not None else ThreadExplainer(),
-        KnownRaces().detector,
-        invariant,
-        let_go,
-    )

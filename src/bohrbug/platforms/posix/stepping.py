@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bohrbug.exploration.interrupts import Interrupts
-from bohrbug.exploration.native import runtime_of
-from bohrbug.exploration.native_command import Command
-from bohrbug.exploration.native_outcomes import NativeExplainer
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.result import Failure
+from bohrbug.exploration.stepping.kept import failure_of
 from bohrbug.exploration.stepping.session import Stop
 from bohrbug.model.decision import Decision
 from bohrbug.model.outcome import Outcome
 from bohrbug.model.plan import Ask, Choice, Plan
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.posix.command import Command
+from bohrbug.platforms.posix.exploring import runtime_of
+from bohrbug.platforms.posix.outcomes import NativeExplainer
+from bohrbug.runtime.interrupts import Interrupts
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading
 from bohrbug.runtime.posix.runtime import NativeRuntime
@@ -56,6 +58,10 @@ class SteppedProgram:
     def finish(self, prefix: Sequence[Choice]) -> Stop:
         """See :class:`Stepped`."""
         return self._execute(Plan(tuple(prefix)))
+
+    def as_failure(self, trace: Trace) -> Failure:
+        """See :class:`Stepped`."""
+        return failure_of(trace, tuple(self.runtime.point_keys()))
 
     def _execute(self, plan: Plan) -> Stop:
         runtime = self.runtime

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bohrbug.exploration.checking import outcome_of_check
 from bohrbug.model.outcome import ASKED, PASSED, Outcome, OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.outcomes import step_limit_outcome, stuck_outcome
+from bohrbug.platforms.posix.checking import outcome_of_check
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.recorded import Reading

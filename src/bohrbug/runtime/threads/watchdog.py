@@ -21,9 +21,9 @@ from types import FrameType
 from typing import Any, Self
 
 from bohrbug.accelerator import native
-from bohrbug.exploration.interrupting import Interrupting
 from bohrbug.model.outcome import Frame, Outcome, OutcomeKind
 from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.interrupting import Interrupting
 from bohrbug.runtime.threads.stacks import frames_from
 from bohrbug.runtime.threads.task import Task, TaskKilled
 

@@ -1,0 +1,164 @@
+"""What executions show of a test, and so the conditions under which the next ones run.
+
+A runtime executes one plan after the other and knows nothing of the search.  What becomes a
+scheduling point, which executions are watched for data races, when all has settled: that is
+learnt here, from what each execution returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bohrbug.exploration.figures import step_limit
+from bohrbug.model.checksum import checksum_of
+from bohrbug.model.conditions import Conditions
+from bohrbug.model.plan import NonPreemptive, Plan
+from bohrbug.runtime.protocol import Executed, Runtime
+
+WATCHED_AT_FIRST = 40
+"""Executions, since something new was found, in which all accesses are watched for races."""
+
+WATCHED_LATER = 8
+"""After these, in one of so many; in which ones, the plan decides: see :func:`sample`."""
+
+
+def sample(plan: Plan) -> int:
+    """The number by which a plan is sampled.
+
+    What a sample of the executions shows must not depend on the order in which they are
+    made, nor on how they are divided among processes: so the plan itself decides.
+    """
+    policy = plan.policy
+    seed = getattr(policy, "seed", None)
+    if seed is not None:
+        return checksum_of(plan.prefix, seed & 0xFFFFFFFF)
+    return checksum_of(
+        plan.prefix, other=b"" if isinstance(policy, NonPreemptive) else repr(policy).encode()
+    )
+
+
+class Sampling:
+    """Counts the executions of an exploration, and says what to look for in the next one.
+
+    Attributes:
+        executions: how many there were.
+        quiet: how many since something new was found.
+    """
+
+    __slots__ = ("executions", "quiet")
+
+    def __init__(self) -> None:
+        self.executions = 0
+        self.quiet = 0
+
+    def next(self, plan: Plan) -> bool:
+        """One more execution begins: whether to look for races in it."""
+        self.executions += 1
+        self.quiet += 1
+        # CHESS, section 3.5: races are looked for "on the first few runs".
+        return self.quiet <= WATCHED_AT_FIRST or sample(plan) % WATCHED_LATER == 0
+
+
+class Learner:
+    """Executes the plans of a search, and learns from what they show.
+
+    Parameters:
+        runtime: executes them.
+        conditions: under which to begin.
+
+    Attributes:
+        runtime: executes them.
+        conditions: those of the next execution.
+        has_learned: whether the last one has shown more of the test, so that another process has
+            to execute its plan, too, to see as much.
+        longest_passed: steps of the longest execution that passed.
+    """
+
+    def __init__(self, runtime: Runtime, conditions: Conditions) -> None:
+        self.runtime = runtime
+        self.conditions = conditions
+        self.has_learned = False
+        self.longest_passed = 0
+        self._sampling = Sampling()
+        self._saw_all = True
+
+    def execute(self, plan: Plan, watch: bool = False) -> Executed:
+        """Execute a plan of the search under the conditions of now.
+
+        Parameters:
+            plan: the plan.
+            watch: look for data races, whether or not it is of the sample.
+        """
+        runtime = self.runtime
+        if not runtime.discovers:
+            executed = runtime.execute(plan.under(self.conditions), watch=watch)
+            self._take(executed)
+            return executed
+        watch = self._sampling.next(plan) or watch
+        executed = runtime.execute(plan.under(self.conditions), watch=watch)
+        if executed.is_rare and not watch and not executed.new_points:
+            # What few executions call has little chance to be seen in a sample of all.
+            again = runtime.execute(executed.trace.as_plan(), watch=True)
+            executed.found, executed.changes = again.found, again.changes
+            executed.has_learned = executed.has_learned or again.has_learned
+        self._take(executed)
+        return executed
+
+    def _take(self, executed: Executed) -> None:
+        self.has_learned = executed.has_learned
+        self._saw_all = executed.saw_all
+        if executed.found:
+            points = self.conditions.points | executed.found
+            self.conditions = replace(self.conditions, points=points)
+        if executed.new_points:
+            self._sampling.quiet = 0
+
+    def replay(self, plan: Plan, watch: bool = False) -> Executed:
+        """Execute a plan under its own conditions, and learn nothing."""
+        return self.runtime.execute(plan, learn=False, watch=watch)
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether the next executions are likely to have other scheduling points."""
+        if not self.runtime.discovers:
+            return self.has_learned
+        return self._sampling.quiet <= WATCHED_AT_FIRST
+
+    def look_closer(self) -> bool:
+        """After a hang: whether the next execution will see more than the last one did."""
+        if not self.runtime.discovers:
+            return False
+        self._sampling.quiet = 0
+        return self.has_learned or not self._saw_all
+
+    # -- conditions ----------------------------------------------------------------------
+
+    def forbid_early_timeouts(self) -> None:
+        """Let timeouts fire only where nothing else can run, from now on."""
+        self.conditions = replace(self.conditions, late_timeouts=True)
+
+    def note_pass(self, steps: int) -> None:
+        """An execution of so many steps has passed: one that is far longer will never end."""
+        if self.longest_passed < steps < self.conditions.max_steps:
+            self.longest_passed = steps
+            self.conditions = replace(self.conditions, max_steps=step_limit(steps))
+
+    def name_older_objects(self, origin: str) -> None:
+        """Let the ids of objects older than an execution name this process.
+
+        Parameters:
+            origin: part of these ids from now on.
+        """
+        self.conditions = replace(self.conditions, origin=origin)
+
+    # -- for explorations that are kept in a file -----------------------------------------
+
+    def counters(self) -> list[int]:
+        """What is counted from one execution to the next, as plain data."""
+        sampling = self._sampling
+        return [sampling.executions, sampling.quiet, *self.runtime.counters()]
+
+    def set_counters(self, counters: list[int]) -> None:
+        """Go on counting from what :meth:`counters` gave."""
+        self._sampling.executions, self._sampling.quiet, *others = counters
+        self.runtime.set_counters(others)

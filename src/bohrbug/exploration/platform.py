@@ -1,0 +1,70 @@
+"""What an exploration knows of the platform of its test, beside the runtime that executes plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.program_text import PointText
+from bohrbug.exploration.result import Failure, Interpreter
+from bohrbug.model.conditions import PlaceKey
+from bohrbug.model.outcome import Race
+from bohrbug.model.plan import Plan
+from bohrbug.model.trace import Trace
+from bohrbug.monitors.race_classes import pattern_of
+from bohrbug.monitors.weak_order import PossibleRace
+from bohrbug.runtime.protocol import Runtime
+
+
+class Platform:
+    """A test on its platform.
+
+    What is here every platform has; each overrides what it can do better.
+
+    Parameters:
+        runtime: executes plans of the test.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    def complete_races(self, trace: Trace, races: Sequence[Race]) -> list[Race]:
+        """Races with the stacks of both accesses, by one more execution of a trace.
+
+        Parameters:
+            trace: the execution in which they were seen.
+            races: some of its races.
+        """
+        return list(races)
+
+    def classified(self, races: Iterable[Race]) -> list[Race]:
+        """Races with what they look like."""
+        return [replace(race, pattern=pattern_of(race)) for race in races]
+
+    def possible_races(self, plan: Plan) -> list[PossibleRace]:
+        """Races that the execution of a plan gives reason to expect under other schedules."""
+        return []
+
+    def texts_of_points(self, keys: Iterable[PlaceKey]) -> dict[PlaceKey, PointText]:
+        """What accesses look like in the source, as far as executions have shown them."""
+        return {}
+
+    def interpreter_of(
+        self, failure: Failure, points: frozenset[PlaceKey], budget: Budget
+    ) -> Interpreter:
+        """Which builds of Python a failure can happen on.
+
+        Parameters:
+            failure: of the test.
+            points: the accesses that are known to matter by now.
+            budget: what may be spent on looking for another schedule.
+        """
+        return Interpreter.UNKNOWN
+
+    def take_doubted(self) -> Sequence[Plan]:
+        """Plans of passing executions that are to be executed again, once.
+
+        They passed when it was not known yet what the test should give.
+        """
+        return ()

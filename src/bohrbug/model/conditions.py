@@ -1,0 +1,55 @@
+"""Under which conditions an execution runs, beside the choices that are made in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+PlaceKey = tuple[str, str, int, int]
+"""A place as plain data: file name, function, its first line, byte offset in its code."""
+
+
+def place_key(place: Any) -> PlaceKey:
+    """What names a place, a code object and a byte offset, in another process."""
+    code, offset = place
+    return (code.co_filename, code.co_qualname, code.co_firstlineno, offset)
+
+
+class Level(str, Enum):
+    """Which operations are scheduling points."""
+
+    SYNC = "sync"
+    """Synchronisation only."""
+    RACY = "racy"
+    """And accesses at places that took part in a data race (CHESS, section 3.5)."""
+    ALL = "all"
+    """And accesses at places that touch variables shared by tasks, ordered or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What an execution runs under, beside the choices that are made in it.
+
+    What never changes from one execution of a test to the next (the epoch, the source of
+    randomness, the calls that may fail) belongs to the runtime of the test.
+
+    Parameters:
+        points: the data accesses that are scheduling points.
+        late_timeouts: a timeout fires only when no task is enabled; otherwise that it fires is a
+            choice.
+        gil: control passes only where a build of Python with the GIL can switch threads.
+        max_steps: steps after which the execution is ended as a livelock.
+        origin: names the process; part of the ids of objects older than the execution, which
+            another process may meet in another order.
+    """
+
+    points: frozenset[PlaceKey] = frozenset()
+    late_timeouts: bool = False
+    gil: bool = False
+    max_steps: int = 300_000
+    origin: str = ""
+
+
+ORDINARY = Conditions()
+"""The conditions of a plan of which nobody has said any."""

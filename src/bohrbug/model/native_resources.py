@@ -1,0 +1,25 @@
+"""What resources of native programs are called, in traces and in reports."""
+
+from __future__ import annotations
+
+SYNCHRONISERS = (
+    "mutex",
+    "condition variable",
+    "reader-writer lock",
+    "semaphore",
+    "barrier",
+    "spin lock",
+    "once",
+    "futex",
+    "file lock",
+)
+"""Types of resources that tasks synchronise by."""
+
+DESCRIPTORS = ("descriptor", "socket", "pipe", "message queue", "semaphore set")
+"""Types of what a descriptor, or a number that the kernel has given, stands for."""
+
+MADE_BY_CALLS = frozenset({*SYNCHRONISERS, *DESCRIPTORS})
+"""Types of resources that a program makes, connects and destroys by calls of the C library."""
+
+ANY_CHILD = "any child process"
+"""What a wait for whichever process ends first is for."""

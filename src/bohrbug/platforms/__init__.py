@@ -1,0 +1,1 @@
+"""What ties explorations to platforms: the only modules that know both."""

@@ -1,0 +1,224 @@
+"""A Python test with threads, as an exploration sees it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from bohrbug.exploration.explorer import NOTHING_AROUND, Explorer
+from bohrbug.exploration.minimisation.budget import Budget
+from bohrbug.exploration.minimisation.systematic import fewest_preemptions
+from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.platform import Platform
+from bohrbug.exploration.program_text import PointText
+from bohrbug.exploration.result import Failure, Interpreter
+from bohrbug.exploration.seeding import from_a_seed
+from bohrbug.exploration.surroundings import Surroundings
+from bohrbug.model.conditions import Level, PlaceKey, place_key
+from bohrbug.model.operation import ACQUIRE
+from bohrbug.model.outcome import Frame, Held, Race
+from bohrbug.model.plan import Plan
+from bohrbug.model.site import site_of
+from bohrbug.model.trace import Trace
+from bohrbug.monitors.outcomes import resource_of
+from bohrbug.monitors.races import Pair, RaceDetector
+from bohrbug.monitors.weak_order import PossibleRace, WeakDetector
+from bohrbug.monitors.witness import Witness
+from bohrbug.platforms.threads.explaining import ThreadExplainer
+from bohrbug.runtime.threads.execution import Execution
+from bohrbug.runtime.threads.rewrite.scope import Scope
+from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.runtime.threads.settings import EXTERNAL_PATIENCE, Settings
+from bohrbug.runtime.threads.stacks import stack_of
+
+
+class KnownRaces:
+    """Pairs of places that raced in earlier executions: their stacks are kept only once."""
+
+    def __init__(self) -> None:
+        self.pairs: set[Pair] = set()
+
+    def detector(self, execution: Execution) -> RaceDetector:
+        """A race detector for one execution."""
+        return RaceDetector(*_looks(execution), self.pairs)
+
+
+def _looks(
+    execution: Execution,
+) -> tuple[Callable[[int], tuple[Frame, ...]], Callable[[int], tuple[Held, ...]]]:
+    """How to see the stack of a running task, and the locks that it holds."""
+
+    def stack(index: int) -> tuple[Frame, ...]:
+        return stack_of(execution.all_tasks[index], execution.current)
+
+    def locks_held(index: int) -> tuple[Held, ...]:
+        return tuple(
+            Held(resource_of(lock), site_of(place))
+            for lock, place in execution.all_tasks[index].holding.items()
+        )
+
+    return stack, locks_held
+
+
+class ThreadsPlatform(Platform):
+    """A Python test with threads.
+
+    Parameters:
+        runtime: executes plans of the test.
+    """
+
+    def __init__(self, runtime: ThreadsRuntime) -> None:
+        super().__init__(runtime)
+        self._threads = runtime
+
+    def complete_races(self, trace: Trace, races: Sequence[Race]) -> list[Race]:
+        """See :class:`Platform`."""
+        witnesses: list[Witness] = []
+
+        def watch(execution: Execution) -> Witness:
+            def task_id(index: int) -> str:
+                return execution.all_tasks[index].id
+
+            def steps() -> int:
+                return execution.steps
+
+            witnesses.append(Witness(list(races), task_id, *_looks(execution), steps))
+            return witnesses[-1]
+
+        self._threads.execute(trace.as_plan(), learn=False, watcher=watch)
+        return [witnesses[-1].completed(race) for race in races] if witnesses else list(races)
+
+    def possible_races(self, plan: Plan) -> list[PossibleRace]:
+        """See :class:`Platform`; there are none where no locks are taken."""
+        watched: list[_Watched] = []
+
+        def detector(execution: Execution) -> _Watched:
+            watched.append(_Watched(execution))
+            return watched[-1]
+
+        trace = self._threads.execute(plan, learn=False, watcher=detector).trace
+        if not watched or not any(o.kind is ACQUIRE for o in trace.operations):
+            return []
+        tasks = watched[0].execution.all_tasks
+        return watched[0].possible_races(trace, lambda index: tasks[index].id)
+
+    def texts_of_points(self, keys: Iterable[PlaceKey]) -> dict[PlaceKey, PointText]:
+        """See :class:`Platform`."""
+        return {place_key(place): PointText.of(place) for place in self._threads.known_points(keys)}
+
+    def interpreter_of(
+        self, failure: Failure, points: frozenset[PlaceKey], budget: Budget
+    ) -> Interpreter:
+        """See :class:`Platform`."""
+        runtime, conditions = self._threads, failure.plan.conditions
+        if conditions.gil:
+            return Interpreter.GIL
+        executed = runtime.execute(failure.plan, learn=False, breakers=True)
+        trace = executed.trace
+        if trace.outcome.signature() != failure.outcome.signature():
+            return Interpreter.UNKNOWN
+        if not executed.free_threaded_only_steps:
+            return Interpreter.GIL
+        # What has turned out to be racy since it was found may be where such a build can switch.
+        gil = replace(conditions, gil=True, points=conditions.points | points)
+        other = fewest_preemptions(
+            lambda plan: runtime.execute(plan.under(gil), learn=False).trace,
+            failure.outcome.is_like,
+            len(trace.preemptions()),
+            budget,
+        )
+        return Interpreter.FREE_THREADED if other is None else Interpreter.ANOTHER_SCHEDULE
+
+
+class _Watched(WeakDetector):
+    """A detector that remembers whom it watched."""
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        tasks = execution.all_tasks
+        super().__init__(
+            lambda index: frozenset(map(id, tasks[index].holding)),
+            lambda: execution.steps,
+        )
+
+
+def settings_of(options: ExploreOptions) -> Settings:
+    """How executions are run, from the options of an exploration.
+
+    What is outside our control is waited for half as long as a hang may last: the watchdog is to
+    find executions that nobody else gives up.
+    """
+    hang = options.hang_seconds
+    return Settings(
+        epoch=options.epoch,
+        real_entropy=options.entropy == "real",
+        external_patience=max(EXTERNAL_PATIENCE, hang / 2) if hang else math.inf,
+    )
+
+
+def threads_runtime(
+    function: Callable[[], object],
+    settings: Settings,
+    level: Level,
+    scope: Scope,
+    invariant: Callable[[], object] | None = None,
+    explainer: ThreadExplainer | None = None,
+    let_go: Callable[[], object] | None = None,
+) -> ThreadsRuntime:
+    """The runtime for a test, with the monitors that explain how its executions end."""
+    return ThreadsRuntime(
+        function,
+        settings,
+        level,
+        scope,
+        explainer if explainer is not None else ThreadExplainer(),
+        KnownRaces().detector,
+        invariant,
+        let_go,
+    )
+
+
+def runtime_of(
+    function: Callable[[], object],
+    options: ExploreOptions,
+    invariant: Callable[[], object] | None = None,
+    explainer: ThreadExplainer | None = None,
+    let_go: Callable[[], object] | None = None,
+) -> ThreadsRuntime:
+    """The runtime for a test, by the options of an exploration.
+
+    Parameters:
+        function: the test; called once for each execution, with the same random numbers.
+        options: of them count which say what an execution is.
+        invariant, let_go: see :class:`ThreadsRuntime`.
+        explainer: turns ends of executions into outcomes.
+    """
+    return threads_runtime(
+        partial(from_a_seed, function),
+        settings_of(options),
+        Level(options.level),
+        Scope(options.scope),
+        invariant,
+        explainer,
+        let_go,
+    )
+
+
+def explorer_of(
+    function: Callable[[], object],
+    name: str,
+    options: ExploreOptions,
+    surroundings: Surroundings = NOTHING_AROUND,
+    let_go: Callable[[], object] | None = None,
+) -> Explorer:
+    """An explorer of a test that is a function.
+
+    Parameters:
+        function: the test; called once for each execution.
+        name, options, surroundings: see :class:`Explorer`.
+        let_go: see :class:`ThreadsRuntime`.
+    """
+    runtime = runtime_of(function, options, options.invariant, let_go=let_go)
+    return Explorer(ThreadsPlatform(runtime), name, options, surroundings)
