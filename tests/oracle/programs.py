@@ -61,7 +61,10 @@ def source_of(seed: int) -> str:
         lines.append(f"    def run_{task}():\n        task_{task}(s, outs[{task}])\n")
     lines.append(f"    together({', '.join(f'run_{task}' for task in range(tasks))})\n")
     shown = ", ".join(family.shown for family in families)
-    lines.append(f"    return repr((outs, {shown}))\n")
+    # A task may have left something that even a look at it fails, such as a position below 0.
+    lines.append(f"    try:\n        shown = ({shown},)\n")
+    lines.append("    except Exception as error:\n        shown = type(error).__name__\n")
+    lines.append("    return repr((outs, shown))\n")
     return "".join(lines)
 
 

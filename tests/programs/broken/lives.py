@@ -46,6 +46,38 @@ def weak_reference_that_ends_first() -> None:
     together(holder.drop, use)
 
 
+def object_that_another_task_is_about_to_use() -> None:
+    """It lives on: the other has got it already, and has not yet read its value."""
+    holder = _Holder()
+    reference = weakref.ref(holder.node)
+
+    def drop_and_look() -> None:
+        holder.drop()
+        assert reference() is None
+
+    together(lambda: _value_of(holder), drop_and_look)
+
+
+def _value_of(holder: _Holder) -> int:
+    try:
+        return holder.node.value
+    except AttributeError:
+        return 0
+
+
+def end_told_to_another_task() -> None:
+    """It is the other task that uses the object last, and is told of its end."""
+    holder = _Holder()
+    ended: list[int] = []
+    weakref.finalize(holder.node, ended.append, 1)
+
+    def drop_and_look() -> None:
+        holder.drop()
+        assert ended
+
+    together(lambda: _value_of(holder), drop_and_look)
+
+
 def weak_reference_with_a_callback() -> None:
     """AssertionError: the callback tells of the end, which the other has not expected."""
     holder = _Holder()

@@ -9,11 +9,13 @@ import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bohrbug.model.operation import WRITE
 from bohrbug.runtime.threads.control import controlled, is_unseen
 from bohrbug.runtime.threads.data.places import Place, PlaceSet
 from bohrbug.runtime.threads.data.variables import Variables
 from bohrbug.runtime.threads.rewrite import hooks, lives
 from bohrbug.runtime.threads.rewrite.named import Named
+from bohrbug.runtime.threads.task import ANNOUNCING
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -57,7 +59,7 @@ class Deaths(lives.Ending):
     def begin(self) -> None:
         """See :class:`.lives.Ending`."""
         execution = self._execution
-        execution.sink = _SweepingSink(execution.sink, self._variables)
+        execution.sink = _SweepingSink(self, execution, self._variables, self._points)
         hooks.set_sink(execution.sink)
 
     def tell_unknown(self) -> None:
@@ -77,11 +79,21 @@ class Deaths(lives.Ending):
 
     def tell(self, life: lives.Life) -> None:
         """See :class:`.lives.Ending`."""
-        if not self._matters(life):
+        if not self.affect(life):
             return
-        self._write(life.variable)
         if _UNKNOWN in self._execution.namespaces:
             self._write(lives.UNKNOWN)
+
+    def affect(self, life: lives.Life) -> bool:
+        """The running step ends a life, or would if nobody else held the object; if that matters.
+
+        Returns:
+            Whether it does.
+        """
+        matters = self._matters(life)
+        if matters:
+            self._write(life.variable)
+        return matters
 
     def _write(self, variable: Named) -> None:
         shadow = self._variables.shadow_of_whole(variable)
@@ -97,12 +109,20 @@ class _SweepingSink:
     swept for them.
 
     Parameters:
-        usual: the sink of the execution.
+        deaths: of the execution.
+        execution: has the sink that is told next.
         variables: holds them.
+        points: the places that are scheduling points.
     """
 
-    def __init__(self, usual: Any, variables: Variables) -> None:
-        self._usual = usual
+    def __init__(
+        self, deaths: Deaths, execution: Execution, variables: Variables, points: PlaceSet
+    ) -> None:
+        self._deaths = deaths
+        self._usual = usual = execution.sink
+        self._execution = execution
+        self._variables = variables
+        self._points = points
         self._sweep = variables.sweep
         self.join = usual.join
         self.announced = usual.announced
@@ -118,13 +138,42 @@ class _SweepingSink:
     def enabled(self, value: bool) -> None:
         self._usual.enabled = value
 
+    def _use(self, owner: Any, place: Any) -> None:
+        """Until here the task keeps an object alive that others may refer to weakly.
+
+        That is a scheduling point and no access: nobody races with a life.  Who lets go of it last
+        ends it, so that the order of all who let go of it matters.
+        """
+        variable = lives.use(owner, place)
+        if variable is not None and place in self._points and self._usual.enabled:
+            shadow = self._variables.shadow_of_whole(variable)
+            if shadow is not None:
+                self._execution.access(place, WRITE, shadow)
+
+    def _let_go(self, holder: Any) -> None:
+        """The step that has begun may let go of what is referred to weakly, as the last one or not.
+
+        That must not depend on who has let go of it before: else partial-order reduction would
+        take the two for independent where another still holds it.
+        """
+        if (
+            not self._points
+            or not self._usual.enabled
+            or self._execution.current.joined == ANNOUNCING
+        ):
+            return
+        for life in lives.held_by(holder):
+            self._deaths.affect(life)
+
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
         """See :class:`~.data.sinks.WatchingSink`."""
         if is_unseen():
             return
         lives.catch_up()
+        self._use(owner, place)
         self._usual.attribute(owner, name, is_write, place)
         if is_write:
+            self._let_go(owner)
             self._sweep()
 
     def item(self, owner: Any, key: object, is_write: bool, place: Any) -> None:
@@ -132,8 +181,10 @@ class _SweepingSink:
         if is_unseen():
             return
         lives.catch_up()
+        self._use(owner, place)
         self._usual.item(owner, key, is_write, place)
         if is_write:
+            self._let_go(owner)
             self._sweep()
 
     def whole(self, owner: Any, is_write: bool, place: Any) -> None:
@@ -143,4 +194,5 @@ class _SweepingSink:
         lives.catch_up()
         self._usual.whole(owner, is_write, place)
         if is_write:
+            self._let_go(lives.frame_that_drops(owner) or owner)
             self._sweep()

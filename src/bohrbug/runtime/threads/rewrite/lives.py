@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import dis
+import gc
 import sys
 import weakref
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from bohrbug.runtime.threads.rewrite.place import Place
 Reference = weakref.ReferenceType
 PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 _PACKAGE = __name__.rpartition(".")[0]
+_OURS = frozenset({_PACKAGE, _PACKAGE.rpartition(".")[0]})
 _target_of: Callable[[Any], Any] = vars(Reference)["__call__"]
 
 
@@ -70,20 +72,47 @@ class Life:
         target: the object.
     """
 
-    __slots__ = ("ended_at", "ended_by", "made_at", "readers", "reference", "variable")
+    __slots__ = (
+        "calls_back",
+        "ended_at",
+        "ended_by",
+        "made_at",
+        "readers",
+        "reference",
+        "users",
+        "variable",
+    )
 
     def __init__(self, target: Any) -> None:
         self.variable = Named(f"weak references to {type(target).__name__}")
         # The places where each task has read it, by the index of the task.
         self.readers: dict[int, list[Place]] = {}
         self.made_at: list[Place] = []
+        # The places where each task has used the object itself: until then it keeps it alive.
+        self.users: dict[int, list[Place]] = {}
+        # Something is called when it ends.
+        self.calls_back = False
         self.ended_by = -1
         self.ended_at: list[Place] = []
         self.watch(target)
 
     def places(self) -> list[Place]:
-        """Where references to it were made and read."""
-        return [*self.made_at, *(place for read in self.readers.values() for place in read)]
+        """Where references to it were made and read, and where the object was used."""
+        told = (*self.readers.values(), *self.users.values())
+        return [*self.made_at, *(place for places in told for place in places)]
+
+    @property
+    def matters(self) -> bool:
+        """Whether one task could see, in another order, what others had to do with its end.
+
+        Those are who ended it, and who kept it alive for a while.
+        """
+        if self.ended_by < 0:
+            return False
+        others = {self.ended_by, *self.users}
+        if self.calls_back and len(others) > 1:
+            return True
+        return any(reader != other for reader in self.readers for other in others)
 
     def watch(self, target: Any) -> None:
         """Be told of the death: before all whose references are older."""
@@ -160,7 +189,7 @@ def forget() -> list[Place]:
     """
     found: list[Place] = []
     for life in _lives.values():
-        if life.ended_by >= 0 and any(reader != life.ended_by for reader in life.readers):
+        if life.matters:
             found += life.places()
             found += life.ended_at
     _lives.clear()
@@ -210,6 +239,7 @@ def made(target: Any, make: Callable[[Any], Any] | None, place: Place) -> None:
         known = make(target)
         _by_reference[id(known)] = known, life
     else:
+        life.calls_back = True
         # Callbacks are called from the newest to the oldest.
         _outrun.append((life, weakref.getweakrefcount(target)))
 
@@ -250,6 +280,50 @@ def read(reference: Any, place: Place) -> Named:
         return UNKNOWN
     _note_place(known[1], place)
     return known[1].variable
+
+
+def use(target: Any, place: Place) -> Named | None:
+    """An object is about to be used, which its task keeps alive until then.
+
+    So a task that has got it, weakly or not, and has not used it yet, decides who ends its life.
+
+    Parameters:
+        target: any object.
+        place: where.
+
+    Returns:
+        The variable of its life, if there are weak references to it.
+    """
+    life = _by_target.get(id(target))
+    task = _ending.current()
+    if life is None or task < 0 or _target_of(life.reference) is not target:
+        return None
+    places = life.users.setdefault(task, [])
+    if not any(each is place for each in places):
+        places.append(place)
+    return life.variable
+
+
+def held_by(holder: Any) -> list[Life]:
+    """The lives of objects that an object, a frame, or a dict of it holds."""
+    found = gc.get_referents(holder)
+    # One of them may be its ``__dict__``.
+    found += gc.get_referents(*(each for each in found if type(each) is dict))
+    return [
+        life
+        for each in found
+        if (life := _by_target.get(id(each))) is not None and _target_of(life.reference) is each
+    ]
+
+
+def frame_that_drops(variable: Any) -> FrameType | None:
+    """The frame that is about to let go of its local variables, if these are what is told of."""
+    if _dropping.get(_ending.current()) is not variable:
+        return None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__package__") in _OURS:
+        frame = frame.f_back
+    return frame
 
 
 def look(target: Any, place: Place) -> Named | None:
