@@ -11,6 +11,7 @@ import pytest
 from bohrbug.model.operation import READ, WRITE, YIELD, Kind, Operation
 from bohrbug.model.plan import (
     Constraint,
+    PartialOrder,
     Policy,
     Priorities,
     ReadsFrom,
@@ -128,6 +129,17 @@ def test_pct_lets_a_task_whose_timeout_fires_drop_every_second_time() -> None:
     assert 60 < dropped < 140
 
 
+# -- where decisions are made ----------------------------------------------------------------------
+
+
+def test_a_yield_is_a_decision_though_nothing_conflicts_with_it() -> None:
+    waits, works = view(1, YIELD, "clock"), view(2)
+    for policy in (PartialOrder, lambda seed, points: ReadsFrom(seed, (), points)):
+        deciders = [decider_for(policy(seed, frozenset({"x"}))) for seed in SEEDS]
+        chosen = {each.choose(works, [waits, works], [], False, 0).id for each in deciders}
+        assert chosen == {"0.1", "0.2"}
+
+
 # -- POS, SURW, RFF --------------------------------------------------------------------------------
 
 
@@ -179,13 +191,13 @@ def test_surw_counts_who_does_not_exist_yet_for_its_ancestor() -> None:
 
 
 def test_surw_gives_up_whom_it_has_drawn_where_a_task_yields() -> None:
-    """Else who yields would go on for ever: it waits for one that waits for its turn."""
+    """Else who was drawn, and yields, would go on for ever: those that it waits for must not."""
     for seed in SEEDS:
-        weights = WeightedRandom(seed, (("0.1", 1), ("0.2", 1)), frozenset({"x"}))
+        weights = WeightedRandom(seed, (("0.1", 1), ("0.2", 1), ("0.3", 2)), frozenset({"x"}))
         decider = decider_for(weights)
         waits, first, second = view(3, YIELD, "clock"), view(1), view(2)
         drawn = set()
-        for step in range(60):
+        for step in range(100):
             chosen = decider.choose(waits, [waits, first, second], [], True, step)
             drawn.add(chosen.id)
         assert drawn == {"0.1", "0.2", "0.3"}

@@ -346,6 +346,10 @@ def test_a_yield_passes_control_where_nothing_is_preempted() -> None:
     trace = trace_of(program)
     assert stretches(trace) == [("0", 2), ("0.1", 1), ("0.2", 2), ("0.1", 2), ("0", 2)]
     assert trace.preemptions() == []
+    # Also where fairness holds nobody back.
+    trace = trace_of(one_waits_for_another(counts=True), Plan(("0", "0", "0.2", "0.1")))
+    assert (trace.enabled[4], trace.yielded[4]) == (("0.1", "0.2"), True)
+    assert trace.tasks[4] == "0.2"
 
 
 def test_yields_without_progress_let_time_pass() -> None:
