@@ -22,7 +22,15 @@ SOURCE = Path(_BOHRBUG.origin).parent.parent
 
 FAST = {
     "unit": (
-        *("aftermath", "aligned_policy", "alone", "checking", "decisions", "estimates"),
+        *(
+            "aftermath",
+            "aligned_policy",
+            "alone",
+            "checking",
+            "decisions",
+            "enabledness",
+            "estimates",
+        ),
         *("filtering", "happens_before", "idents", "in_python", "machine", "minimisation"),
         *("mutants", "numbering", "orderings", "policies", "primitives", "races"),
         *("reads_from_draws", "recorded", "repeating", "restarts", "scheduling"),

@@ -171,6 +171,16 @@ def reversals(trace: Trace) -> list[tuple[int, str, bool]]:
     ]
 
 
+def test_each_timeout_is_tried_where_only_one_of_them_can_fire() -> None:
+    trace = written(("0.1", "x"), ("0.2", "y"), ("0.3", "z"))
+    trace.enabled[1], trace.timed[1] = (), ("0.2", "0.3")
+    # Of the two steps only, as what the other one does then races with the timeout anyway.
+    (reversal,) = RaceFinder(100).take(trace, 0, 2)
+    assert (reversal.step, reversal.event.choice, reversal.uncertain) == (1, "0.3", False)
+    # It conflicts with all, as the one that fired does.
+    assert reversal.event.footprint is EVERYTHING
+
+
 def locked(task: str) -> tuple[str, tuple[Instruction, ...]]:
     return task, (Instruction("acquire", "k"), Instruction("release", "k"))
 
