@@ -329,6 +329,33 @@ def test_who_yields_where_it_stood_is_held_back_until_the_other_has_run() -> Non
     ]
 
 
+def test_who_is_held_back_waits_for_all_that_it_kept_waiting() -> None:
+    def program() -> None:
+        done: list[int] = []
+
+        def wait() -> None:
+            while len(done) < 2:
+                time.sleep(0)
+
+        def work() -> None:
+            lock = threading.Lock()
+            for _ in range(2):
+                with lock:
+                    pass
+            done.append(1)
+
+        together(wait, work, work)
+
+    steps = (("0", 3), ("0.2", 1), ("0.3", 1), ("0.1", 2), ("0.2", 3), ("0.3", 1), ("0.1", 500))
+    trace = trace_of(program, Plan((), Segments(steps)))
+    assert list(zip(trace.tasks, trace.enabled, strict=True))[6:12] == [
+        ("0.1", ("0.1", "0.2", "0.3")),
+        *[("0.2", ("0.2", "0.3"))] * 3,
+        ("0.3", ("0.2", "0.3")),
+        ("0.1", ("0.1", "0.2", "0.3")),
+    ]
+
+
 def test_who_makes_progress_may_yield_a_few_times() -> None:
     trace = trace_of(one_waits_for_another(counts=True), after_start(("0.2", 1), ("0.1", 500)))
     assert trace.outcome.kind is OutcomeKind.PASSED
