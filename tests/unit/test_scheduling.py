@@ -527,6 +527,9 @@ def two_sleep() -> None:
 def test_a_timeout_can_fire_at_any_time() -> None:
     trace = trace_of(two_sleep)
     assert ("0.1",) in trace.timed
+    # Who begins to sleep gives control away.
+    assert trace.yielded[trace.tasks.index("0.1") + 1]
+    assert trace.preemptions() == []
     slept = [step for step, timed in enumerate(trace.timed) if trace.tasks[step] in timed]
     assert trace.early_timeouts == slept
     # Where nothing is enabled, the earliest one comes first, and moves the clock.
