@@ -12,9 +12,14 @@ from pathlib import Path
 
 import pytest
 
+import bohrbug
 from bohrbug.accelerator import native
 
 ROOT = Path(__file__).parent.parent.parent
+SOURCE = Path(bohrbug.__file__).parent.parent
+
+OPTIONS = ("-p", "no:cacheprovider", "-o", "pythonpath=.")
+"""The same Bohrbug as here, which may be an installed one."""
 
 CENTRAL = {
     "scheduling": ("scheduling", "decisions", "policies", "filtering"),
@@ -30,9 +35,9 @@ def test_in_pure_python(about: str) -> None:
     files = [f"tests/unit/test_{name}.py" for name in CENTRAL[about]]
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", "-q", "-x", *OPTIONS, *files],
         cwd=ROOT,
-        env={**kept, "BOHRBUG_PURE_PYTHON": "1"},
+        env={**kept, "PYTHONPATH": str(SOURCE), "BOHRBUG_PURE_PYTHON": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
