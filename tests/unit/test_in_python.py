@@ -22,7 +22,7 @@ OPTIONS = ("-p", "no:cacheprovider", "-o", "pythonpath=.")
 """The same Bohrbug as here, which may be an installed one."""
 
 CENTRAL = {
-    "scheduling": ("scheduling", "decisions", "policies", "filtering"),
+    "scheduling": ("scheduling", "scheduled_accesses", "decisions", "policies", "filtering"),
     "search": ("search_systematic", "wakeup_tree", "happens_before", "races"),
     "primitives": ("primitives", "semaphores"),
 }
