@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bohrbug.model.outcome import OutcomeKind
-from bohrbug.model.plan import Plan, Priorities, Segments, UniformRandom
+from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
 from bohrbug.model.trace import Trace
 from tests.native.exploring import runtime_for
 
@@ -80,6 +80,14 @@ def test_who_has_had_a_time_slice_yields(native_build: Build) -> None:
     [trace] = executed(native_build, "SLICE", Plan())
     assert stretches(trace)[:3] == [("0", 4), ("0.1", TIME_SLICE), ("0.2", 2)]
     assert trace.yielded.index(True) == TIME_SLICE + 4
+
+
+def test_an_execution_has_no_more_steps_than_its_limit(native_build: Build) -> None:
+    with runtime_for(native_build("scheduling.c", "-DSLICE"), max_steps=500) as runtime:
+        for policy in (NonPreemptive(), UniformRandom(1)):
+            trace = runtime.execute(Plan((), policy)).trace
+            assert trace.outcome.kind in (OutcomeKind.LIVELOCK, OutcomeKind.STEP_LIMIT)
+            assert len(trace) == 500
 
 
 def test_where_nothing_is_enabled_the_earliest_timeout_fires(native_build: Build) -> None:
