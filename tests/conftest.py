@@ -22,27 +22,12 @@ SOURCE = Path(_BOHRBUG.origin).parent.parent
 
 FAST = {
     "unit": (
-        *(
-            "aftermath",
-            "aligned_policy",
-            "alone",
-            "checking",
-            "decisions",
-            "enabledness",
-            "estimates",
-        ),
-        *("filtering", "happens_before", "idents", "in_python", "machine", "minimisation"),
-        *("mutants", "numbering", "orderings", "policies", "primitives", "races"),
-        *(
-            "reads_from_draws",
-            "recorded",
-            "repeating",
-            "restarts",
-            "scheduled_accesses",
-            "scheduling",
-        ),
-        *("search_random", "search_systematic", "semaphores", "store", "verdicts"),
-        "wakeup_tree",
+        *("aftermath", "aligned_policy", "alone", "checking", "decisions", "enabledness"),
+        *("estimates", "filtering", "happens_before", "idents", "in_python", "machine"),
+        *("minimisation", "mutants", "numbering", "orderings", "policies", "primitives"),
+        *("races", "reads_from_draws", "recorded", "repeating", "restarts"),
+        *("scheduled_accesses", "scheduling", "search_random", "search_systematic"),
+        *("semaphores", "store", "verdicts", "wakeup_tree"),
     ),
     "property": ("deciders_by_definition",),
     "native": ("scheduling",),
