@@ -20,6 +20,24 @@ assert _BOHRBUG.origin is not None
 SOURCE = Path(_BOHRBUG.origin).parent.parent
 """Where the Bohrbug under test is imported from: this checkout, or an installation of it."""
 
+FAST = {
+    "unit": (
+        *("aftermath", "aligned_policy", "alone", "checking", "decisions", "enabledness"),
+        *("estimates", "filtering", "happens_before", "idents", "in_python", "machine"),
+        *("minimisation", "mutants", "numbering", "orderings", "policies", "primitives"),
+        *("races", "reads_from_draws", "recorded", "repeating", "restarts"),
+        *("scheduled_accesses", "scheduling", "search_random", "search_systematic"),
+        *("semaphores", "store", "verdicts", "wakeup_tree"),
+    ),
+    "property": ("deciders_by_definition",),
+    "native": ("scheduling",),
+}
+"""By folder the files whose tests are marked ``fast``, but for those that are marked ``slow``.
+
+They hold the rules of scheduling: nearly all mutants of tests/mutants.toml are killed by them.  All
+of them together take less than 50 s of processor time.
+"""
+
 # How fast the machine is says nothing of the code.
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -31,6 +49,15 @@ def pytest_configure() -> None:
     """Let Ctrl-C reach what tests start, also where they run as a job that ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of :data:`FAST`."""
+    folder = Path(__file__).parent
+    files = {folder / name / f"test_{file}.py" for name in FAST for file in FAST[name]}
+    for item in items:
+        if item.path in files and item.get_closest_marker("slow") is None:
+            item.add_marker("fast")
 
 
 @pytest.fixture(scope="module", autouse=True)

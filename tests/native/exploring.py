@@ -75,7 +75,7 @@ def runtime_for(
         exit_code: with which each execution should end, the first one, too.
         settings: fields of the settings.
     """
-    chosen = NativeSettings(max_steps=20_000, **settings)  # type: ignore[arg-type]
+    chosen = NativeSettings(**{"max_steps": 20_000, **settings})  # type: ignore[arg-type]
     expected = Expectation(exit_code)
     runtime = NativeRuntime([str(program), *arguments], chosen, NativeExplainer(expected))
     with runtime:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -169,3 +172,39 @@ def test_children_of_a_forked_program_are_none_of_its_servers(native_build: Buil
         for _ in range(3):
             assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.PASSED
         assert runtime.engine is Engine.FORK_SERVER
+
+
+def lives(pid: int) -> bool:
+    """Whether a process runs; one that has ended, and that nobody has waited for, does not."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+@pytest.mark.parametrize("engine", [Engine.FORK_SERVER, Engine.ANEW])
+def test_what_an_execution_leaves_running_ends_with_it(
+    native_build: Build, engine: Engine, tmp_path: Path
+) -> None:
+    written = tmp_path / "pids"
+    pids: list[int] = []
+    try:
+        with runtime_for(
+            native_build("leaves_a_child.c"), [str(written)], engine=engine.value
+        ) as runtime:
+            for _ in range(4):
+                assert runtime.execute(Plan()).trace.outcome.kind is OutcomeKind.CRASH
+                pids = [int(line) for line in written.read_text().split()]
+                # Who is killed may take a while to be gone, on a busy machine.
+                left = 200
+                while left and any(map(lives, pids)):
+                    time.sleep(0.05)
+                    left -= 1
+                assert not any(map(lives, pids))
+            assert runtime.engine is engine, runtime.engine_note
+        assert len(pids) >= 4
+    finally:
+        for pid in pids:
+            if lives(pid):
+                os.kill(pid, signal.SIGKILL)

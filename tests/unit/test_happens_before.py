@@ -118,6 +118,14 @@ def test_an_effect_orders_as_its_operation_would() -> None:
     assert canonical_hash(waits) != independent
 
 
+def test_the_order_of_an_effect_and_an_operation_is_part_of_the_hash() -> None:
+    one = made(("0", WAIT, "condition"), ("0.1", ACQUIRE, "lock"))
+    one.effects = [(0, "0", "lock", True)]
+    other = made(("0.1", ACQUIRE, "lock"), ("0", WAIT, "condition"))
+    other.effects = [(1, "0", "lock", True)]
+    assert canonical_hash(one) != canonical_hash(other)
+
+
 def test_an_effect_that_reads_commutes_with_reads() -> None:
     one = made(("0", WRITE, "x"), ("0.1", READ, "y"))
     one.effects = [(0, "0", "y", False)]

@@ -152,6 +152,18 @@ def test_detection_goes_on_after_the_first_race() -> None:
     assert world.racy() == {1, 2, 3}
 
 
+def test_a_write_does_not_forget_what_it_races_with() -> None:
+    world = World(tasks=4)
+    world.write(1, 1)
+    assert world.write(2, 2)
+    lock = Lock()
+    world.detector.synchronise(2, lock, True)
+    world.detector.synchronise(3, lock, False)
+    # It comes after the second, and races with the first.
+    assert world.read(3, 3)
+    assert world.racy() == {1, 2, 3}
+
+
 def test_lost_update_names_all_of_its_places() -> None:
     world = World()
     for task in (1, 2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,7 +12,8 @@ from bohrbug.model.operation import WRITE, Operation
 from bohrbug.model.outcome import Divergence, Outcome, OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan
 from bohrbug.model.trace import Trace
-from bohrbug.search.branching import alternatives
+from bohrbug.search.branching import alternatives, last_branching_step
+from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from tests.simulated import Final, Instruction, Program, count_schedules, execute
@@ -181,6 +183,24 @@ def test_a_diverged_trace_is_not_extended() -> None:
         assert "1 schedules were given up because they diverged" in strategy.covered()
 
 
+def test_nothing_is_branched_behind_a_divergence() -> None:
+    trace, _ = execute(writers(2, 3), Plan())
+    assert last_branching_step(trace, 100) == len(trace)
+    assert last_branching_step(trace, 4) == 4
+    trace.divergence = Divergence(2, "0.1", "0")
+    assert last_branching_step(trace, 100) == 2
+    assert last_branching_step(trace, 1) == 1
+    # What was executed up to there could have gone on in another way; what came then is unknown.
+    for strategy in (DepthFirst(), PreemptionBounding(None, caching=False), DelayBounding(None)):
+        strategy.next_plan()
+        strategy.observe(trace)
+        prefixes = []
+        while (plan := strategy.next_plan()) is not None:
+            prefixes.append(plan.prefix)
+            strategy.observe(replace(trace, plan=plan, divergence=Divergence(0, "0.1", "0")))
+        assert sorted(prefixes) == [("0", "0.1"), ("0.1",)]
+
+
 def test_long_executions_are_branched_in_their_beginning_only() -> None:
     program = writers(2, 500)
     for strategy in (DepthFirst(steps=10), PreemptionBounding(1, steps=10)):
@@ -224,6 +244,27 @@ def test_alternatives_agree_with_the_definition_of_a_preemption() -> None:
         for choice in free + costly:
             costs = isinstance(choice, str) and trace.is_preemption(step, choice)
             assert costs == (choice in costly)
+
+
+def test_to_skip_several_tasks_costs_as_many_delays() -> None:
+    def trace(task: str, enabled: tuple[str, ...], timed: tuple[str, ...] = ()) -> Trace:
+        step = [Operation(WRITE, "x")]
+        return Trace(
+            choices=[task],
+            tasks=[task],
+            operations=step,
+            enabled=[enabled],
+            timed=[timed],
+            yielded=[False],
+        )
+
+    options = DelayBounding().options
+    three = ("0", "0.1", "0.2")
+    assert options(trace("0", three), 0) == ([], [("0.1", 1), ("0.2", 2)])
+    assert options(trace("0.1", three), 0) == ([], [("0.2", 1), ("0", 2)])
+    assert options(trace("0", three[:2], ("0.2",)), 0) == ([], [("0.1", 1), ("0.2", 1)])
+    # Among timeouts alone any is free.
+    assert options(trace("0", (), three), 0) == (["0.1", "0.2"], [])
 
 
 @pytest.mark.parametrize("make", [lambda: DepthFirst(-1), lambda: PreemptionBounding(-1)])
@@ -272,6 +313,25 @@ def test_a_state_behind_a_yield_is_another_where_others_may_go_on() -> None:
     # The step that yields is the first at which fairness says something.
     assert states[0][1] != state_hashes(both)[1]
     assert states[0][0] == state_hashes(both)[0]
+
+
+def test_a_state_behind_a_yield_is_another_where_fairness_remembers_something_else() -> None:
+    """The graphs and the options are alike; whether the other has run since the yield is not."""
+
+    def trace(tasks: list[str], yields_before: int) -> Trace:
+        return Trace(
+            choices=list(tasks),
+            tasks=list(tasks),
+            operations=[Operation(WRITE, task) for task in tasks],
+            enabled=[("0", "0.1")] * 3,
+            timed=[()] * 3,
+            yielded=[step == yields_before for step in range(3)],
+        )
+
+    known = PreemptionBounding()._states
+    since, before = trace(["0", "0.1", "0"], 1), trace(["0.1", "0", "0"], 2)
+    assert state_hashes(since)[2] == state_hashes(before)[2]
+    assert known(since, 3)[2] != known(before, 3)[2]
 
 
 def test_without_a_yield_the_graph_is_all_of_a_state() -> None:

@@ -18,6 +18,7 @@ from bohrbug.exploration import verdicts
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.verdicts import (
     PROMISES,
+    UNCONFIRMED,
     Caveat,
     CaveatKind,
     Evidence,
@@ -254,6 +255,7 @@ def test_a_failure_outweighs_everything(strategy: Strategy | None) -> None:
         ({"hung": "no step for 10 s"}, "no step for 10 s"),
         ({"interrupted": True}, "the exploration was interrupted"),
         ({"executions": 0}, "no execution was made"),
+        ({"notes": (Caveat("it failed once", CaveatKind.UNCONFIRMED),)}, UNCONFIRMED),
     ],
 )
 def test_it_says_nothing(

@@ -14,7 +14,7 @@ from bohrbug.search.footprint import (
     Footprints,
     is_weak_initial,
 )
-from bohrbug.search.order_of_trace import late_firings
+from bohrbug.search.order_of_trace import late_firings, ordered_by_fairness
 from bohrbug.search.races_of_trace import RaceFinder
 from bohrbug.search.wakeup_tree import Branch, in_order, insert
 from tests.deciding import View
@@ -169,6 +169,31 @@ def reversals(trace: Trace) -> list[tuple[int, str, bool]]:
         (found.step, str(found.event.choice), found.uncertain)
         for found in finder.take(trace, 0, len(trace))
     ]
+
+
+def test_the_order_around_a_yield_matters_until_those_have_run_that_it_lets_go_first() -> None:
+    steps = [(task, f"{task} {turn}") for turn in range(2) for task in ("0.1", "0.2", "0.3")]
+    trace = written(*steps)
+    # With its first step the first comes to a yield, and the others have not run.
+    trace.yielded[1] = True
+    assert ordered_by_fairness(trace, len(trace)) == {0, 1, 2}
+    finder = RaceFinder(100)
+    finder.take(trace, 0, len(trace))
+    everything = [footprint is EVERYTHING for footprint in finder.recorded.footprints]
+    assert everything == [True, True, True, False, False, False]
+    # At its second yield it waits for nobody who has run since.
+    trace.yielded = [False, True, False, False, True, False]
+    assert ordered_by_fairness(trace, len(trace)) == {0, 1, 2, 3, 4}
+
+
+def test_each_timeout_is_tried_where_only_one_of_them_can_fire() -> None:
+    trace = written(("0.1", "x"), ("0.2", "y"), ("0.3", "z"))
+    trace.enabled[1], trace.timed[1] = (), ("0.2", "0.3")
+    # Of the two steps only, as what the other one does then races with the timeout anyway.
+    (reversal,) = RaceFinder(100).take(trace, 0, 2)
+    assert (reversal.step, reversal.event.choice, reversal.uncertain) == (1, "0.3", False)
+    # It conflicts with all, as the one that fired does.
+    assert reversal.event.footprint is EVERYTHING
 
 
 def locked(task: str) -> tuple[str, tuple[Instruction, ...]]:
