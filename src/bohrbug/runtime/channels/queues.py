@@ -6,6 +6,7 @@ noted in the same critical section that moves the item.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 from time import monotonic
 from typing import Any
@@ -18,9 +19,10 @@ from bohrbug.runtime.channels.delivery import (
     receive_freely,
     take,
     taken,
+    wait_as_recorded,
     wait_for_space,
 )
-from bohrbug.runtime.channels.events import Kind, Status, TaskId
+from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
 from bohrbug.runtime.channels.recording import STALE, RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
@@ -34,6 +36,7 @@ from bohrbug.runtime.channels.streams import (
     local,
     look,
     new_channel,
+    real_lock,
     receiving,
     sending,
 )
@@ -122,6 +125,36 @@ def _message_of(owner: Any, channel: Channel, item: Any, size: int) -> tuple[Sen
     return channel.take_message() if len(messages) == size else _unseen(channel)
 
 
+# -- waiting -----------------------------------------------------------------------------
+
+
+def _wait(condition: Any, mutex: Any, seconds: float = -1) -> bool:
+    """``condition.wait()`` in fewer calls, as consumers that contend wait for most messages.
+
+    Parameters:
+        condition: one of a queue's.
+        mutex: its lock, which the calling thread holds.
+        seconds: how long to wait at most; -1 for no limit.
+
+    Returns:
+        Whether it was notified.
+    """
+    lock = real_lock()
+    lock.acquire()
+    waiters = condition._waiters
+    waiters.append(lock)
+    mutex.release()
+    notified = False
+    try:
+        notified = lock.acquire(True, seconds)
+    finally:
+        mutex.acquire()
+        if not notified:
+            with contextlib.suppress(ValueError):
+                waiters.remove(lock)
+    return notified
+
+
 # -- put ---------------------------------------------------------------------------------
 
 
@@ -151,16 +184,33 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         _put_replayed(stream, channel, self, item, block, timeout)  # type: ignore[arg-type]
         return
     recorder: RecordingStream = stream  # type: ignore[assignment]
-    if self.maxsize > 0 or channel.by_item or recorder.digests is not None:
+    bounded = self.maxsize > 0
+    if (
+        channel.by_item
+        or recorder.digests is not None
+        or (bounded and not (block and timeout is None))
+    ):
         _put_slowly(recorder, channel, self, item, block, timeout)
         return
     target = recorder.sending.get(channel)
     if target is None:
         target = recorder.sending_to(channel)
+    key, step = _SEND, None
     with self.mutex:
         if _HAS_SHUTDOWN and self.is_shutdown:
             recorder.note(Kind.SEND, channel, Status.CLOSED)
             raise ShutDown
+        if bounded:
+            while self._qsize() >= self.maxsize > 0:
+                _wait(self.not_full, self.mutex)
+                if _HAS_SHUTDOWN and self.is_shutdown:
+                    recorder.note(Kind.SEND, channel, Status.CLOSED)
+                    raise ShutDown
+            position = channel.position
+            channel.position = position + 1
+            step = position - target.position
+            target.position = position
+            key = step << 3 | _SEND
         self._put(item)
         number = target.count
         target.count = number + 1
@@ -168,9 +218,9 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         self.unfinished_tasks += 1
         if self.not_empty._waiters:
             self.not_empty.notify()
-    code = target.codes.get(_SEND)
+    code = target.codes.get(key)
     if code is None:
-        code = recorder.code_of_send(Kind.SEND, channel)
+        code = recorder.code_of_send(Kind.SEND, channel, step)
     try:
         recorder.codes[recorder.at] = code + 1
         recorder.at += 1
@@ -186,7 +236,7 @@ def _put_slowly(
     block: bool,
     timeout: float | None,
 ) -> None:
-    """Bounded queues, queues with an order of their own, values that are digested."""
+    """Queues with an order of their own, values that are digested, sends that may be in vain."""
     kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
     with owner.mutex:
         if _HAS_SHUTDOWN and owner.is_shutdown:
@@ -269,8 +319,15 @@ def _put_replayed(
     block: bool,
     timeout: float | None,
 ) -> None:
-    if owner.maxsize > 0 or not stream.sends_next(channel):
-        kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
+    maxsize = owner.maxsize
+    if maxsize > 0:
+        kind = Kind.SEND if block and timeout is None else sending(block, timeout)
+        position = stream.sends_next_to(kind, channel)
+        if position >= 0:
+            _put_as_before(stream, channel, owner, item, position)
+            return
+    if maxsize > 0 or not stream.sends_next(channel):
+        kind = sending(block, timeout) if maxsize > 0 else Kind.SEND
         digest = stream.next_digest()
         outcome = stream.expect(kind, channel)
         if outcome is None:
@@ -281,11 +338,33 @@ def _put_replayed(
         if outcome.status is Status.CLOSED:
             raise ShutDown
         stream.compare(item, digest)
-        wait_for_space(stream, channel, outcome, owner.maxsize, owner._qsize)
+        wait_for_space(stream, channel, outcome, maxsize, owner._qsize)
     with owner.mutex:
         owner.unfinished_tasks += 1
     position = -1 if stream.replay.claims is None else _position(owner, channel)
     message = (stream.task, stream.sent(Kind.SEND, channel, position))
+    if not deliver(channel, message, item):
+        _put_back(owner, channel, item, message)
+
+
+def _put_as_before(
+    stream: ReplayingStream, channel: Channel, owner: Any, item: Any, position: int
+) -> None:
+    """Send to a bounded queue what is coded as a message before: the short way."""
+    session = stream.replay
+    needed = position + 1 - owner.maxsize
+    if channel.taken < needed:
+        wait_as_recorded(stream, channel, needed)
+        if session.claims is not None:
+            # There was a difference meanwhile: what fits is enough.
+            outcome = Outcome(Status.SENT, None, position)
+            wait_for_space(stream, channel, outcome, owner.maxsize, owner._qsize)
+    with owner.mutex:
+        owner.unfinished_tasks += 1
+    sends = stream.sends
+    number = sends.get(channel, 0)
+    sends[channel] = number + 1
+    message = (stream.task, number)
     if not deliver(channel, message, item):
         _put_back(owner, channel, item, message)
 
@@ -379,8 +458,19 @@ def _wait_for_item(
         if timeout < 0:
             raise ValueError("'timeout' must be a non-negative number")
         end = monotonic() + timeout
-    while True:
+    patience = STALE
+    while kind == _RECV and not (_HAS_SHUTDOWN and owner.is_shutdown):
+        notified = _wait(owner.not_empty, owner.mutex, patience)
         size: int = owner._qsize()
+        if size:
+            return size
+        if not notified:
+            # Nothing to do anyway: write now, so that little is lost if the process is killed.
+            stream.flush()
+            patience = -1
+
+    while True:
+        size = owner._qsize()
         if _HAS_SHUTDOWN and owner.is_shutdown and not size:
             stream.note(Kind(kind), channel, Status.CLOSED)
             raise ShutDown
@@ -423,12 +513,13 @@ def _get_replayed(
     block: bool,
     timeout: float | None,
 ) -> Any:
-    kind = receiving(block, timeout)
-    if owner.maxsize <= 0:
-        message = stream.receives_next(kind, channel)
-        item = MISSING if message is None else take(stream, channel, message)
-        if item is not MISSING:
-            return item
+    kind = Kind.RECV if block and timeout is None else receiving(block, timeout)
+    message = stream.receives_next(kind, channel)
+    item = MISSING if message is None else take(stream, channel, message)
+    if item is not MISSING:
+        if owner.maxsize > 0:
+            taken(channel)
+        return item
     while True:
         if stream.takes_new(channel, owner._qsize):
             try:
