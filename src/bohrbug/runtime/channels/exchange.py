@@ -26,7 +26,7 @@ _TO_ANY = "unclaimed"
 _FRAME = struct.Struct("<HI")
 _AT_ONCE = getattr(select, "PIPE_BUF", 512)
 """So many bytes are written to a pipe whole, whoever else writes."""
-_CAPACITY = 1 << 20
+_CAPACITY = 1 << 16
 
 
 def _path(channel: Channel, message: tuple[TaskId | None, int], sort: str = "message") -> str:
@@ -115,9 +115,9 @@ class Mailbox:
             self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
             self._poll.register(self._descriptor, select.POLLIN)
 
-    def wait(self, seconds: float) -> None:
-        """Wait until there is something, or time is over."""
-        self._poll.poll(seconds * 1000)
+    def wait(self, seconds: float) -> bool:
+        """Wait until there is something, or time is over; whether there is."""
+        return bool(self._poll.poll(seconds * 1000))
 
     def take(self) -> list[Posted]:
         """All that has come; empty ones say that something was left as a file."""

@@ -41,8 +41,8 @@ class ReplayingStream(Stream):
     __slots__ = (
         "_adrift",
         "_beyond",
-        "_codes_received",
         "_codes_placed",
+        "_codes_received",
         "_codes_sent",
         "_cursor",
         "_digests",
