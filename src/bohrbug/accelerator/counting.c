@@ -46,8 +46,18 @@ add_shared(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 #ifdef __linux__
 /* Who waits until a number is as large as needed sleeps on its lower half, under the bit of what is
- * needed: whoever makes it that large wakes those, and nobody else.  The number after it says how
- * many wait.  If one of them is killed it stays too large, which costs calls in vain and no more. */
+ * needed: whoever makes it that large wakes those, and nobody else.  The 32 numbers of 32 bits after
+ * it say how many wait under each bit.  If one of them is killed its number stays too large, which
+ * costs calls in vain and no more. */
+#define BITS 32
+#define AFTER (BITS * (Py_ssize_t)sizeof(uint32_t) / (Py_ssize_t)sizeof(int64_t))
+
+static uint32_t *
+waiting_for(int64_t *number, int64_t value)
+{
+    return (uint32_t *)(number + 1) + (value & (BITS - 1));
+}
+
 static uint32_t *
 lower_half(int64_t *number)
 {
@@ -57,7 +67,7 @@ lower_half(int64_t *number)
 static uint32_t
 bit_of(int64_t value)
 {
-    return (uint32_t)1 << (value & 31);
+    return (uint32_t)1 << (value & (BITS - 1));
 }
 
 /* add_and_wake(memory, index): add_shared, and wake who sleeps in wait_shared for just that */
@@ -69,12 +79,12 @@ add_and_wake(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_buffer view;
     if (!PyArg_ParseTuple(arguments, "On", &memory, &index))
         return NULL;
-    int64_t *number = shared_number(memory, index, 1, &view);
+    int64_t *number = shared_number(memory, index, AFTER, &view);
     if (number == NULL)
         return NULL;
     int64_t before = __atomic_fetch_add(number, 1, __ATOMIC_SEQ_CST);
     /* Who begins to wait after this look sees what was added. */
-    if (__atomic_load_n(number + 1, __ATOMIC_SEQ_CST) > 0)
+    if (__atomic_load_n(waiting_for(number, before + 1), __ATOMIC_SEQ_CST) > 0)
         syscall(SYS_futex, lower_half(number), FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL,
                 bit_of(before + 1));
     PyBuffer_Release(&view);
@@ -111,7 +121,7 @@ wait_shared(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_buffer view;
     if (!PyArg_ParseTuple(arguments, "OnLd", &memory, &index, &needed, &seconds))
         return NULL;
-    int64_t *number = shared_number(memory, index, 1, &view);
+    int64_t *number = shared_number(memory, index, AFTER, &view);
     if (number == NULL)
         return NULL;
     struct timespec end;
@@ -120,7 +130,7 @@ wait_shared(PyObject *Py_UNUSED(module), PyObject *arguments)
     end.tv_sec += (time_t)(nanoseconds / 1000000000);
     end.tv_nsec = (long)(nanoseconds % 1000000000);
     int again = 1;
-    __atomic_fetch_add(number + 1, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(waiting_for(number, needed), 1, __ATOMIC_SEQ_CST);
     while (again) {
         Py_BEGIN_ALLOW_THREADS
         again = sleep_until(number, needed, &end);
@@ -128,7 +138,7 @@ wait_shared(PyObject *Py_UNUSED(module), PyObject *arguments)
         if (again && PyErr_CheckSignals() < 0)
             break;
     }
-    __atomic_fetch_sub(number + 1, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(waiting_for(number, needed), 1, __ATOMIC_SEQ_CST);
     int enough = __atomic_load_n(number, __ATOMIC_SEQ_CST) >= needed;
     PyBuffer_Release(&view);
     return again ? NULL : PyBool_FromLong(enough);

@@ -168,7 +168,7 @@ def wait_for_space(
 
 
 def wait_as_recorded(stream: ReplayingStream, channel: Channel, needed: int) -> None:
-    """Wait until so many messages of a bounded channel were received; see :func:`wait_for_space`."""
+    """Wait until so many messages were received; see :func:`wait_for_space`."""
     if channel.taken >= needed:
         return
     with channel.lock:

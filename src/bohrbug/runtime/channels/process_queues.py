@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import queue
 from functools import partial
-from multiprocessing import queues, synchronize
+from multiprocessing import connection, queues, synchronize
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -30,6 +31,10 @@ QUEUE, SIMPLE = "multiprocessing.Queue", "multiprocessing.SimpleQueue"
 _synchronize: Any = synchronize
 _UNBOUNDED: int = _synchronize.SEM_VALUE_MAX
 """The size of a queue that has none."""
+
+Connection: Any = connection.Connection if os.name == "posix" else None
+_LENGTH, _LONG_LENGTH = 4, 8
+"""Bytes that say how long a message is, and those that do if the first say -1."""
 
 _SLICE = 0.1
 _RECV, _SEND = int(Kind.RECV), int(Kind.SEND)
@@ -143,6 +148,7 @@ def _patch_put(cls: Any) -> None:
             follows = known >= 0
             if follows:
                 _wait_for_space(stream, channel, counts, known + 1 - self._maxsize)
+        as_before = follows
         if not follows:
             digest = stream.next_digest()
             outcome = stream.expect(kind, channel)
@@ -156,9 +162,13 @@ def _patch_put(cls: Any) -> None:
                 # As many were taken before as were taken when a full queue gets space.
                 position = counts.taken + self._maxsize - 1
         number = stream.sends.get(channel, 0)
-        before = partial(_count_task, self) if hasattr(self, "_unfinished_tasks") else None
+        before = partial(_count_task, self) if "_unfinished_tasks" in self.__dict__ else None
         if post(stream, channel, (stream.task, number), obj, before):
-            stream.sent(kind, channel, position)
+            if as_before:
+                # Nothing is recorded of it.
+                stream.sends[channel] = number + 1
+            else:
+                stream.sent(kind, channel, position)
             return
         envelope = enclosed(stream.task, number, obj)
         with natively(stream):
@@ -178,14 +188,14 @@ def _wait_for_space(
     stream: ReplayingStream, channel: Channel, counts: SharedCounts, needed: int
 ) -> None:
     """Wait until as many messages were taken as when this was recorded; see ``delivery``."""
-    waited = 0.0
-    while not counts.wait_until_taken(needed, _SLICE):
-        if stream.replay.claims is not None or stream.is_free:
+    if counts.wait_until_taken(needed, _SLICE):
+        return
+    waited = _SLICE
+    while stream.replay.claims is None and not stream.is_free:
+        stream.replay.check(stream, waited, f"space in {channel.flavour} {channel.id}")
+        if counts.wait_until_taken(needed, _SLICE):
             return
         waited += _SLICE
-        stream.replay.check(stream, waited, f"space in {channel.flavour} {channel.id}")
-        if stream.replay.claims is not None or stream.is_free:
-            return
 
 
 def _count_task(owner: Any) -> None:
@@ -245,7 +255,8 @@ def _put_counted(
         if tasks is not None:
             with owner._cond:
                 tasks.release()
-        owner._notempty.notify()
+        if owner._notempty._waiters:
+            owner._notempty.notify()
     return position
 
 
@@ -268,11 +279,51 @@ _patch_put(queues.JoinableQueue)
 _get = queues.Queue.get
 
 
+def _read(reader: Any) -> bytes:
+    """``reader.recv_bytes()`` in fewer calls.
+
+    Raises:
+        EOFError: nobody can write any more.
+    """
+    descriptor = reader._handle
+    if type(reader) is not Connection or descriptor is None:
+        data: bytes = real_recv_bytes(reader)
+        return data
+    head = os.read(descriptor, _LENGTH)
+    if not head:
+        raise EOFError
+    while len(head) < _LENGTH:
+        head += _more(descriptor, _LENGTH - len(head))
+    left = int.from_bytes(head, "big", signed=True)
+    if left == -1:
+        head = b""
+        while len(head) < _LONG_LENGTH:
+            head += _more(descriptor, _LONG_LENGTH - len(head))
+        left = int.from_bytes(head, "big")
+    data = os.read(descriptor, left)
+    if len(data) == left:
+        return data
+    parts = [data]
+    left -= len(data)
+    while left:
+        data = _more(descriptor, left)
+        parts.append(data)
+        left -= len(data)
+    return b"".join(parts)
+
+
+def _more(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size)
+    if not data:
+        raise OSError("got end of file during message")
+    return data
+
+
 def _get_recorded(stream: RecordingStream, channel: Channel, owner: Any) -> Any:
     """What ``get`` does without a timeout, and which message it was; in few calls."""
     try:
         with owner._rlock:
-            data = real_recv_bytes(owner._reader)
+            data = _read(owner._reader)
         owner._sem.release()
     except EOFError:
         stream.note(Kind.RECV, channel, Status.CLOSED)

@@ -1,7 +1,8 @@
 """How many messages all processes have put into a bounded channel, and how many they have taken.
 
-The numbers, and how many tasks wait until more were taken, lie in a file of the session's folder that is mapped into memory.  Nothing of it
-stays open, as programs close descriptors that they don't know.
+The numbers, and how many tasks wait until more were taken, lie in a file of the session's folder
+that is mapped into memory.  Nothing of it stays open, as programs close descriptors that they don't
+know.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-_PUT, _TAKEN, _WAITING = range(3)
-_SIZE = 24
+_PUT, _TAKEN = range(2)
+_SIZE = 16 + 32 * 4
+"""Bytes of both, and of how many wait; see ``counting.c``."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.000_05, 0.002
 _LOOKS = 50
 _LOCK = real_lock()
