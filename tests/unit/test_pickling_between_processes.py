@@ -1,18 +1,23 @@
-"""What is sent between processes, as bytes; and how it is read."""
+"""What is put into a queue between processes, as bytes, and how it is read."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import threading
+from collections import deque
 from multiprocessing import Pipe
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bohrbug.runtime.channels.envelopes import enclosed
 from bohrbug.runtime.channels.pickling import pickled
-from bohrbug.runtime.channels.process_queues import _read
+from bohrbug.runtime.channels.process_queues import _put_counted, _read
+from bohrbug.runtime.channels.shared_counts import SharedCounts
 
 
 class Nested:
@@ -66,6 +71,31 @@ def test_messages_are_read_whole_one_after_another(size: int) -> None:
     reader.close()
     with pytest.raises(OSError, match="closed"):
         _read(reader)
+
+
+def test_an_item_is_counted_before_it_can_be_done(tmp_path: Path) -> None:
+    channel: Any = multiprocessing.get_context().JoinableQueue(4)
+    held: list[bool] = []
+
+    class Watched(deque[Any]):
+        def append(self, item: Any) -> None:
+            # ``task_done`` waits for this lock.
+            held.append(channel._cond._lock._semlock._is_mine())
+            super().append(item)
+
+    channel._buffer = Watched()
+    assert (
+        _put_counted(
+            channel, enclosed("0", 0, "item"), True, None, SharedCounts(tmp_path / "counts")
+        )
+        == 0
+    )
+    assert held == [True]
+    assert channel.get() is not None
+    channel.task_done()
+    channel.join()
+    channel.close()
+    channel.join_thread()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="connections are read in another way")

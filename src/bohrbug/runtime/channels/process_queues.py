@@ -251,9 +251,12 @@ def _put_counted(
     with owner._notempty:
         if owner._thread is None:
             owner._start_thread()
-        owner._buffer.append(envelope)
-        if tasks is not None:
+        if tasks is None:
+            owner._buffer.append(envelope)
+        else:
+            # Who gets it may say at once that it is done: not before it is counted.
             with owner._cond:
+                owner._buffer.append(envelope)
                 tasks.release()
         if owner._notempty._waiters:
             owner._notempty.notify()
