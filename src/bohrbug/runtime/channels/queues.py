@@ -6,7 +6,6 @@ noted in the same critical section that moves the item.
 
 from __future__ import annotations
 
-import contextlib
 import queue
 from time import monotonic
 from typing import Any
@@ -23,7 +22,16 @@ from bohrbug.runtime.channels.delivery import (
     wait_for_space,
 )
 from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
-from bohrbug.runtime.channels.recording import STALE, RecordingStream
+from bohrbug.runtime.channels.queue_waits import (
+    HAS_SHUTDOWN,
+    Empty,
+    Full,
+    ShutDown,
+    wait,
+    wait_for_item,
+    wait_for_native_space,
+)
+from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
 from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
@@ -36,17 +44,12 @@ from bohrbug.runtime.channels.streams import (
     local,
     look,
     new_channel,
-    real_lock,
     receiving,
     sending,
 )
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
-
-Empty, Full = queue.Empty, queue.Full
-ShutDown: type[Exception] = getattr(queue, "ShutDown", Full)
-_HAS_SHUTDOWN = hasattr(queue, "ShutDown")
 
 _Queue = queue.Queue
 _FifoQueue: Any = queue.Queue
@@ -125,36 +128,6 @@ def _message_of(owner: Any, channel: Channel, item: Any, size: int) -> tuple[Sen
     return channel.take_message() if len(messages) == size else _unseen(channel)
 
 
-# -- waiting -----------------------------------------------------------------------------
-
-
-def _wait(condition: Any, mutex: Any, seconds: float = -1) -> bool:
-    """``condition.wait()`` in fewer calls, as consumers that contend wait for most messages.
-
-    Parameters:
-        condition: one of a queue's.
-        mutex: its lock, which the calling thread holds.
-        seconds: how long to wait at most; -1 for no limit.
-
-    Returns:
-        Whether it was notified.
-    """
-    lock = real_lock()
-    lock.acquire()
-    waiters = condition._waiters
-    waiters.append(lock)
-    mutex.release()
-    notified = False
-    try:
-        notified = lock.acquire(True, seconds)
-    finally:
-        mutex.acquire()
-        if not notified:
-            with contextlib.suppress(ValueError):
-                waiters.remove(lock)
-    return notified
-
-
 # -- put ---------------------------------------------------------------------------------
 
 
@@ -197,13 +170,13 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         target = recorder.sending_to(channel)
     key, step = _SEND, None
     with self.mutex:
-        if _HAS_SHUTDOWN and self.is_shutdown:
+        if HAS_SHUTDOWN and self.is_shutdown:
             recorder.note(Kind.SEND, channel, Status.CLOSED)
             raise ShutDown
         if bounded:
             while self._qsize() >= self.maxsize > 0:
-                _wait(self.not_full, self.mutex)
-                if _HAS_SHUTDOWN and self.is_shutdown:
+                wait(self.not_full, self.mutex)
+                if HAS_SHUTDOWN and self.is_shutdown:
                     recorder.note(Kind.SEND, channel, Status.CLOSED)
                     raise ShutDown
             position = channel.position
@@ -239,11 +212,11 @@ def _put_slowly(
     """Queues with an order of their own, values that are digested, sends that may be in vain."""
     kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
     with owner.mutex:
-        if _HAS_SHUTDOWN and owner.is_shutdown:
+        if HAS_SHUTDOWN and owner.is_shutdown:
             stream.note(kind, channel, Status.CLOSED)
             raise ShutDown
         try:
-            _wait_for_space(owner, block, timeout)
+            wait_for_native_space(owner, block, timeout)
         except Full:
             stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
             raise
@@ -265,23 +238,6 @@ def _put_slowly(
         owner.not_empty.notify()
 
 
-def _wait_for_space(owner: Any, block: bool, timeout: float | None) -> None:
-    if owner.maxsize <= 0:
-        return
-    if timeout is not None and block and timeout < 0:
-        raise ValueError("'timeout' must be a non-negative number")
-    end = monotonic() + timeout if block and timeout is not None else None
-    while owner._qsize() >= owner.maxsize:
-        if not block:
-            raise Full
-        left = None if end is None else end - monotonic()
-        if left is not None and left <= 0:
-            raise Full
-        owner.not_full.wait(left)
-        if _HAS_SHUTDOWN and owner.is_shutdown:
-            raise ShutDown
-
-
 def _put_unseen(self: Any, item: Any, block: bool, timeout: float | None) -> None:
     """By a thread that has no id; the queue may have a channel all the same."""
     channel = self._bohrbug_channel
@@ -297,9 +253,9 @@ def _put_unseen(self: Any, item: Any, block: bool, timeout: float | None) -> Non
             _put_back(self, channel, item, message)
         return
     with self.mutex:
-        if _HAS_SHUTDOWN and self.is_shutdown:
+        if HAS_SHUTDOWN and self.is_shutdown:
             raise ShutDown
-        _wait_for_space(self, block, timeout)
+        wait_for_native_space(self, block, timeout)
         self._put(item)
         unseen = _unseen(channel)
         if channel.by_item:
@@ -388,10 +344,10 @@ def _put_freely(
 ) -> None:
     """The log says nothing of it; the message may be somebody's all the same."""
     with owner.mutex:
-        if _HAS_SHUTDOWN and owner.is_shutdown:
+        if HAS_SHUTDOWN and owner.is_shutdown:
             raise ShutDown
         try:
-            _wait_for_space(owner, block, timeout)
+            wait_for_native_space(owner, block, timeout)
         except Full:
             stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
             raise
@@ -420,8 +376,8 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     kind = _RECV if block and timeout is None else int(receiving(block, timeout))
     with self.mutex:
         size = self._qsize()
-        if not size or (_HAS_SHUTDOWN and self.is_shutdown):
-            size = _wait_for_item(recorder, channel, self, kind, timeout)
+        if not size or (HAS_SHUTDOWN and self.is_shutdown):
+            size = wait_for_item(recorder, channel, self, kind, timeout)
         item = self._get()
         if channel.by_item or len(channel.messages) != size:
             message = _message_of(self, channel, item, size)
@@ -446,50 +402,6 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     except (IndexError, ValueError):
         recorder.keep(code)
     return item
-
-
-def _wait_for_item(
-    stream: RecordingStream, channel: Channel, owner: Any, kind: int, timeout: float | None
-) -> int:
-    """Wait until there is an item; how many there are then."""
-    end = None
-    if kind == Kind.TIMED_RECV:
-        assert timeout is not None
-        if timeout < 0:
-            raise ValueError("'timeout' must be a non-negative number")
-        end = monotonic() + timeout
-    patience = STALE
-    while kind == _RECV and not (_HAS_SHUTDOWN and owner.is_shutdown):
-        notified = _wait(owner.not_empty, owner.mutex, patience)
-        size: int = owner._qsize()
-        if size:
-            return size
-        if not notified:
-            # Nothing to do anyway: write now, so that little is lost if the process is killed.
-            stream.flush()
-            patience = -1
-
-    while True:
-        size = owner._qsize()
-        if _HAS_SHUTDOWN and owner.is_shutdown and not size:
-            stream.note(Kind(kind), channel, Status.CLOSED)
-            raise ShutDown
-        if size:
-            return size
-        left = None if end is None else end - monotonic()
-        if kind == Kind.TRY_RECV or (left is not None and left <= 0):
-            status = Status.EMPTY if kind == Kind.TRY_RECV else Status.TIMED_OUT
-            stream.note(Kind(kind), channel, status)
-            raise Empty
-        if stream.is_stale():
-            # Nothing to do anyway: write now, so that little is lost if the process is killed.
-            stream.flush()
-            if owner._qsize():
-                continue
-        if stream.has_unwritten() and (left is None or left > STALE):
-            owner.not_empty.wait(STALE)
-        else:
-            owner.not_empty.wait(left)
 
 
 def _get_unseen(self: Any, block: bool, timeout: float | None) -> Any:
@@ -577,7 +489,7 @@ def _take_out(
     with owner.not_empty:
         end = monotonic() + timeout if block and timeout is not None else None
         while not owner._qsize():
-            if _HAS_SHUTDOWN and owner.is_shutdown:
+            if HAS_SHUTDOWN and owner.is_shutdown:
                 raise ShutDown
             left = None if end is None else end - monotonic()
             if not block or (left is not None and left <= 0):
