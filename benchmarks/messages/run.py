@@ -2,6 +2,7 @@
 
     python run.py                    # everything
     python run.py --rounds 5 --replays 20 threads compute
+    python run.py --each 100000 bounded_threads    # long runs, where the start matters little
 
 Plain, recorded and replayed runs take turns, so that noise which lasts falls on all; the ratios are
 those of medians: of the seconds that the programs measure themselves (wall), and of the processor
@@ -50,8 +51,10 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def measure(name: str, rounds: int, replays: int, log: str) -> str:
+def measure(name: str, rounds: int, replays: int, log: str, each: int = 0) -> str:
     program = [sys.executable, str(PROGRAMS / f"{name}.py")]
+    if each and name.startswith("bounded"):
+        program.append(str(each))
     bohrbug = [sys.executable, "-m", "bohrbug"]
     record = [*bohrbug, "record", "-q", "-o", log, "--"]
     replay = [*bohrbug, "replay-messages", "-q", log, "--"]
@@ -86,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--replays", type=int, default=100)
+    parser.add_argument("--each", type=int, default=0, help="messages of a sender, where bounded")
     parser.add_argument(
         "programs", nargs="*", default=sorted(path.stem for path in PROGRAMS.glob("*.py"))
     )
@@ -97,7 +101,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.programs:
-            row = measure(name, options.rounds, options.replays, str(Path(folder) / "log"))
+            log = str(Path(folder) / "log")
+            row = measure(name, options.rounds, options.replays, log, options.each)
             print(row, flush=True)
 
 

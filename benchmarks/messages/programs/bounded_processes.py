@@ -1,9 +1,11 @@
 """Contention: 2 processes put into one queue of 8, 2 get from it; prints a digest, and seconds."""
 
 import multiprocessing
+import sys
 import time
 
-PUTTERS, GETTERS, EACH = 2, 2, 20_000
+PUTTERS, GETTERS = 2, 2
+EACH = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
 
 
 def put(name, work):

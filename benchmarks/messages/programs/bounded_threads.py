@@ -1,10 +1,12 @@
 """Contention: 4 threads put into one queue of 8, 4 get from it; prints a digest, and seconds."""
 
 import queue
+import sys
 import threading
 import time
 
-PUTTERS, GETTERS, EACH = 4, 4, 10_000
+PUTTERS, GETTERS = 4, 4
+EACH = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 
 
 def run(each):

@@ -226,6 +226,10 @@ PyObject *use_variables(PyObject *module, PyObject *arguments);
 /* -- counting.c ------------------------------------------------------------------ */
 
 PyObject *add_shared(PyObject *module, PyObject *arguments);
+#ifdef __linux__
+PyObject *add_and_wake(PyObject *module, PyObject *arguments);
+PyObject *wait_shared(PyObject *module, PyObject *arguments);
+#endif
 
 /* -- random_state.c -------------------------------------------------------------- */
 

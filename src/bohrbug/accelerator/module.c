@@ -25,6 +25,10 @@ static PyMethodDef functions[] = {
     {"set_sink", set_sink, METH_O, "Tell accesses to this sink from now on; None: to nobody."},
     {"use_variables", use_variables, METH_VARARGS, "Know the classes of variables."},
     {"add_shared", add_shared, METH_VARARGS, "See counting.c."},
+#ifdef __linux__
+    {"add_and_wake", add_and_wake, METH_VARARGS, "See counting.c."},
+    {"wait_shared", wait_shared, METH_VARARGS, "See counting.c."},
+#endif
     {"generator_state", generator_state, METH_O, "See random_state.c."},
     {"set_generator_state", set_generator_state, METH_VARARGS, "See random_state.c."},
     {"use_plain", use_plain, METH_VARARGS, "Make objects of a class whose __init__ only stores."},

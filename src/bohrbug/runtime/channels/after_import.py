@@ -4,11 +4,12 @@ A module of a package ends its import while the package is still in the middle o
 modules import each other in circles: whoever looks at ``asyncio`` when ``asyncio.queues`` has just
 been executed finds a module without most of its names.  So the call comes when the outermost of the
 watched imports of a thread is over; until then nothing but the library's own code has run.
+
+The classes are none of ``importlib.abc``: to import that takes milliseconds, in each process.
 """
 
 from __future__ import annotations
 
-import importlib.abc
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +27,7 @@ class _Imports(threading.local):
         """Modules that nobody was told of yet."""
 
 
-class AfterImport(importlib.abc.MetaPathFinder):
+class AfterImport:
     """Watches for modules; to be put at the beginning of ``sys.meta_path``.
 
     Parameters:
@@ -63,7 +64,8 @@ class AfterImport(importlib.abc.MetaPathFinder):
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    spec.loader = _Telling(spec.loader, self)
+                    telling: Any = _Telling(spec.loader, self)
+                    spec.loader = telling
                 return spec
         return None
 
@@ -85,7 +87,7 @@ class AfterImport(importlib.abc.MetaPathFinder):
                 self._call(name)
 
 
-class _Telling(importlib.abc.Loader):
+class _Telling:
     """Loads as another loader does, in whose place it stands until the module is executed.
 
     Loaders of modules in C and of frozen ones are classes that all such modules share: nothing can
@@ -105,12 +107,13 @@ class _Telling(importlib.abc.Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """As of the loader."""
+        ours: Any = self
         spec.loader = self._real
         try:
             module: ModuleType | None = self._real.create_module(spec)
             return module
         finally:
-            spec.loader = self
+            spec.loader = ours
 
     def exec_module(self, module: ModuleType) -> None:
         """As of the loader; the module never learns of us."""

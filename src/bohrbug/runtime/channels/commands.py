@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -19,6 +20,8 @@ from bohrbug.runtime.channels.session import SessionOptions
 
 _GRACE = 3.0
 """Seconds that the other processes of a strict replay get to notice that it is over."""
+_LOOK = 0.25
+"""Seconds after which one looks whether there was a difference."""
 
 
 class CommandError(ValueError):
@@ -154,7 +157,10 @@ def _run(
     interrupted = False
     while True:
         try:
-            status = process.wait(timeout=0.25 if strict else None)
+            if strict:
+                status = process.wait(timeout=0 if _await_end(process.pid, _LOOK) else _LOOK)
+            else:
+                status = process.wait()
             break
         except subprocess.TimeoutExpired:
             if shared.report() is not None:
@@ -171,6 +177,22 @@ def _run(
     if strict and shared.report() is not None:
         shared.end_processes()
     return (128 - status if status < 0 else status), interrupted
+
+
+def _await_end(process: int, seconds: float) -> bool:
+    """Wait until a process has ended, so many seconds at most; false where that can't be done.
+
+    ``Popen.wait`` with a timeout looks every 50 ms, which short replays would pay for.
+    """
+    try:
+        descriptor = os.pidfd_open(process)
+    except (AttributeError, OSError):
+        return False
+    try:
+        select.select([descriptor], [], [], seconds)
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def words_of_signal(status: int) -> str:

@@ -31,7 +31,7 @@ def deliver(channel: Channel, message: tuple[TaskId | None, int], item: Any) -> 
     session: ReplaySession = channel.session  # type: ignore[assignment]
     # Without a lock: first it is there, then somebody may be told; who waits looks once more.
     channel.arrived[message] = item
-    if not session.intercepts(channel, message):
+    if (session.claims is not None or session.native) and not session.intercepts(channel, message):
         return channel.arrived.pop(message, MISSING) is MISSING
     waiting = channel.awaited.pop(message, None)
     if waiting is not None:
@@ -117,12 +117,13 @@ def receive_freely(
 
 def taken(channel: Channel) -> None:
     """A message was received: there is space for another one."""
-    ready = []
     with channel.lock:
-        channel.taken += 1
-        if channel.space:
-            ready = [lock for needed, lock in channel.space if needed <= channel.taken]
-            channel.space = [pair for pair in channel.space if pair[0] > channel.taken]
+        now = channel.taken = channel.taken + 1
+        if not channel.space:
+            return
+        ready = [lock for needed, lock in channel.space if needed <= now]
+        if ready:
+            channel.space = [pair for pair in channel.space if pair[0] > now]
     for lock in ready:
         wake(lock)
 
@@ -151,7 +152,7 @@ def wait_for_space(
         return
     position = outcome.position
     if position is not None and stream.replay.claims is None:
-        _wait_as_recorded(stream, channel, position, maxsize)
+        wait_as_recorded(stream, channel, position + 1 - maxsize)
     waited = 0.0
     while stream.replay.claims is not None and not stream.is_free:
         if position is not None and channel.taken >= position + 1 - maxsize:
@@ -166,10 +167,10 @@ def wait_for_space(
             stream.replay.check(stream, waited, f"space in {channel.flavour} {channel.id}")
 
 
-def _wait_as_recorded(
-    stream: ReplayingStream, channel: Channel, position: int, maxsize: int
-) -> None:
-    needed = position + 1 - maxsize
+def wait_as_recorded(stream: ReplayingStream, channel: Channel, needed: int) -> None:
+    """Wait until so many messages were received; see :func:`wait_for_space`."""
+    if channel.taken >= needed:
+        return
     with channel.lock:
         if channel.taken >= needed or stream.is_free:
             return

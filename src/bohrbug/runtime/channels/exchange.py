@@ -19,14 +19,16 @@ from bohrbug.runtime.channels.events import TaskId
 from bohrbug.runtime.channels.streams import Channel
 from bohrbug.runtime.channels.unpatched import real_poll
 
-Posted = tuple[str, int, str, TaskId | None, int, bytes]
-"""The channel (creator, number, flavour), the message (sender, number), and what was sent."""
+Posted = tuple[bytes, bytes]
+"""The address (see :func:`address_of`), and what was sent; nothing says that a file was left."""
 
 _TO_ANY = "unclaimed"
 _FRAME = struct.Struct("<HI")
 _AT_ONCE = getattr(select, "PIPE_BUF", 512)
 """So many bytes are written to a pipe whole, whoever else writes."""
-_CAPACITY = 1 << 20
+_CAPACITY = 1 << 16
+_LOOKS = 64
+"""So often in vain files are looked for after one may have been left."""
 
 
 def _path(channel: Channel, message: tuple[TaskId | None, int], sort: str = "message") -> str:
@@ -97,14 +99,25 @@ def is_readable(descriptor: int, seconds: float = 0) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
+def address_of(channel: Channel) -> bytes:
+    """The channel's id and flavour, as they are written before a message."""
+    return marshal.dumps((*channel.id, channel.flavour))
+
+
 class Mailbox:
     """Where messages for this process come in: a named pipe.
 
     Parameters:
         path: of the named pipe.
+
+    Attributes:
+        looks: how often to look for a file yet, as one may have been left for this process.  That
+            is done where the pipe is not open, where it is full, and with what is too large; of
+            the last the pipe tells, and one that is full brings much at once.
     """
 
     def __init__(self, path: str) -> None:
+        self.looks = _LOOKS
         self._descriptor = -1
         self._data = b""
         self._poll = real_poll()
@@ -115,16 +128,19 @@ class Mailbox:
             self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
             self._poll.register(self._descriptor, select.POLLIN)
 
-    def wait(self, seconds: float) -> None:
-        """Wait until there is something, or time is over."""
-        self._poll.poll(seconds * 1000)
+    def wait(self, seconds: float) -> bool:
+        """Wait until there may be something, or time is over; whether there may."""
+        return bool(self._poll.poll(seconds * 1000))
 
     def take(self) -> list[Posted]:
-        """All that has come; empty ones say that something was left as a file."""
+        """All that has come."""
         try:
-            self._data += os.read(self._descriptor, _CAPACITY)
+            data = os.read(self._descriptor, _CAPACITY)
         except OSError:
             return []
+        if len(data) >= _AT_ONCE:
+            self.looks = _LOOKS
+        self._data += data
         found = []
         at = 0
         while len(self._data) - at >= _FRAME.size:
@@ -133,8 +149,9 @@ class Mailbox:
             if begin + head + size > len(self._data):
                 break
             middle = begin + head
-            address = marshal.loads(self._data[begin:middle])
-            found.append((*address, self._data[middle : middle + size]))
+            found.append((self._data[begin:middle], self._data[middle : middle + size]))
+            if not size:
+                self.looks = _LOOKS
             at = middle + size
         self._data = self._data[at:]
         return found
@@ -145,6 +162,7 @@ class Postman:
 
     def __init__(self) -> None:
         self._descriptors: dict[str, int] = {}
+        self._addresses: dict[Channel, bytes] = {}
 
     def post(
         self, path: str, channel: Channel, message: tuple[TaskId | None, int], data: bytes
@@ -160,12 +178,13 @@ class Postman:
         Raises:
             OSError: the folder can't be written to.
         """
-        address = marshal.dumps((*channel.id, channel.flavour, *message))
+        address = self._addresses.get(channel)
+        if address is None:
+            address = self._addresses[channel] = address_of(channel)
         frame = _FRAME.pack(len(address), len(data)) + address + data
         if len(frame) > _AT_ONCE or not self._write(path, frame):
             leave(channel, message, data)
-            empty = marshal.dumps(("", 0, "", None, 0))
-            self._write(path, _FRAME.pack(len(empty), 0) + empty)
+            self._write(path, _FRAME.pack(len(address), 0) + address)
 
     def _write(self, path: str, frame: bytes) -> bool:
         """Whether there is a reader, and space for all of it."""

@@ -148,8 +148,10 @@ def receive_from(stream: Stream, kind: Kind, channel: Channel, source: Source, r
         if outcome.status is not Status.RECEIVED:
             raise LookupError
         assert isinstance(stream, ReplayingStream)
+        assert outcome.message is not None
+        message = (outcome.message.sender, outcome.message.number)
         with natively(stream):
-            item = pull(stream, channel, outcome, source)
+            item = pull(stream, channel, message, source)
         if item is not MISSING:
             stream.compare(item, digest)
             return item

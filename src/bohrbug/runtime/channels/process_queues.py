@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import queue
-from multiprocessing import queues, synchronize
+from functools import partial
+from multiprocessing import connection, queues, synchronize
 from multiprocessing.reduction import ForkingPickler
-from time import sleep
 from typing import Any
 
+from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.ends import Ends, incoming
 from bohrbug.runtime.channels.envelopes import MARK, Envelope, enclosed, is_envelope, item_of
 from bohrbug.runtime.channels.events import Kind, Status
 from bohrbug.runtime.channels.native_parts import natively
 from bohrbug.runtime.channels.pipes import real_recv_bytes, receive_from, send_enclosed
-from bohrbug.runtime.channels.pulling import Source, post
+from bohrbug.runtime.channels.pulling import Source, post, pull
 from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import current
@@ -30,9 +32,11 @@ _synchronize: Any = synchronize
 _UNBOUNDED: int = _synchronize.SEM_VALUE_MAX
 """The size of a queue that has none."""
 
+Connection: Any = connection.Connection if os.name == "posix" else None
+_LENGTH, _LONG_LENGTH = 4, 8
+"""Bytes that say how long a message is, and those that do if the first say -1."""
+
 _SLICE = 0.1
-_LOOKS = 50
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.000_05, 0.002
 _RECV, _SEND = int(Kind.RECV), int(Kind.SEND)
 loads = ForkingPickler.loads
 _NOWHERE: tuple[Any, Any, Any] = (None, None, None)
@@ -136,8 +140,15 @@ def _patch_put(cls: Any) -> None:
             _put_recorded(stream, channel, kind, self, obj, block, timeout, real, counts)
             return
         assert isinstance(stream, ReplayingStream)
-        follows = counts is None and stream.sends_next(channel)
         position = -1
+        if counts is None:
+            follows = stream.sends_next(channel)
+        else:
+            known = stream.sends_next_to(kind, channel)
+            follows = known >= 0
+            if follows:
+                _wait_for_space(stream, channel, counts, known + 1 - self._maxsize)
+        as_before = follows
         if not follows:
             digest = stream.next_digest()
             outcome = stream.expect(kind, channel)
@@ -151,8 +162,13 @@ def _patch_put(cls: Any) -> None:
                 # As many were taken before as were taken when a full queue gets space.
                 position = counts.taken + self._maxsize - 1
         number = stream.sends.get(channel, 0)
-        if post(stream, channel, (stream.task, number), obj, lambda: _count_task(self)):
-            stream.sent(kind, channel, position)
+        before = partial(_count_task, self) if "_unfinished_tasks" in self.__dict__ else None
+        if post(stream, channel, (stream.task, number), obj, before):
+            if as_before:
+                # Nothing is recorded of it.
+                stream.sends[channel] = number + 1
+            else:
+                stream.sent(kind, channel, position)
             return
         envelope = enclosed(stream.task, number, obj)
         with natively(stream):
@@ -172,24 +188,20 @@ def _wait_for_space(
     stream: ReplayingStream, channel: Channel, counts: SharedCounts, needed: int
 ) -> None:
     """Wait until as many messages were taken as when this was recorded; see ``delivery``."""
-    for _ in range(_LOOKS):
-        if counts.taken >= needed:
-            return
-        sleep(0)
-    waited, pause = 0.0, _SHORTEST_PAUSE
-    while counts.taken < needed and stream.replay.claims is None and not stream.is_free:
-        # Whoever takes one may be another process: there is nothing that would wake this one.
-        sleep(pause)
-        waited += pause
-        pause = min(2 * pause, _LONGEST_PAUSE)
+    if counts.wait_until_taken(needed, _SLICE):
+        return
+    waited = _SLICE
+    while stream.replay.claims is None and not stream.is_free:
         stream.replay.check(stream, waited, f"space in {channel.flavour} {channel.id}")
+        if counts.wait_until_taken(needed, _SLICE):
+            return
+        waited += _SLICE
 
 
 def _count_task(owner: Any) -> None:
     """There is another item that ``task_done`` is to be called for."""
-    if hasattr(owner, "_unfinished_tasks"):
-        with owner._cond:
-            owner._unfinished_tasks.release()
+    with owner._cond:
+        owner._unfinished_tasks.release()
 
 
 def _put_recorded(
@@ -239,11 +251,15 @@ def _put_counted(
     with owner._notempty:
         if owner._thread is None:
             owner._start_thread()
-        owner._buffer.append(envelope)
-        if tasks is not None:
+        if tasks is None:
+            owner._buffer.append(envelope)
+        else:
+            # Who gets it may say at once that it is done: not before it is counted.
             with owner._cond:
+                owner._buffer.append(envelope)
                 tasks.release()
-        owner._notempty.notify()
+        if owner._notempty._waiters:
+            owner._notempty.notify()
     return position
 
 
@@ -266,11 +282,51 @@ _patch_put(queues.JoinableQueue)
 _get = queues.Queue.get
 
 
+def _read(reader: Any) -> bytes:
+    """``reader.recv_bytes()`` in fewer calls.
+
+    Raises:
+        EOFError: nobody can write any more.
+    """
+    descriptor = reader._handle
+    if type(reader) is not Connection or descriptor is None:
+        data: bytes = real_recv_bytes(reader)
+        return data
+    head = os.read(descriptor, _LENGTH)
+    if not head:
+        raise EOFError
+    while len(head) < _LENGTH:
+        head += _more(descriptor, _LENGTH - len(head))
+    left = int.from_bytes(head, "big", signed=True)
+    if left == -1:
+        head = b""
+        while len(head) < _LONG_LENGTH:
+            head += _more(descriptor, _LONG_LENGTH - len(head))
+        left = int.from_bytes(head, "big")
+    data = os.read(descriptor, left)
+    if len(data) == left:
+        return data
+    parts = [data]
+    left -= len(data)
+    while left:
+        data = _more(descriptor, left)
+        parts.append(data)
+        left -= len(data)
+    return b"".join(parts)
+
+
+def _more(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size)
+    if not data:
+        raise OSError("got end of file during message")
+    return data
+
+
 def _get_recorded(stream: RecordingStream, channel: Channel, owner: Any) -> Any:
     """What ``get`` does without a timeout, and which message it was; in few calls."""
     try:
         with owner._rlock:
-            data = real_recv_bytes(owner._reader)
+            data = _read(owner._reader)
         owner._sem.release()
     except EOFError:
         stream.note(Kind.RECV, channel, Status.CLOSED)
@@ -314,7 +370,21 @@ def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> An
     if block and timeout is None and isinstance(stream, RecordingStream):
         return _get_recorded(stream, channel, self)
     kind = receiving(block, timeout)
-
+    counts = self.__dict__["_bohrbug_found"][2] if stream.replaying else None
+    if isinstance(stream, ReplayingStream) and not stream.replay.options.keep_going:
+        # The short way; who is to go on after a difference looks whether there was one first.
+        message = stream.receives_next(kind, channel)
+        if message is not None:
+            item = channel.arrived.pop(message, MISSING)
+            if item is MISSING:
+                with natively(stream):
+                    source = Source(self._reader, self._rlock, self._sem.release)
+                    item = pull(stream, channel, message, source)
+            if item is not MISSING:
+                if counts is not None:
+                    counts.count_taken()
+                return item
+            # It does not come: what the log says next, or what comes.
     try:
         source = Source(self._reader, self._rlock, self._sem.release)
         item = receive_from(stream, kind, channel, source, lambda: _get(self, block, timeout))
@@ -323,7 +393,6 @@ def _get_item(self: Any, block: bool = True, timeout: float | None = None) -> An
         raise
     except LookupError:
         raise queue.Empty from None
-    counts = self.__dict__["_bohrbug_found"][2] if stream.replaying else None
     if counts is not None:
         counts.count_taken()
     return item

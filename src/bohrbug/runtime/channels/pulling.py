@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import marshal
 import os
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
@@ -13,7 +14,7 @@ from bohrbug.runtime.channels.delivery import MISSING
 from bohrbug.runtime.channels.desynchronisation import read_report
 from bohrbug.runtime.channels.ends import channel_named
 from bohrbug.runtime.channels.envelopes import Envelope, enclosed, is_envelope
-from bohrbug.runtime.channels.events import ChannelId, Kind, Outcome, TaskId, process_of
+from bohrbug.runtime.channels.events import ChannelId, Kind, TaskId, process_of
 from bohrbug.runtime.channels.exchange import (
     Mailbox,
     Postman,
@@ -22,10 +23,11 @@ from bohrbug.runtime.channels.exchange import (
     is_readable,
     leave,
 )
+from bohrbug.runtime.channels.pickling import pickled
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.replaying import ReplaySession, waiter, wake
 from bohrbug.runtime.channels.session import Session, active
-from bohrbug.runtime.channels.streams import Channel, Stream, real_lock
+from bohrbug.runtime.channels.streams import Channel, Stream, message_id, real_lock
 
 _SLICE = 0.05
 _UNUSUAL = 0.5
@@ -98,10 +100,39 @@ class Routes:
         """Whether several processes receive from a channel."""
         return len(self._receivers.get(channel.id, ())) > 1
 
+    def receivers(self, channel: Channel) -> dict[Message, TaskId]:
+        """The first tasks of the processes that receive the messages of a channel."""
+        return self._messages.get(channel.id, {})
+
     def process(self, channel: Channel, message: Message) -> TaskId | None:
         """The first task of the process that receives a message, if one does."""
-        messages = self._messages.get(channel.id)
-        return None if messages is None else messages.get(message)
+        return self.receivers(channel).get(message)
+
+
+class _Posting:
+    """How this process brings the messages of one channel to those that receive them.
+
+    Parameters:
+        place: of this process.
+        session: whose log says who receives what.
+        channel: whose messages.
+    """
+
+    __slots__ = ("_boxes", "_channel", "_postman", "_session", "receivers")
+
+    def __init__(self, place: _Place, session: ReplaySession, channel: Channel) -> None:
+        self.receivers: dict[Message, TaskId] = place.routes.receivers(channel)
+        self._boxes: dict[TaskId, str] = {}
+        self._channel = channel
+        self._postman = place.postman
+        self._session = session
+
+    def post(self, process: TaskId, message: Message, data: bytes) -> None:
+        """Bring a message, pickled, to a process."""
+        box = self._boxes.get(process)
+        if box is None:
+            box = self._boxes[process] = _mailbox(self._session, process)
+        self._postman.post(box, self._channel, message, data)
 
 
 class _Place:
@@ -115,6 +146,20 @@ class _Place:
         """Held by the one task that takes what is in the mailbox."""
         self.postman = Postman()
         self.locks: WeakKeyDictionary[Channel, Any] = WeakKeyDictionary()
+        self.addressed: dict[bytes, Channel] = {}
+        """The channels of this process by their addresses."""
+        self.postings: dict[Channel, _Posting | None] = {}
+        """By channels; ``None`` of those that only one process receives from."""
+
+    def posting(self, session: ReplaySession, channel: Channel) -> _Posting | None:
+        """How to post the messages of a channel; ``None`` if they go through its own pipe."""
+        try:
+            return self.postings[channel]
+        except KeyError:
+            shared = self.routes.shares(channel)
+            posting = _Posting(self, session, channel) if shared else None
+            self.postings[channel] = posting
+            return posting
 
     def prepare(self, session: ReplaySession) -> None:
         """After a fork the child has its own mailbox."""
@@ -124,13 +169,39 @@ class _Place:
             self.opening = real_lock()
             self.postman = Postman()
             self.locks = WeakKeyDictionary()
+            self.addressed = {}
+            self.postings = {}
 
 
 _places: WeakKeyDictionary[ReplaySession, _Place] = WeakKeyDictionary()
 _lock = real_lock()
 
 
+class _Newest:
+    """The place that was asked for last: it is asked for at every message."""
+
+    session: ReplaySession | None = None
+    place: _Place
+
+    def forget(self) -> None:
+        """A forked child has a place of its own."""
+        self.session = None
+
+
+_newest = _Newest()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_newest.forget)
+
+
 def _place(session: ReplaySession) -> _Place:
+    if _newest.session is session:
+        return _newest.place
+    _newest.place = _find_place(session)
+    _newest.session = session
+    return _newest.place
+
+
+def _find_place(session: ReplaySession) -> _Place:
     place = _places.get(session)
     if place is None or place.pid != os.getpid():
         with _lock:
@@ -156,7 +227,7 @@ def post(
     channel: Channel,
     message: Message,
     item: Any,
-    before: Callable[[], object] = lambda: None,
+    before: Callable[[], object] | None = None,
 ) -> bool:
     """Bring a message to the process that receives it, if several may.
 
@@ -171,26 +242,29 @@ def post(
         False if it has to go through the pipe, and nothing has happened.
     """
     session = stream.replay
-    place = _place(session)
-    process = place.routes.process(channel, message)
-    if process is None or not session.intercepts(channel, message):
+    posting = _place(session).posting(session, channel)
+    if posting is None:
         return False
-    if not place.routes.shares(channel):
+    process = posting.receivers.get(message)
+    if process is None:
+        return False
+    if (session.claims is not None or session.native) and not session.intercepts(channel, message):
         return False
     try:
-        data = bytes(ForkingPickler.dumps(enclosed(*message, item)))
+        data = pickled(enclosed(*message, item))
     except Exception:  # noqa: BLE001 - pickling calls whatever the item's class says
         # The queue's own way tells the program that it can't be pickled.
         return False
-    before()
+    if before is not None:
+        before()
     if process == session.root:
         _arrive(channel, message, _open(channel, data)[1])
     else:
-        place.postman.post(_mailbox(session, process), channel, message, data)
+        posting.post(process, message, data)
     return True
 
 
-def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: Source) -> Any:
+def pull(stream: ReplayingStream, channel: Channel, message: Message, source: Source) -> Any:
     """Receive the message that the log says is received.
 
     Returns:
@@ -199,11 +273,9 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
     Raises:
         EOFError: nobody can write to the pipe any more, and the message never came.
     """
-    assert outcome.message is not None
-    message = (outcome.message.sender, outcome.message.number)
     session = stream.replay
     place = _place(session)
-    shared = place.routes.shares(channel)
+    shared = place.posting(session, channel) is not None
     if shared:
         taking = place.opening
     else:
@@ -238,7 +310,7 @@ def pull(stream: ReplayingStream, channel: Channel, outcome: Outcome, source: So
             waited = 0.0
         else:
             waited += _SLICE
-            words = f"message {outcome.message} in {channel.flavour} {channel.id}"
+            words = f"message {message_id(message)} in {channel.flavour} {channel.id}"
             if gone:
                 session.give_up(stream, words, "the process that should send it has ended")
             session.check(stream, waited, words)
@@ -269,26 +341,35 @@ def _take_posted(
     posted = _open_mailbox(place, session)
     if wanted in channel.arrived:
         return True
-    # Who has no log, or one that was cut off, sends through the pipe.
-    data = find(channel, wanted) or (source.take() if waited else None)
+    data = None
+    if waited or place.mailbox.looks:
+        data = find(channel, wanted)
+        if data is None:
+            place.mailbox.looks -= place.mailbox.looks > 0
+    if data is None and waited:
+        # Who has no log, or one that was cut off, sends through the pipe.
+        data = source.take()
     if data is not None:
         message, item = _open(channel, data)
         thing = enclosed(*message, item)
         if message == wanted or not _pass_on(session, channel, thing):
             _arrive(channel, message, item)
         return True
-    if not posted:
-        place.mailbox.wait(_SLICE)
-    return posted
+    return posted or (place.mailbox.wait(_SLICE) and _open_mailbox(place, session))
 
 
 def _open_mailbox(place: _Place, session: Session) -> bool:
     """Sort what was posted to this process; whether there was something."""
     posted = place.mailbox.take()
-    for creator, number, flavour, _, _, data in posted:
+    for address, data in posted:
+        channel = place.addressed.get(address)
+        if channel is None:
+            creator, number, flavour = marshal.loads(address)
+            channel = channel_named(session, ChannelId(creator, number), flavour)
+            assert channel is not None
+            place.addressed[address] = channel
         # An empty one says that something was left as a file.
-        channel = channel_named(session, ChannelId(creator, number), flavour)
-        if channel is not None and data:
+        if data:
             _arrive(channel, *_open(channel, data))
     return bool(posted)
 
@@ -427,7 +508,7 @@ def _pass_on(session: ReplaySession, channel: Channel, envelope: Envelope) -> bo
             return True
     elif process == session.root or read_report(session.folder) is not None:
         return False
-    data = bytes(ForkingPickler.dumps(envelope))
+    data = pickled(envelope)
     place.postman.post(_mailbox(session, process), channel, (sender, number), data)
     return True
 
@@ -441,7 +522,7 @@ def give_up(session: Session) -> None:
     for channel in list(session.named.values()):
         for message, item in list(channel.arrived.items()):
             with contextlib.suppress(OSError):
-                data = bytes(ForkingPickler.dumps(enclosed(*message, item)))
+                data = pickled(enclosed(*message, item))
                 leave(channel, message, data, to_any=True)
 
 

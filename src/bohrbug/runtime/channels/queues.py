@@ -18,10 +18,20 @@ from bohrbug.runtime.channels.delivery import (
     receive_freely,
     take,
     taken,
+    wait_as_recorded,
     wait_for_space,
 )
-from bohrbug.runtime.channels.events import Kind, Status, TaskId
-from bohrbug.runtime.channels.recording import STALE, RecordingStream
+from bohrbug.runtime.channels.events import Kind, Outcome, Status, TaskId
+from bohrbug.runtime.channels.queue_waits import (
+    HAS_SHUTDOWN,
+    Empty,
+    Full,
+    ShutDown,
+    wait,
+    wait_for_item,
+    wait_for_native_space,
+)
+from bohrbug.runtime.channels.recording import RecordingStream
 from bohrbug.runtime.channels.replayed_stream import ReplayingStream
 from bohrbug.runtime.channels.session import active, seen_stream
 from bohrbug.runtime.channels.simple_queue import RealSimpleQueue, SimpleQueue
@@ -40,10 +50,6 @@ from bohrbug.runtime.channels.streams import (
 from bohrbug.runtime.threads.patches import Patches
 
 patches = Patches()
-
-Empty, Full = queue.Empty, queue.Full
-ShutDown: type[Exception] = getattr(queue, "ShutDown", Full)
-_HAS_SHUTDOWN = hasattr(queue, "ShutDown")
 
 _Queue = queue.Queue
 _FifoQueue: Any = queue.Queue
@@ -151,16 +157,33 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         _put_replayed(stream, channel, self, item, block, timeout)  # type: ignore[arg-type]
         return
     recorder: RecordingStream = stream  # type: ignore[assignment]
-    if self.maxsize > 0 or channel.by_item or recorder.digests is not None:
+    bounded = self.maxsize > 0
+    if (
+        channel.by_item
+        or recorder.digests is not None
+        or (bounded and not (block and timeout is None))
+    ):
         _put_slowly(recorder, channel, self, item, block, timeout)
         return
     target = recorder.sending.get(channel)
     if target is None:
         target = recorder.sending_to(channel)
+    key, step = _SEND, None
     with self.mutex:
-        if _HAS_SHUTDOWN and self.is_shutdown:
+        if HAS_SHUTDOWN and self.is_shutdown:
             recorder.note(Kind.SEND, channel, Status.CLOSED)
             raise ShutDown
+        if bounded:
+            while self._qsize() >= self.maxsize > 0:
+                wait(self.not_full, self.mutex)
+                if HAS_SHUTDOWN and self.is_shutdown:
+                    recorder.note(Kind.SEND, channel, Status.CLOSED)
+                    raise ShutDown
+            position = channel.position
+            channel.position = position + 1
+            step = position - target.position
+            target.position = position
+            key = step << 3 | _SEND
         self._put(item)
         number = target.count
         target.count = number + 1
@@ -168,9 +191,9 @@ def _put(self: Any, item: Any, block: bool = True, timeout: float | None = None)
         self.unfinished_tasks += 1
         if self.not_empty._waiters:
             self.not_empty.notify()
-    code = target.codes.get(_SEND)
+    code = target.codes.get(key)
     if code is None:
-        code = recorder.code_of_send(Kind.SEND, channel)
+        code = recorder.code_of_send(Kind.SEND, channel, step)
     try:
         recorder.codes[recorder.at] = code + 1
         recorder.at += 1
@@ -186,14 +209,14 @@ def _put_slowly(
     block: bool,
     timeout: float | None,
 ) -> None:
-    """Bounded queues, queues with an order of their own, values that are digested."""
+    """Queues with an order of their own, values that are digested, sends that may be in vain."""
     kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
     with owner.mutex:
-        if _HAS_SHUTDOWN and owner.is_shutdown:
+        if HAS_SHUTDOWN and owner.is_shutdown:
             stream.note(kind, channel, Status.CLOSED)
             raise ShutDown
         try:
-            _wait_for_space(owner, block, timeout)
+            wait_for_native_space(owner, block, timeout)
         except Full:
             stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
             raise
@@ -215,23 +238,6 @@ def _put_slowly(
         owner.not_empty.notify()
 
 
-def _wait_for_space(owner: Any, block: bool, timeout: float | None) -> None:
-    if owner.maxsize <= 0:
-        return
-    if timeout is not None and block and timeout < 0:
-        raise ValueError("'timeout' must be a non-negative number")
-    end = monotonic() + timeout if block and timeout is not None else None
-    while owner._qsize() >= owner.maxsize:
-        if not block:
-            raise Full
-        left = None if end is None else end - monotonic()
-        if left is not None and left <= 0:
-            raise Full
-        owner.not_full.wait(left)
-        if _HAS_SHUTDOWN and owner.is_shutdown:
-            raise ShutDown
-
-
 def _put_unseen(self: Any, item: Any, block: bool, timeout: float | None) -> None:
     """By a thread that has no id; the queue may have a channel all the same."""
     channel = self._bohrbug_channel
@@ -247,9 +253,9 @@ def _put_unseen(self: Any, item: Any, block: bool, timeout: float | None) -> Non
             _put_back(self, channel, item, message)
         return
     with self.mutex:
-        if _HAS_SHUTDOWN and self.is_shutdown:
+        if HAS_SHUTDOWN and self.is_shutdown:
             raise ShutDown
-        _wait_for_space(self, block, timeout)
+        wait_for_native_space(self, block, timeout)
         self._put(item)
         unseen = _unseen(channel)
         if channel.by_item:
@@ -269,8 +275,15 @@ def _put_replayed(
     block: bool,
     timeout: float | None,
 ) -> None:
-    if owner.maxsize > 0 or not stream.sends_next(channel):
-        kind = sending(block, timeout) if owner.maxsize > 0 else Kind.SEND
+    maxsize = owner.maxsize
+    if maxsize > 0:
+        kind = Kind.SEND if block and timeout is None else sending(block, timeout)
+        position = stream.sends_next_to(kind, channel)
+        if position >= 0:
+            _put_as_before(stream, channel, owner, item, position)
+            return
+    if maxsize > 0 or not stream.sends_next(channel):
+        kind = sending(block, timeout) if maxsize > 0 else Kind.SEND
         digest = stream.next_digest()
         outcome = stream.expect(kind, channel)
         if outcome is None:
@@ -281,11 +294,33 @@ def _put_replayed(
         if outcome.status is Status.CLOSED:
             raise ShutDown
         stream.compare(item, digest)
-        wait_for_space(stream, channel, outcome, owner.maxsize, owner._qsize)
+        wait_for_space(stream, channel, outcome, maxsize, owner._qsize)
     with owner.mutex:
         owner.unfinished_tasks += 1
     position = -1 if stream.replay.claims is None else _position(owner, channel)
     message = (stream.task, stream.sent(Kind.SEND, channel, position))
+    if not deliver(channel, message, item):
+        _put_back(owner, channel, item, message)
+
+
+def _put_as_before(
+    stream: ReplayingStream, channel: Channel, owner: Any, item: Any, position: int
+) -> None:
+    """Send to a bounded queue what is coded as a message before: the short way."""
+    session = stream.replay
+    needed = position + 1 - owner.maxsize
+    if channel.taken < needed:
+        wait_as_recorded(stream, channel, needed)
+        if session.claims is not None:
+            # There was a difference meanwhile: what fits is enough.
+            outcome = Outcome(Status.SENT, None, position)
+            wait_for_space(stream, channel, outcome, owner.maxsize, owner._qsize)
+    with owner.mutex:
+        owner.unfinished_tasks += 1
+    sends = stream.sends
+    number = sends.get(channel, 0)
+    sends[channel] = number + 1
+    message = (stream.task, number)
     if not deliver(channel, message, item):
         _put_back(owner, channel, item, message)
 
@@ -309,10 +344,10 @@ def _put_freely(
 ) -> None:
     """The log says nothing of it; the message may be somebody's all the same."""
     with owner.mutex:
-        if _HAS_SHUTDOWN and owner.is_shutdown:
+        if HAS_SHUTDOWN and owner.is_shutdown:
             raise ShutDown
         try:
-            _wait_for_space(owner, block, timeout)
+            wait_for_native_space(owner, block, timeout)
         except Full:
             stream.note(kind, channel, Status.TIMED_OUT if timeout else Status.FULL)
             raise
@@ -341,8 +376,8 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     kind = _RECV if block and timeout is None else int(receiving(block, timeout))
     with self.mutex:
         size = self._qsize()
-        if not size or (_HAS_SHUTDOWN and self.is_shutdown):
-            size = _wait_for_item(recorder, channel, self, kind, timeout)
+        if not size or (HAS_SHUTDOWN and self.is_shutdown):
+            size = wait_for_item(recorder, channel, self, kind, timeout)
         item = self._get()
         if channel.by_item or len(channel.messages) != size:
             message = _message_of(self, channel, item, size)
@@ -369,39 +404,6 @@ def _get(self: Any, block: bool = True, timeout: float | None = None) -> Any:
     return item
 
 
-def _wait_for_item(
-    stream: RecordingStream, channel: Channel, owner: Any, kind: int, timeout: float | None
-) -> int:
-    """Wait until there is an item; how many there are then."""
-    end = None
-    if kind == Kind.TIMED_RECV:
-        assert timeout is not None
-        if timeout < 0:
-            raise ValueError("'timeout' must be a non-negative number")
-        end = monotonic() + timeout
-    while True:
-        size: int = owner._qsize()
-        if _HAS_SHUTDOWN and owner.is_shutdown and not size:
-            stream.note(Kind(kind), channel, Status.CLOSED)
-            raise ShutDown
-        if size:
-            return size
-        left = None if end is None else end - monotonic()
-        if kind == Kind.TRY_RECV or (left is not None and left <= 0):
-            status = Status.EMPTY if kind == Kind.TRY_RECV else Status.TIMED_OUT
-            stream.note(Kind(kind), channel, status)
-            raise Empty
-        if stream.is_stale():
-            # Nothing to do anyway: write now, so that little is lost if the process is killed.
-            stream.flush()
-            if owner._qsize():
-                continue
-        if stream.has_unwritten() and (left is None or left > STALE):
-            owner.not_empty.wait(STALE)
-        else:
-            owner.not_empty.wait(left)
-
-
 def _get_unseen(self: Any, block: bool, timeout: float | None) -> Any:
     channel = self._bohrbug_channel
     session = active.session
@@ -423,12 +425,13 @@ def _get_replayed(
     block: bool,
     timeout: float | None,
 ) -> Any:
-    kind = receiving(block, timeout)
-    if owner.maxsize <= 0:
-        message = stream.receives_next(kind, channel)
-        item = MISSING if message is None else take(stream, channel, message)
-        if item is not MISSING:
-            return item
+    kind = Kind.RECV if block and timeout is None else receiving(block, timeout)
+    message = stream.receives_next(kind, channel)
+    item = MISSING if message is None else take(stream, channel, message)
+    if item is not MISSING:
+        if owner.maxsize > 0:
+            taken(channel)
+        return item
     while True:
         if stream.takes_new(channel, owner._qsize):
             try:
@@ -486,7 +489,7 @@ def _take_out(
     with owner.not_empty:
         end = monotonic() + timeout if block and timeout is not None else None
         while not owner._qsize():
-            if _HAS_SHUTDOWN and owner.is_shutdown:
+            if HAS_SHUTDOWN and owner.is_shutdown:
                 raise ShutDown
             left = None if end is None else end - monotonic()
             if not block or (left is not None and left <= 0):

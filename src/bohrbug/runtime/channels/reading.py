@@ -145,6 +145,15 @@ class Last:
         self.number = -1
 
 
+class Position:
+    """Where in a bounded channel the last message is that a task has sent to it."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = -1
+
+
 class Cursor:
     """A place in the events of a task; those after it are made whole when they are asked for.
 
@@ -153,12 +162,13 @@ class Cursor:
     """
 
     __slots__ = (
-        "_event",
         "_last",
         "_positions",
         "_whole",
         "coded",
         "codes",
+        "end",
+        "event",
         "number",
     )
 
@@ -167,10 +177,12 @@ class Cursor:
         self.codes = coded.codes
         self.number = 0
         """How many events come before."""
-        self._event: Event | None = None
+        self.end = len(self.codes)
+        self.event: Event | None = None
+        """The next one, made whole; ``None`` if it is not yet."""
         self._whole: dict[int, Event] = {}
         self._last: dict[tuple[int, int], Last] = {}
-        self._positions: dict[int, int] = {}
+        self._positions: dict[int, Position] = {}
 
     @property
     def code(self) -> int:
@@ -179,11 +191,11 @@ class Cursor:
 
     def peek(self) -> Event | None:
         """The next event, if there is one."""
-        if self._event is None and self.number < len(self.codes):
+        if self.event is None and self.number < len(self.codes):
             event = self._decode(self.codes[self.number])
             digest = self.coded.digests.get(self.number, 0)
-            self._event = event._replace(digest=digest) if digest else event
-        return self._event
+            self.event = event._replace(digest=digest) if digest else event
+        return self.event
 
     def advance(self) -> None:
         """Go to the event after the next one."""
@@ -192,9 +204,9 @@ class Cursor:
         if status == Status.RECEIVED:
             self._last_of(place, who).number += numbers[0]
         elif status == Status.SENT and numbers:
-            self._positions[place] = self._positions.get(place, -1) + numbers[0]
+            self._position_of(place).number += numbers[0]
         self.number += 1
-        self._event = None
+        self.event = None
 
     def rest(self) -> Iterator[Event]:
         """All events from the next one on; it is at the end after that."""
@@ -205,12 +217,23 @@ class Cursor:
     def skip(self) -> None:
         """As :meth:`advance`, for an event that does not change what later codes mean."""
         self.number += 1
-        self._event = None
+        self.event = None
 
     def received(self, code: int) -> tuple[Last, int] | None:
         """What an event received, if it did: the last message before, and how many further on."""
         _, status, place, who, numbers = self.coded.definitions[code]
         return (self._last_of(place, who), numbers[0]) if status == Status.RECEIVED else None
+
+    def sent(self, code: int) -> tuple[Position, int] | None:
+        """Where an event sent to, if its channel is bounded: as :meth:`received`."""
+        _, status, place, _, numbers = self.coded.definitions[code]
+        return (self._position_of(place), numbers[0]) if status == Status.SENT and numbers else None
+
+    def _position_of(self, place: int) -> Position:
+        position = self._positions.get(place)
+        if position is None:
+            position = self._positions[place] = Position()
+        return position
 
     def _last_of(self, place: int, who: int) -> Last:
         last = self._last.get((place, who))
@@ -231,7 +254,7 @@ class Cursor:
             outcome = Outcome(Status.RECEIVED, message, None, numbers[1:])
             return Event(Kind(kind), channel, flavour, outcome)
         if status == Status.SENT and numbers:
-            position = self._positions.get(place, -1) + numbers[0]
+            position = self._position_of(place).number + numbers[0]
             return Event(Kind(kind), channel, flavour, Outcome(Status.SENT, None, position))
         outcome = Outcome(Status(status), None, None, numbers)
         event = self._whole[code] = Event(Kind(kind), channel, flavour, outcome)

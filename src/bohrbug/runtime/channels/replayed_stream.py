@@ -14,7 +14,7 @@ from bohrbug.runtime.channels.desynchronisation import (
 )
 from bohrbug.runtime.channels.digest import digest
 from bohrbug.runtime.channels.events import Event, Kind, MessageId, Outcome, Status, TaskId
-from bohrbug.runtime.channels.reading import CodedTask, Cursor, Last
+from bohrbug.runtime.channels.reading import CodedTask, Cursor, Last, Position
 from bohrbug.runtime.channels.resynchronising import LeftEvents, messages_of
 from bohrbug.runtime.channels.streams import Channel, Stream
 
@@ -41,6 +41,7 @@ class ReplayingStream(Stream):
     __slots__ = (
         "_adrift",
         "_beyond",
+        "_codes_placed",
         "_codes_received",
         "_codes_sent",
         "_cursor",
@@ -67,6 +68,8 @@ class ReplayingStream(Stream):
         self._selects: dict[str, dict[int, Status]] = {}
         self._codes_sent: dict[Channel, int] = {}
         """Of plain sends that have been: how they are coded."""
+        self._codes_placed: dict[int, tuple[Channel, Kind, Position, int]] = {}
+        """Likewise of sends to bounded channels: where to, and how many positions further on."""
         self._codes_received: dict[int, tuple[Channel, Kind, Last, int]] = {}
         """By codes of receives that have been: of what, and which message is next."""
         self.polled = 0.0
@@ -171,24 +174,47 @@ class ReplayingStream(Stream):
         cursor.skip()
         return True
 
+    def sends_next_to(self, kind: Kind, channel: Channel) -> int:
+        """The short way of :meth:`expect`: a send to a bounded channel that is coded as one before.
+
+        Returns:
+            Its position; -1 if the next event is something else, and nothing has happened.
+        """
+        session, cursor = self.replay, self._cursor
+        place = cursor.number
+        found = self._codes_placed.get(cursor.codes[place]) if place < cursor.end else None
+        if found is None or self._polls or self._digests:
+            return -1
+        if session.claims is not None or session.native:
+            return -1
+        expected, of_kind, position, step = found
+        if expected is not channel or of_kind is not kind:
+            return -1
+        number = position.number = position.number + step
+        cursor.number = place + 1
+        cursor.event = None
+        return number
+
     def receives_next(self, kind: Kind, channel: Channel) -> tuple[TaskId | None, int] | None:
         """The short way of :meth:`expect`: a receive that is coded as one before.
 
         Returns:
             The message; ``None`` if the next event is something else, and nothing has happened.
         """
-        cursor = self._cursor
-        found = self._codes_received.get(cursor.code)
-        if found is None or self.replay.native or self._polls or self._digests:
+        session, cursor = self.replay, self._cursor
+        place = cursor.number
+        found = self._codes_received.get(cursor.codes[place]) if place < cursor.end else None
+        if found is None or self._polls or self._digests:
             return None
-        if self.replay.claims is not None:
+        if session.claims is not None or session.native:
             return None
         expected, of_kind, last, step = found
         if expected is not channel or of_kind is not kind:
             return None
-        last.number += step
-        cursor.skip()
-        return last.sender, last.number
+        number = last.number = last.number + step
+        cursor.number = place + 1
+        cursor.event = None
+        return last.sender, number
 
     def expect(
         self,
@@ -240,6 +266,10 @@ class ReplayingStream(Stream):
                     self._codes_received[code] = (channel, kind, *last)
             elif event.outcome == _SENT:
                 self._codes_sent[channel] = code
+            else:
+                placed = self._cursor.sent(code)
+                if placed is not None:
+                    self._codes_placed[code] = (channel, kind, *placed)
         self.polled = 0.0
         if is_poll(event):
             self._polls[key] = event.outcome

@@ -1,7 +1,8 @@
 """How many messages all processes have put into a bounded channel, and how many they have taken.
 
-The two numbers lie in a file of the session's folder that is mapped into memory.  Nothing of it
-stays open, as programs close descriptors that they don't know.
+The numbers, and how many tasks wait until more were taken, lie in a file of the session's folder
+that is mapped into memory.  Nothing of it stays open, as programs close descriptors that they don't
+know.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,8 +27,13 @@ except ImportError:  # Windows
     fcntl = None
 
 _PUT, _TAKEN = range(2)
-_SIZE = 16
+_SIZE = 16 + 32 * 4
+"""Bytes of both, and of how many wait; see ``counting.c``."""
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.000_05, 0.002
+_LOOKS = 50
 _LOCK = real_lock()
+_CAN_WAKE = hasattr(native, "wait_shared")
+"""Whether who waits is woken by who takes; the accelerator does that on Linux."""
 
 
 def _add_locked(path: Path, numbers: memoryview, index: int) -> int:
@@ -68,16 +75,51 @@ class SharedCounts:
         # Called for every message: nothing stands between the caller and the code in C.
         self.count_put = self._counting(_PUT)
         self.count_taken = self._counting(_TAKEN)
+        self._wait = self._waiting()
 
     @property
     def taken(self) -> int:
         """How many messages were taken."""
         return self._numbers[_TAKEN]
 
+    def wait_until_taken(self, needed: int, seconds: float) -> bool:
+        """Wait until so many messages were taken.
+
+        Parameters:
+            needed: how many.
+            seconds: how long at most.
+
+        Returns:
+            Whether they were.
+        """
+        return self._numbers[_TAKEN] >= needed or self._wait(needed, seconds)
+
     def _counting(self, index: int) -> Callable[[], int]:
-        if native is not None:
-            return partial(native.add_shared, self._memory, index)
-        return partial(_add_locked, self._path, self._numbers, index)
+        if native is None:
+            return partial(_add_locked, self._path, self._numbers, index)
+        wakes = index == _TAKEN and _CAN_WAKE
+        add = native.add_and_wake if wakes else native.add_shared
+        return partial(add, self._memory, index)
+
+    def _waiting(self) -> Callable[[int, float], bool]:
+        if _CAN_WAKE:
+            return partial(native.wait_shared, self._memory, _TAKEN)
+        return self._look_again
+
+    def _look_again(self, needed: int, seconds: float) -> bool:
+        """Without a way to be woken by another process."""
+        end = monotonic() + seconds
+        for _ in range(_LOOKS):
+            if self._numbers[_TAKEN] >= needed:
+                return True
+            sleep(0)
+        pause = _SHORTEST_PAUSE
+        while self._numbers[_TAKEN] < needed:
+            if monotonic() > end:
+                return False
+            sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return True
 
 
 _known: WeakKeyDictionary[Channel, SharedCounts | None] = WeakKeyDictionary()
