@@ -91,8 +91,10 @@ class Explored:
 
     @property
     def promises(self) -> bool:
-        """Whether it says that there are no other outcomes."""
-        return self.result.verdict.kind is VerdictKind.HOLDS
+        """Whether it says, and under no condition, that there are no other outcomes."""
+        verdict = self.result.verdict
+        taking = () if verdict.conditions is None else verdict.conditions.taking
+        return verdict.kind is VerdictKind.HOLDS and not taking
 
 
 def explored(path: Path, **options: Any) -> Explored:

@@ -350,7 +350,7 @@ class Pair:
     ),
     Family(
         "foreign memory",
-        "s.number = ctypes.c_int(1); s.same = ctypes.pointer(s.number); s.pair = Two(1, 2); "
+        "s.number = ctypes.c_int(1); s.same = ctypes.pointer(s.number); s.struct = Two(1, 2); "
         "s.buffer = bytearray(8); s.over = Two.from_buffer(s.buffer)",
         (
             "s.number.value = K",
@@ -359,15 +359,15 @@ class Pair:
             "s.same[0] = K",
             "s.same.contents.value += K",
             "out.append(s.same[0])",
-            "s.pair.one = K",
-            "out.append((s.pair.one, s.pair.two))",
-            "s.pair.two = s.pair.one + K",
+            "s.struct.one = K",
+            "out.append((s.struct.one, s.struct.two))",
+            "s.struct.two = s.struct.one + K",
             "s.over.one += K",
             "out.append(s.buffer[0])",
             "s.buffer[0] = K",
             "ctypes.memset(ctypes.addressof(s.number), 0, 4)",
         ),
-        "(s.number.value, s.pair.one, s.pair.two, bytes(s.buffer))",
+        "(s.number.value, s.struct.one, s.struct.two, bytes(s.buffer))",
         """\
 import ctypes
 

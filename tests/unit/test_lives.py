@@ -6,6 +6,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from bohrbug import VerdictKind
 from bohrbug.runtime.threads.quiet_sets import patches
 from bohrbug.runtime.threads.rewrite import lives
 from bohrbug.runtime.threads.rewrite.place import Place
+from tests.programs.together import together
 
 HERE = Place((compile("", "here", "exec"), 0))
 
@@ -192,3 +194,47 @@ def test_a_death_belongs_to_the_step_before_what_finalizers_do(strategy: str) ->
     result = bohrbug.explore(test, strategy=strategy)
     assert result.verdict.kind is VerdictKind.HOLDS
     assert seen == {(True, True), (False, True), (False, False)}
+
+
+def let_go_at_once(guard: Any) -> None:
+    node, ended = [Node()], []
+    reference = weakref.ref(node[0])
+
+    def drop() -> None:
+        with guard:
+            node.clear()
+
+    def look() -> None:
+        with guard:
+            ended.append(reference() is None)
+
+    together(drop, look)
+
+
+def kept_for_a_while() -> None:
+    node = [Node()]
+    reference = weakref.ref(node[0])
+
+    def look() -> None:
+        found = reference()
+        assert found is None or isinstance(found, Node)
+
+    together(node.clear, look)
+
+
+@pytest.mark.parametrize(
+    ("program", "is_condition"),
+    [
+        (lambda: let_go_at_once(nullcontext()), True),
+        (lambda: let_go_at_once(threading.Lock()), False),
+        (kept_for_a_while, False),
+    ],
+)
+def test_what_lies_within_an_expression_is_a_condition(
+    program: Callable[[], None], is_condition: bool
+) -> None:
+    verdict = bohrbug.explore(program).verdict
+    assert verdict.kind is VerdictKind.HOLDS
+    assert verdict.conditions is not None
+    said = ("expressions that get an object by a weak reference, and keep it nowhere, as one step",)
+    assert verdict.conditions.taking == (said if is_condition else ())

@@ -271,10 +271,10 @@ def test_a_verdict_names_its_conditions() -> None:
     conditions = judge(Evidence(options, ALL, True, 10)).conditions
     assert conditions is not None
     assert str(conditions) == "level sync, timeouts late, interpreter gil, scope +logging"
-    assert str(verdicts.Conditions.of(ExploreOptions())) == (
+    assert str(verdicts.VerdictConditions.of(ExploreOptions())) == (
         "level racy, timeouts early, interpreter free-threaded"
     )
-    native = verdicts.Conditions.of(ExploreOptions(), "", "accesses to memory not seen")
+    native = verdicts.VerdictConditions.of(ExploreOptions(), "", "accesses to memory not seen")
     assert str(native) == ("level racy, timeouts early, accesses to memory not seen")
 
 

@@ -11,7 +11,7 @@ from bohrbug.model.outcome import SPINNING, TAKING
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class VerdictConditions:
     """Under which a verdict was reached; it says nothing of others.
 
     Parameters:
@@ -42,7 +42,7 @@ class Conditions:
         faults: str = "",
         accesses: str = "",
         taking: tuple[str, ...] = (),
-    ) -> Conditions:
+    ) -> VerdictConditions:
         """The conditions that options set, those of the runtime, and those of what was unseen."""
         return cls(
             options.level,
@@ -74,7 +74,8 @@ class Unseen(NamedTuple):
     """What executions did that was not seen, or not controlled.
 
     Parameters:
-        taking: what each was taken for, see :class:`Conditions`; the verdict may promise under it.
+        taking: what each was taken for, see :class:`VerdictConditions`; the verdict may promise
+            under it.
         spinning: where tasks spun without a yield while others could run.
         doubts: all else, with how often: no verdict can promise anything.
     """

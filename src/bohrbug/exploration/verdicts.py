@@ -11,7 +11,7 @@ from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Self
 
-from bohrbug.exploration.conditions import Conditions, sort_unseen
+from bohrbug.exploration.conditions import VerdictConditions, sort_unseen
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.search.estimates import Estimate
 from bohrbug.search.strategy import Bounding, Composite, Estimating, GivingUp, Strategy
@@ -114,7 +114,7 @@ class Verdict:
     covered: tuple[str, ...] = field(default=(), repr=False)
     caveats: tuple[Caveat, ...] = ()
     reason: str = ""
-    conditions: Conditions | None = field(default=None, repr=False)
+    conditions: VerdictConditions | None = field(default=None, repr=False)
     estimate: Estimate | None = field(default=None, repr=False)
     diverged: int = 0
     certificate: InitVar[object] = None
@@ -150,7 +150,7 @@ class Evidence:
         skipped: functions whose data accesses could not be made visible, with the reason.
         notes: further caveats.
         unseen: what the runtime never sees, see :func:`unseen`.
-        faults: see :class:`Conditions`, as for ``accesses``.
+        faults: see :class:`VerdictConditions`, as for ``accesses``.
     """
 
     options: ExploreOptions
@@ -187,7 +187,7 @@ def judge(evidence: Evidence) -> Verdict:
         covered,
         limits,
         reason,
-        Conditions.of(
+        VerdictConditions.of(
             evidence.options,
             evidence.faults,
             evidence.accesses,

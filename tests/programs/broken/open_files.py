@@ -55,6 +55,38 @@ def closed_before_it_is_written() -> None:
         together(lambda: file.file.write("a"), file.file.close)
 
 
+def descriptor_of_a_file_that_another_closes() -> None:
+    """OSError: bad file descriptor, or not: it depends on who is first."""
+    file = tempfile.TemporaryFile()
+    file.write(b"ab")
+    file.flush()
+    descriptor = file.fileno()
+    got: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):
+            got.append(os.pread(descriptor, 2, 0))
+
+    together(file.close, read)
+    assert not got
+
+
+def buffer_written_out_by_a_seek() -> None:
+    """Who looks at the file by its descriptor sees what a seek has written out."""
+    with tempfile.TemporaryFile() as file:
+        file.write(b"ab")
+        file.seek(0)
+        descriptor = file.fileno()
+        seen: list[bytes] = []
+
+        def write() -> None:
+            file.write(b"x")
+            file.seek(0)
+
+        together(write, lambda: seen.append(os.pread(descriptor, 2, 0)))
+    assert seen == [b"xb"]
+
+
 def update_in_a_mapped_file() -> None:
     """One of two increments is lost."""
     with mmap.mmap(-1, 16) as memory:

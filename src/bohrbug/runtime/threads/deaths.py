@@ -20,6 +20,9 @@ from bohrbug.runtime.threads.task import ANNOUNCING
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
 
+_AT_ONCE = "expressions that get an object by a weak reference, and keep it nowhere, as one step"
+"""A condition of the verdict."""
+
 _UNKNOWN = "weak references"
 """Marks tests that read references to objects that have died before anybody saw them."""
 
@@ -43,6 +46,8 @@ class Deaths(lives.Ending):
         """After the execution: the places that matter, see :func:`.lives.forget`."""
         lives.tell_to(None)
         were_watched = lives.are_watched()
+        if were_watched and lives.were_let_go_at_once():
+            self._execution.trace.uncontrolled.assume(_AT_ONCE)
         found = lives.forget()
         if were_watched:
             # The next execution would still find weakly what only waits for the collector.
@@ -55,6 +60,10 @@ class Deaths(lives.Ending):
         if execution is not self._execution or execution.is_alone() or execution.aborting:
             return -1
         return execution.current.index
+
+    def holds_a_lock(self) -> bool:
+        """See :class:`.lives.Ending`."""
+        return bool(self._execution.current.holding)
 
     def begin(self) -> None:
         """See :class:`.lives.Ending`."""

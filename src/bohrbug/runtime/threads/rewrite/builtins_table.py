@@ -52,6 +52,7 @@ from bohrbug.runtime.threads.rewrite.effects import (
     BINARY,
     BINARY_IN_PLACE,
     CHANGE_DESCRIPTOR,
+    CLOSE_STREAM,
     COMPARE,
     CONTAINS_ITEM,
     DELETE_ITEM,
@@ -430,7 +431,8 @@ _FILE_METHODS = {
         Effect(READ_STREAM),
     ),
     **dict.fromkeys(_names("write writelines truncate flush"), Effect(WRITE_STREAM)),
-    **dict.fromkeys(_names("seek tell close detach reconfigure __exit__"), Effect(USE_STREAM)),
+    **dict.fromkeys(_names("seek tell detach reconfigure"), Effect(USE_STREAM)),
+    **dict.fromkeys(_names("close __exit__"), Effect(CLOSE_STREAM)),
 }
 
 _DESCRIPTOR_METHODS = {

@@ -64,12 +64,14 @@ def _status_of_plain_file(descriptor: Any) -> os.stat_result | None:
 
 def use_position(descriptor: int, place: Place) -> None:
     """Somebody goes on in the file of a descriptor."""
+    use_state(descriptor, False, place)
     if _status_of_plain_file(descriptor) is not None:
         _tell_position(descriptor, True, place)
 
 
 def use_file(descriptor: int, is_write: bool, place: Place) -> None:
     """Somebody goes on in the file of a descriptor, and reads or writes there."""
+    use_state(descriptor, False, place)
     status = _status_of_plain_file(descriptor)
     if status is not None:
         _tell_position(descriptor, True, place)
@@ -85,7 +87,13 @@ def _tell_contents(status: os.stat_result, is_write: bool, place: Place) -> None
     hooks.whole(mappings.contents_of(status.st_ino), is_write, place)
 
 
-def _tell_state(descriptor: int, is_write: bool, place: Place) -> None:
+def use_state(descriptor: Any, is_write: bool, place: Place) -> None:
+    """Somebody looks whether a descriptor is open, and how, or changes that.
+
+    A call on one that is closed looks, too: it would do something else before.
+    """
+    if type(descriptor) is not int:
+        return
     label = f"flags of descriptor {descriptor}"
     hooks.whole(_variable(_states, descriptor, label), is_write, place)
 
@@ -110,14 +118,14 @@ def _write_at(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 
 def _use_at_position(descriptor: Any, is_write: bool, place: Place) -> None:
+    use_state(descriptor, False, place)
     status = _status_of_plain_file(descriptor)
     if status is not None:
-        _tell_state(descriptor, False, place)
         _tell_contents(status, is_write, place)
 
 
 def _seek(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
-    use_position(owner, place)
+    hooks.in_one_step(place, use_position, owner, place)
 
 
 def _look(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -127,7 +135,7 @@ def _look(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 def _tell_look(owner: Any, place: Place) -> None:
     number = _number_of(owner)
     if number is not None:
-        _tell_state(number, False, place)
+        use_state(number, False, place)
         status = _status_of_plain_file(number)
         if status is not None:
             _tell_contents(status, False, place)
@@ -136,7 +144,7 @@ def _tell_look(owner: Any, place: Place) -> None:
 def _change(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     number = _number_of(owner)
     if number is not None:
-        _tell_state(number, True, place)
+        use_state(number, True, place)
 
 
 def _close(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -145,8 +153,9 @@ def _close(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _tell_close(owner: Any, place: Place) -> None:
     if type(owner) is int:
-        _tell_state(owner, True, place)
-        use_position(owner, place)
+        use_state(owner, True, place)
+        if _status_of_plain_file(owner) is not None:
+            _tell_position(owner, True, place)
 
 
 def _exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
@@ -155,8 +164,7 @@ def _exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
 
 def _tell_exchange(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """``dup2`` closes its second argument."""
-    if type(owner) is int:
-        _tell_state(owner, False, place)
+    use_state(owner, False, place)
     if arguments:
         _tell_close(arguments[0], place)
 
@@ -175,9 +183,9 @@ def _control(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     number = _number_of(owner)
     if number is not None and arguments:
         if arguments[0] in _ASKING:
-            _tell_state(number, False, place)
+            use_state(number, False, place)
         elif arguments[0] in _CHANGING:
-            _tell_state(number, True, place)
+            use_state(number, True, place)
 
 
 def _number_of(owner: Any) -> int | None:

@@ -223,6 +223,17 @@ def _move_in_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> Non
     hooks.in_one_step(place, _use_stream, owner, None, place)
 
 
+def _close_stream(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+    hooks.in_one_step(place, _tell_closed_stream, owner, place)
+
+
+def _tell_closed_stream(owner: Any, place: Place) -> None:
+    _use_stream(owner, None, place)
+    inner = _innermost(owner)
+    if type(inner) is FileIO and not inner.closed:
+        descriptors.use_state(inner.fileno(), True, place)
+
+
 def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
     """Where the stream is in its file, and whether it is open, is one variable."""
     inner = _innermost(owner)
@@ -232,10 +243,13 @@ def _use_stream(owner: Any, is_write: bool | None, place: Place) -> None:
         hooks.whole(owner, True, place)
         # So is where the descriptor is in its file, which others may use by its number.
         if not inner.closed:
-            if is_write is None:
-                descriptors.use_position(inner.fileno(), place)
+            number = inner.fileno()
+            # Whatever is done to it may write out what waits in its buffer.
+            may_write_out = owner is not inner and inner.writable()
+            if is_write is None and not may_write_out:
+                descriptors.use_position(number, place)
             else:
-                descriptors.use_file(inner.fileno(), is_write, place)
+                descriptors.use_file(number, bool(is_write) or may_write_out, place)
 
 
 _states: dict[str, Named] = {}
@@ -288,5 +302,6 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.READ_STREAM: _read_stream,
     effects.WRITE_STREAM: _write_stream,
     effects.USE_STREAM: _move_in_stream,
+    effects.CLOSE_STREAM: _close_stream,
     **descriptors.ACTIONS,
 }

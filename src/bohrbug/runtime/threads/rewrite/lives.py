@@ -37,6 +37,10 @@ class Ending:
         """The index of the task that runs; negative while there are not two."""
         return -1
 
+    def holds_a_lock(self) -> bool:
+        """Whether the task that runs holds a lock."""
+        return False
+
     def begin(self) -> None:
         """The first life is known."""
 
@@ -73,6 +77,7 @@ class Life:
     """
 
     __slots__ = (
+        "at_once",
         "calls_back",
         "ended_at",
         "ended_by",
@@ -92,6 +97,8 @@ class Life:
         self.users: dict[int, list[Place]] = {}
         # Something is called when it ends.
         self.calls_back = False
+        # A task has got it weakly and let go of it in one expression, and no lock kept others out.
+        self.at_once = False
         self.ended_by = -1
         self.ended_at: list[Place] = []
         self.watch(target)
@@ -179,6 +186,28 @@ def _life_of(target: Any) -> Life:
 def are_watched() -> bool:
     """Whether the execution has made or read weak references."""
     return bool(_lives)
+
+
+def were_let_go_at_once() -> bool:
+    """Whether in the middle of an expression another task could have come in between."""
+    return any(life.at_once and life.matters for life in _lives.values())
+
+
+_keeping: dict[int, tuple[Place, bool]] = {}
+
+
+def _is_kept(place: Place) -> bool:
+    """Whether the instruction behind a call keeps what that gives, until somebody lets go of it."""
+    known = _keeping.get(id(place))
+    if known is None:
+        code, offset = place
+        rest = (i.opname for i in dis.get_instructions(code) if i.offset > offset)
+        # Before Python 3.12 the place of a call is what prepares it.
+        name = next((each for each in rest if each != "CALL"), "")
+        # An attribute that is read behind it is told, and until then the object is kept.
+        kept = name.startswith(("STORE", "RETURN", "LOAD_ATTR", "LOAD_METHOD", "COPY", "YIELD"))
+        known = _keeping[id(place)] = place, kept
+    return known[1]
 
 
 def forget() -> list[Place]:
@@ -273,7 +302,10 @@ def read(reference: Any, place: Place) -> Named:
     """
     target = target_of(reference)
     if target is not None:
-        return _note_read(target, reference, place).variable
+        life = _note_read(target, reference, place)
+        if _ending.current() >= 0 and not (life.at_once or _is_kept(place)):
+            life.at_once = not _ending.holds_a_lock()
+        return life.variable
     known = _by_reference.get(id(reference))
     if known is None:
         _ending.tell_unknown()
