@@ -242,6 +242,7 @@ PyObject *branches(PyObject *module, PyObject *arguments);
 
 /* -- heap.c --------------------------------------------------------------------- */
 
+PyObject *classes_of(PyObject *module, PyObject *namespaces);
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *survey(PyObject *module, PyObject *arguments);
 

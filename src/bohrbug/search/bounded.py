@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
@@ -92,8 +93,15 @@ class BoundedSearch:
     unit: str
     """What is counted, such as ``preemption``."""
 
-    def options(self, trace: Trace, step: int) -> tuple[list[Choice], list[tuple[Choice, int]]]:
+    def options(
+        self, trace: Trace, step: int, most: int
+    ) -> tuple[list[Choice], list[tuple[Choice, int]]]:
         """The choices not made at a step that the plan left to the policy.
+
+        Parameters:
+            trace: the execution.
+            step: the step.
+            most: choices that cost more may be left out.
 
         Returns:
             those that cost nothing, and pairs of a choice that costs something and its cost.
@@ -236,6 +244,9 @@ class BoundedSearch:
         states = self._states(trace, end) if caching else []
         branches: list[tuple[int, list[Choice]]] = []
         later: dict[int, list[Branch]] = {}
+        # Of those that cost more than this bound or a later one, only one is of interest.
+        within = sys.maxsize if self._bound is None else self._bound - self._cost
+        most = within if self._beyond_bound else sys.maxsize
         for step in range(start, end):
             state = 0
             known = False
@@ -246,18 +257,22 @@ class BoundedSearch:
                 if recording:
                     visited.add(key)
             if len(all_enabled[step]) + len(all_timed[step]) != 1 or step in arities:
-                free, costly = self.options(trace, step)
+                free, costly = self.options(trace, step, most)
                 if caching and free:
                     free = [each for each in free if state ^ choice_digest(each) not in visited]
                     if recording:
                         visited.update([state ^ choice_digest(each) for each in free])
                 key = 0
                 for choice, cost in costly:
+                    if cost > most:
+                        continue
                     if caching:
                         key = state ^ choice_digest(choice)
                         if key in visited:
                             continue
                     later.setdefault(cost, []).append((step, choice, key))
+                    if cost > within:
+                        most = within
                 if free:
                     free.reverse()
                     branches.append((step, free))

@@ -53,7 +53,12 @@ class PreemptionBounding(BoundedSearch):
         )
         return branches, {1: later} if later else {}
 
-    def options(self, trace: Trace, step: int) -> tuple[list[Choice], list[tuple[Choice, int]]]:
+    def options(
+        self,
+        trace: Trace,
+        step: int,
+        most: int,  # noqa: ARG002  (all cost the same)
+    ) -> tuple[list[Choice], list[tuple[Choice, int]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`."""
         free, costly = alternatives(trace, step)
         return free, [(choice, 1) for choice in costly]
