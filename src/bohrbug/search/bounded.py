@@ -25,13 +25,14 @@ from bohrbug.search.estimates import (
     share_of_tree,
     size_of_bounded_tree,
 )
+from bohrbug.search.keys import KeySet, new_keys
 from bohrbug.search.order_of_trace import fairness_memory
 from bohrbug.search.shared_keys import SharedKeys
 from bohrbug.search.tree import Subtrees
 from bohrbug.search.waiting import Branch, Waiting
 
 CACHE_LIMIT = 1_000_000
-"""Visited states that are remembered, at some 80 bytes each."""
+"""Visited states that are remembered, at 11 to 21 bytes each."""
 
 WAITING_LIMIT = 5_000_000
 """Branches that wait for a later bound, at some 12 bytes each."""
@@ -136,7 +137,7 @@ class BoundedSearch:
         self._subtrees = Subtrees([()])
         self._waiting = Waiting(self._waiting_limit, self._caching)
         self._beyond_bound = False
-        self._visited: set[int] | SharedKeys = set()
+        self._visited: KeySet | SharedKeys = new_keys()
         self._covered_bound: int | None = None
         self._bound_is_whole = True
         # For the estimate: executions within this bound, and how many it takes without
@@ -461,7 +462,7 @@ class BoundedSearch:
         else:
             keys = array("q")
             keys.frombytes(b64decode(state["visited"]))
-            self._visited = set(keys)
+            self._visited = new_keys(keys)
         self.take_in(state)
 
     def hand_out(self, most: int) -> State | None:

@@ -7,6 +7,7 @@ from bohrbug.model.happens_before import choice_digest
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.search.bounded import BoundedSearch
+from bohrbug.search.keys import is_in_c
 from bohrbug.search.branching import alternatives
 
 
@@ -28,8 +29,8 @@ class PreemptionBounding(BoundedSearch):
         self, trace: Trace, start: int, end: int, recording: bool
     ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`."""
-        if native is None or not self._caching or not isinstance(self._visited, set):
-            # Keys that are shared between processes are no set.
+        if native is None or not self._caching or not is_in_c(self._visited):
+            # Keys that are shared between processes are of another type.
             return super()._branches(trace, start, end, recording)
         columns = (
             trace.choices,

@@ -159,6 +159,11 @@ def forget() -> list[Place]:
         The places that matter: where one task has read what another has ended.
     """
     found: list[Place] = []
+    if _dropping_at or _dropping:
+        _dropping_at.clear()
+        _dropping.clear()
+    if not _lives:
+        return found
     for life in _lives.values():
         if life.ended_by >= 0 and any(reader != life.ended_by for reader in life.readers):
             found += life.places()
@@ -167,8 +172,6 @@ def forget() -> list[Place]:
     _outrun.clear()
     _by_target.clear()
     _by_reference.clear()
-    _dropping_at.clear()
-    _dropping.clear()
     return found
 
 
