@@ -142,7 +142,16 @@ dealloc(PyObject *self)
     Py_TYPE(self)->tp_free(self);
 }
 
+static PyObject *
+size_of(PyObject *object, PyObject *Py_UNUSED(nothing))
+{
+    const Keys *self = (Keys *)object;
+    size_t places = self->places == NULL ? 0 : self->mask + 1;
+    return PyLong_FromSize_t(sizeof(Keys) + places * sizeof *self->places);
+}
+
 static PyMethodDef methods[] = {
+    {"__sizeof__", size_of, METH_NOARGS, "The bytes that it takes."},
     {"add", add_method, METH_O, "Add a number."},
     {"update", update, METH_O, "Add several numbers."},
     {0},

@@ -7,8 +7,8 @@ from bohrbug.model.happens_before import choice_digest
 from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.search.bounded import BoundedSearch
-from bohrbug.search.keys import is_in_c
 from bohrbug.search.branching import alternatives
+from bohrbug.search.keys import is_in_c
 
 
 class PreemptionBounding(BoundedSearch):
