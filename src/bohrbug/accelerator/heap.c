@@ -20,10 +20,9 @@ typedef struct {
     bool failed;
 } Found;
 
-/* Add an object, borrowed; makes no objects, which could change what is walked over. False: no
- * memory. */
+/* Add an object; makes no objects, which could change what is walked over. False: no memory. */
 static bool
-add_borrowed(Found *found, PyObject *object)
+add(Found *found, PyObject *object)
 {
     if (found->count == found->room) {
         size_t room = found->room == 0 ? 256 : 2 * found->room;
@@ -35,15 +34,8 @@ add_borrowed(Found *found, PyObject *object)
         found->objects = objects;
         found->room = room;
     }
-    found->objects[found->count++] = object;
+    found->objects[found->count++] = Py_NewRef(object);
     return true;
-}
-
-/* The same, with a reference. */
-static bool
-add(Found *found, PyObject *object)
-{
-    return add_borrowed(found, object) && (Py_INCREF(object), true);
 }
 
 /* A list of what was found, which is emptied. */
@@ -82,33 +74,28 @@ walk(int (*look_at)(PyObject *object, void *argument), void *argument)
 /* -- sets of objects --------------------------------------------------------------- */
 
 /* Make the set of some objects, which must outlive it. */
-static int
-fill_addresses(Addresses *addresses, PyObject *const *objects, size_t count)
-{
-    size_t size = 16;
-    while (size < 8 * count)
-        size *= 2;
-    addresses->mask = size - 1;
-    addresses->places = PyMem_Calloc(size, sizeof(PyObject *));
-    if (addresses->places == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (size_t i = 0; i < count; i++)
-        addresses->places[place_of(addresses, objects[i])] = objects[i];
-    return 0;
-}
-
 int
 make_addresses(Addresses *addresses, PyObject *objects)
 {
     PyObject *list = PySequence_List(objects);
     if (list == NULL)
         return -1;
-    PyObject **items = ((PyListObject *)list)->ob_item;
-    int result = fill_addresses(addresses, items, (size_t)PyList_GET_SIZE(list));
+    size_t size = 16;
+    while (size < 8 * (size_t)PyList_GET_SIZE(list))
+        size *= 2;
+    addresses->mask = size - 1;
+    addresses->places = PyMem_Calloc(size, sizeof(PyObject *));
+    if (addresses->places == NULL) {
+        Py_DECREF(list);
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *object = PyList_GET_ITEM(list, i);
+        addresses->places[place_of(addresses, object)] = object;
+    }
     Py_DECREF(list);
-    return result;
+    return 0;
 }
 
 static bool
@@ -145,174 +132,91 @@ objects_of_types(PyObject *Py_UNUSED(module), PyObject *types)
 
 /* -- who holds what is to be exchanged ----------------------------------------------- */
 
-/* What a type is, of whose objects there are many. */
-enum { PRIMITIVE = 1, OTHER = 2, PASSED_OVER = 4, UNCHANGEABLE = 8 };
-enum { KNOWN_TYPES = 256 };
-
-/* What is looked for; see the function survey in Python. */
+/* What is looked for in one walk; see the function survey in Python. */
 typedef struct {
-    Addresses primitives, others, passed_over, unchangeable;
-    struct {
-        PyTypeObject *type;
-        int is;
-    } known[KNOWN_TYPES];
+    Addresses originals, primitives, others, passed_over, unchangeable, kinds;
     PyObject *left_out;
-    /* Objects of the types that are wanted; the holders. */
     Found objects, holders;
-    /* Borrowed, as nothing is let go meanwhile: all that may hold something; what is to be
-     * exchanged, and then also what can't be changed and holds some of that. */
-    Found candidates, wanted;
-    Addresses exchanged, leading;
 } Survey;
 
+/* A visitproc: stops at what is to be exchanged. */
 static int
-kind_of(Survey *survey, PyTypeObject *type)
+is_to_be_exchanged(PyObject *object, void *argument)
 {
-    size_t entry = scattered(type) >> 8 & (KNOWN_TYPES - 1);
-    if (survey->known[entry].type != type) {
-        PyObject *object = (PyObject *)type;
-        survey->known[entry].type = type;
-        survey->known[entry].is = (is_among(object, &survey->primitives) ? PRIMITIVE : 0) |
-                                  (is_among(object, &survey->others) ? OTHER : 0) |
-                                  (is_among(object, &survey->passed_over) ? PASSED_OVER : 0) |
-                                  (is_among(object, &survey->unchangeable) ? UNCHANGEABLE : 0);
-    }
-    return survey->known[entry].is;
+    const Survey *survey = argument;
+    return is_among(object, &survey->originals) || has_type(object, &survey->primitives);
 }
 
-/* A gcvisitobjects_t: only sorts, so that what follows does not go from one object to the next,
- * each of which has to be waited for. */
+/* A visitproc: stops at what is to be exchanged, or holds that and can't be changed itself. */
 static int
-look_at_object(PyObject *object, void *argument)
+leads_to_exchange(PyObject *object, void *argument)
+{
+    Survey *survey = argument;
+    if (is_among(object, &survey->originals))
+        return 1;
+    /* Most types are of no kind that matters: one look instead of two. */
+    if (!has_type(object, &survey->kinds))
+        return 0;
+    return has_type(object, &survey->primitives) ||
+           Py_TYPE(object)->tp_traverse(object, is_to_be_exchanged, survey) != 0;
+}
+
+static bool
+is_holder(PyObject *object, Survey *survey)
+{
+    if (PyFunction_Check(object)) {
+        /* All that it holds and that is exchanged. */
+        PyObject *defaults = PyFunction_GET_DEFAULTS(object);
+        return defaults != NULL && leads_to_exchange(defaults, survey);
+    }
+    traverseproc traverse = Py_TYPE(object)->tp_traverse;
+    return traverse != NULL && traverse(object, leads_to_exchange, survey) != 0;
+}
+
+/* A gcvisitobjects_t. */
+static int
+look_at_holder(PyObject *object, void *argument)
 {
     Survey *survey = argument;
     if (object == survey->left_out)
         return 1;
-    int is = kind_of(survey, Py_TYPE(object));
-    if ((is & (PRIMITIVE | OTHER)) && !add(&survey->objects, object))
-        return 0;
-    if ((is & PRIMITIVE) && !add_borrowed(&survey->wanted, object))
-        return 0;
-    return (is & PASSED_OVER) || add_borrowed(&survey->candidates, object);
-}
-
-/* A visitproc: stops at what is wanted. Looks at its address only: to look at what is there is to
- * wait for it. */
-static int
-is_wanted(PyObject *object, void *argument)
-{
-    return is_among(object, (const Addresses *)argument);
-}
-
-static bool
-refers_to_some(PyObject *object, const Addresses *some)
-{
-    traverseproc traverse = Py_TYPE(object)->tp_traverse;
-    return traverse != NULL && traverse(object, is_wanted, (void *)some) != 0;
-}
-
-static bool
-is_holder(PyObject *object, const Survey *survey)
-{
-    if (!PyFunction_Check(object))
-        return refers_to_some(object, &survey->leading);
-    /* All that it holds and that is exchanged; the collector need not know it. */
-    PyObject *defaults = PyFunction_GET_DEFAULTS(object);
-    return defaults != NULL && refers_to_some(defaults, &survey->exchanged);
-}
-
-enum { AHEAD = 8 };
-
-static inline void
-fetch_ahead(const Found *found, size_t index)
-{
-#if defined(__GNUC__)
-    if (index + AHEAD < found->count)
-        __builtin_prefetch(found->objects[index + AHEAD]);
-#else
-    (void)found;
-    (void)index;
-#endif
-}
-
-/* Find the holders among the candidates. Nothing is made or let go meanwhile. */
-static int
-find_holders(Survey *survey)
-{
-    const Found *candidates = &survey->candidates, *wanted = &survey->wanted;
-    if (fill_addresses(&survey->exchanged, wanted->objects, wanted->count) < 0)
-        return -1;
-    for (size_t i = 0; i < candidates->count; i++) {
-        PyObject *object = candidates->objects[i];
-        fetch_ahead(candidates, i);
-        if ((kind_of(survey, Py_TYPE(object)) & UNCHANGEABLE) &&
-            refers_to_some(object, &survey->exchanged) && !add_borrowed(&survey->wanted, object))
-            return -1;
-    }
-    if (fill_addresses(&survey->leading, wanted->objects, wanted->count) < 0)
-        return -1;
-    for (size_t i = 0; i < candidates->count; i++) {
-        PyObject *object = candidates->objects[i];
-        fetch_ahead(candidates, i);
-        if (is_holder(object, survey) && !add(&survey->holders, object))
-            return -1;
-    }
-    return 0;
-}
-
-/* Let go of what was found. */
-static void
-forget(Found *found)
-{
-    for (size_t i = 0; i < found->count; i++)
-        Py_DECREF(found->objects[i]);
-    PyMem_RawFree(found->objects);
-    *found = (Found){0};
-}
-
-static int
-add_originals(Survey *survey, PyObject *originals)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(originals); i++)
-        if (!add_borrowed(&survey->wanted, PyList_GET_ITEM(originals, i)))
-            return -1;
-    return 0;
+    if (has_type(object, &survey->primitives) || has_type(object, &survey->others))
+        if (!add(&survey->objects, object))
+            return 0;
+    if (has_type(object, &survey->passed_over) || !is_holder(object, survey))
+        return 1;
+    return add(&survey->holders, object);
 }
 
 PyObject *
 survey(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *originals, *primitives, *others, *passed_over, *unchangeable;
-    if (!PyArg_ParseTuple(arguments, "O!OOOO", &PyList_Type, &originals, &primitives, &others,
-                          &passed_over, &unchangeable))
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &originals, &primitives, &others, &passed_over,
+                          &unchangeable))
         return NULL;
     Survey survey = {.left_out = originals};
-    PyObject *result = NULL;
-    if (make_addresses(&survey.primitives, primitives) == 0 &&
+    PyObject *result = NULL, *kinds = PySequence_List(primitives);
+    if (kinds != NULL && PyList_SetSlice(kinds, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, unchangeable) == 0 &&
+        make_addresses(&survey.originals, originals) == 0 &&
+        make_addresses(&survey.primitives, primitives) == 0 &&
         make_addresses(&survey.others, others) == 0 &&
         make_addresses(&survey.passed_over, passed_over) == 0 &&
         make_addresses(&survey.unchangeable, unchangeable) == 0 &&
-        add_originals(&survey, originals) == 0) {
-        walk(look_at_object, &survey);
-        if (!survey.objects.failed && !survey.candidates.failed && find_holders(&survey) == 0) {
-            PyObject *objects = list_of(&survey.objects);
-            PyObject *holders = list_of(&survey.holders);
-            if (objects != NULL && holders != NULL)
-                result = PyTuple_Pack(2, objects, holders);
-            Py_XDECREF(objects);
-            Py_XDECREF(holders);
-        }
+        make_addresses(&survey.kinds, kinds) == 0) {
+        walk(look_at_holder, &survey);
+        PyObject *objects = list_of(&survey.objects);
+        PyObject *holders = list_of(&survey.holders);
+        if (objects != NULL && holders != NULL)
+            result = PyTuple_Pack(2, objects, holders);
+        Py_XDECREF(objects);
+        Py_XDECREF(holders);
     }
-    if (result == NULL && !PyErr_Occurred())
-        PyErr_NoMemory();
-    forget(&survey.objects);
-    forget(&survey.holders);
-    PyMem_RawFree(survey.candidates.objects);
-    PyMem_RawFree(survey.wanted.objects);
-    Addresses *all[] = {&survey.primitives, &survey.others, &survey.passed_over,
-                        &survey.unchangeable, &survey.exchanged, &survey.leading};
+    Addresses *all[] = {&survey.originals,   &survey.primitives,   &survey.others,
+                        &survey.passed_over, &survey.unchangeable, &survey.kinds};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         PyMem_Free(all[i]->places);
+    Py_XDECREF(kinds);
     return result;
 }
 
