@@ -124,3 +124,20 @@ def test_strategies_that_know_pending_operations_choose_the_same(
         "level": level,
     }
     assert_same(processes, request)
+
+
+@pytest.mark.parametrize("strategy", ["random", "pct", "pos", "surw", "rff", "idb"])
+def test_the_traces_of_many_tasks_are_the_same(
+    processes: tuple[Process, Process], strategy: str
+) -> None:
+    many = [[("locked", 0)] if number % 3 else [("add", 1)] for number in range(120)]
+    request = {
+        "threads": many,
+        "strategy": strategy,
+        "executions": 4,
+        "seed": 1,
+        "late": False,
+        "gil": False,
+        "level": "racy",
+    }
+    assert_same(processes, request)

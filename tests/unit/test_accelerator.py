@@ -30,7 +30,7 @@ from bohrbug.accelerator.plain import plain
 from bohrbug.exploration.seeding import seed_alike
 from bohrbug.model.checksum import checksum_of
 from bohrbug.runtime.policies.basic import UniformRandomDecider
-from bohrbug.runtime.threads import heap, thread_functions
+from bohrbug.runtime.threads import heap, namespaces, replaced_builtins, thread_functions
 from bohrbug.runtime.threads.locks import lock
 
 SOURCES = Path(__file__).parent.parent.parent / "src"
@@ -204,12 +204,68 @@ def test_a_survey_keeps_nothing(survey: Any) -> None:
             gc.enable()
 
 
+@pytest.fixture(params=["in C", "in Python"])
+def both_ways(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """Gives a function of a module: its twin, or itself."""
+    if request.param == "in Python":
+        monkeypatch.setattr(accelerator, "native", None)
+    return lambda module, name: runpy.run_path(module.__file__)[name]
+
+
+class _Metaclass(type):
+    """Classes that nobody can tell apart, nor put into a set."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+
+def test_classes_are_found_by_their_namespaces(both_ways: Callable[..., Any]) -> None:
+    class Base(metaclass=_Metaclass):
+        pass
+
+    class Derived(Base, Holder):  # type: ignore[misc, metaclass]
+        pass
+
+    wanted = [object, int, Base, Derived, threading.Thread]
+    dicts: list[dict[str, Any]] = [namespaces.namespace_of(cls) for cls in wanted]
+    found = both_ways(namespaces, "classes_of")([*dicts, vars(gc), {}])
+    assert found.keys() == {id(each) for each in dicts}
+    assert all(found[id(each)] is cls for each, cls in zip(dicts, wanted, strict=True))
+
+
+def test_values_are_compared_by_identity_and_order(both_ways: Callable[..., Any]) -> None:
+    has_values = both_ways(replaced_builtins, "has_values")
+    namespace: dict[str, Any] = {"a": 1000, "b": "text", "c": len}
+    for _ in range(2):
+        values = [*namespace.values()]
+        assert has_values(namespace, values)
+        assert has_values(namespace, values)
+        assert not has_values(namespace, values[:2])
+        assert not has_values(namespace, [*values, 1])
+        assert not has_values({}, values)
+        before = namespace["b"]
+        namespace["b"] = before + "!"
+        assert not has_values(namespace, values)
+        namespace["b"] = before
+        assert has_values(namespace, values)
+        del namespace["a"]
+        assert not has_values(namespace, values)
+        namespace["a"] = values[0]
+        assert not has_values(namespace, values)
+
+
 @pytest.mark.skipif(native is None, reason="the accelerator is not in use")
 def test_bad_arguments_are_refused() -> None:
     for call, arguments in (
         (native.survey, (1, (), (), (), ())),
         (native.survey, ([], (), 1, (), ())),
         (native.survey, ([],)),
+        (native.classes_of, (1,)),
+        (native.has_values, ([], {})),
         (native.functions_running, (1, [])),
         (native.functions_in, ([], ())),
         (native.read_attribute, ()),

@@ -244,10 +244,22 @@ PyObject *use_plain(PyObject *module, PyObject *arguments);
 
 PyObject *branches(PyObject *module, PyObject *arguments);
 
+/* -- keys.c --------------------------------------------------------------------- */
+
+extern PyTypeObject keys_type;
+/* Whether a number is in a set of that type; -1: exception */
+int is_among_keys(PyObject *keys, PyObject *key);
+int add_key(PyObject *keys, PyObject *key);
+
 /* -- heap.c --------------------------------------------------------------------- */
 
+PyObject *classes_of(PyObject *module, PyObject *namespaces);
 PyObject *objects_of_types(PyObject *module, PyObject *types);
 PyObject *survey(PyObject *module, PyObject *arguments);
+
+/* -- values.c ------------------------------------------------------------------- */
+
+PyObject *has_values(PyObject *module, PyObject *arguments);
 
 /* -- functions.c ---------------------------------------------------------------- */
 

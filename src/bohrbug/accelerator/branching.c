@@ -26,12 +26,12 @@ sort_in(const Search *search, Py_ssize_t step, PyObject *choice, bool is_free, P
         PyObject *later)
 {
     PyObject *key = edge(search, PyList_GET_ITEM(search->states, step), choice);
-    int known = key == NULL ? -1 : PySet_Contains(search->visited, key);
+    int known = key == NULL ? -1 : is_among_keys(search->visited, key);
     int result = known < 0 ? -1 : 0;
     if (known == 0 && is_free) {
         result = PyList_Append(free, choice);
         if (result == 0 && search->recording)
-            result = PySet_Add(search->visited, key);
+            result = add_key(search->visited, key);
     } else if (known == 0) {
         PyObject *branch = Py_BuildValue("nOO", step, choice, key);
         result = branch == NULL ? -1 : PyList_Append(later, branch);
@@ -91,8 +91,8 @@ look_at(const Search *search, Py_ssize_t step, PyObject *branches, PyObject *lat
         return -1;
     }
     PyObject *key = edge(search, PyList_GET_ITEM(search->states, step), choice);
-    int known = key == NULL ? -1 : PySet_Contains(search->visited, key);
-    if (known == 0 && search->recording && PySet_Add(search->visited, key) < 0)
+    int known = key == NULL ? -1 : is_among_keys(search->visited, key);
+    if (known == 0 && search->recording && add_key(search->visited, key) < 0)
         known = -1;
     Py_XDECREF(key);
     if (known < 0)
@@ -129,7 +129,7 @@ branches(PyObject *Py_UNUSED(module), PyObject *arguments)
                           &search.choices, &PyList_Type, &search.tasks, &PyList_Type,
                           &search.enabled, &PyList_Type, &search.timed, &PyList_Type,
                           &search.yielded, &PyDict_Type, &search.arities, &PyList_Type,
-                          &search.states, &start, &end, &PySet_Type, &search.visited, &recording,
+                          &search.states, &start, &end, &keys_type, &search.visited, &recording,
                           &search.digest, &search.alternatives))
         return NULL;
     search.recording = recording;

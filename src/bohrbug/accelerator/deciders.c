@@ -1,5 +1,6 @@
 /* What the policies in C share. */
 #include "deciders.h"
+#include <stdint.h>
 
 static PyObject *points_of_operations; /* site.point_of */
 
@@ -16,6 +17,24 @@ is_among_points(PyObject *operation, PyObject *points)
     int found = point == NULL ? -1 : PySet_Contains(points, point);
     Py_XDECREF(point);
     return found;
+}
+
+int
+is_among_known(KnownPlaces *known, PyObject *operation, PyObject *points)
+{
+    enum { PLACE = 2 };
+    PyObject *place = PyTuple_GET_ITEM(operation, PLACE);
+    size_t entry = ((uintptr_t)place >> 5) % KNOWN_PLACES;
+    if (!PyTuple_Check(place)) /* its resource is the point */
+        return is_among_points(operation, points);
+    if (known->place[entry] != place) {
+        int found = is_among_points(operation, points);
+        if (found < 0)
+            return -1;
+        known->place[entry] = place;
+        known->found[entry] = found;
+    }
+    return known->found[entry];
 }
 
 double

@@ -15,6 +15,16 @@ is_task(PyObject *object)
 void know_points(PyObject *function);
 /* Whether the point of an operation is in a set; -1: exception */
 int is_among_points(PyObject *operation, PyObject *points);
+
+/* What is known of the places of one set of tasks, most of which wait at the same few. It must not
+ * outlive the step: only the tasks keep the places alive. */
+enum { KNOWN_PLACES = 16 };
+typedef struct {
+    PyObject *place[KNOWN_PLACES];
+    int found[KNOWN_PLACES];
+} KnownPlaces;
+/* The same as is_among_points, for one set of points all the time. */
+int is_among_known(KnownPlaces *known, PyObject *operation, PyObject *points);
 /* The next number of a ``random.Random``, from 0 to 1; -1: exception */
 double draw(PyObject *random);
 

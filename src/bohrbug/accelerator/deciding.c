@@ -131,15 +131,16 @@ use_policies(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 /* -- choosing --------------------------------------------------------------------- */
 
-/* Fill in the enabled tasks, borrowed, and return their number; 0: a rare case. */
+/* Fill in the enabled tasks, borrowed, and return their number; 0: a rare case. There is room for
+ * ``most`` of them: to ask a task may run code of the program, but starts none. */
 static Py_ssize_t
-enabled_tasks(PyObject *self, PyObject **enabled)
+enabled_tasks(PyObject *self, PyObject **enabled, Py_ssize_t most)
 {
     PyObject *alive = EXECUTION(ALIVE);
-    if (PyList_GET_SIZE(alive) > MOST_TASKS || EXECUTION(SUSPENDED) != zero)
+    if (EXECUTION(SUSPENDED) != zero)
         return 0;
     Py_ssize_t count = 0;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(alive); i++) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(alive) && i < most; i++) {
         PyObject *task = PyList_GET_ITEM(alive, i);
         PyObject *ready = TASK(task, READY);
         if (ready != Py_None) {
@@ -221,10 +222,11 @@ choose(PyObject *self, PyObject *running, PyObject **enabled, Py_ssize_t count, 
     return PyErr_Occurred() ? NULL : chosen;
 }
 
-Progress
-decide(PyObject *self, PyObject *running, PyObject **chosen)
+/* The same as decide, with room for as many tasks as are alive. */
+static Progress
+decide_among(PyObject *self, PyObject *running, PyObject **chosen, PyObject **enabled,
+             Py_ssize_t most)
 {
-    PyObject *enabled[MOST_TASKS];
     if (EXECUTION(MINDS_GIL) != Py_False || EXECUTION(YIELDING) != Py_False ||
         EXECUTION(SPINNING) != Py_False ||
         slot_get(EXECUTION(FAIRNESS), fairness_slots[FAIRNESS_ACTIVE]) != Py_False)
@@ -237,7 +239,7 @@ decide(PyObject *self, PyObject *running, PyObject **chosen)
         return FAILED;
     if (step >= next_check || step - slice_began >= lonely_steps)
         return RARE;
-    Py_ssize_t count = enabled_tasks(self, enabled);
+    Py_ssize_t count = enabled_tasks(self, enabled, most);
     if (count <= 0)
         return count < 0 ? FAILED : RARE;
     if (count > 1 && step - slice_began >= time_slice)
@@ -261,4 +263,21 @@ decide(PyObject *self, PyObject *running, PyObject **chosen)
     }
     *chosen = choice;
     return DONE;
+}
+
+Progress
+decide(PyObject *self, PyObject *running, PyObject **chosen)
+{
+    PyObject *few[MANY_TASKS];
+    Py_ssize_t most = PyList_GET_SIZE(EXECUTION(ALIVE));
+    if (most <= MANY_TASKS)
+        return decide_among(self, running, chosen, few, most);
+    PyObject **many = PyMem_New(PyObject *, most);
+    if (many == NULL) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
+    Progress progress = decide_among(self, running, chosen, many, most);
+    PyMem_Free(many);
+    return progress;
 }

@@ -11,13 +11,13 @@ static PyObject *runs_at_once_in_python;
 
 /* filtering._is_no_decision; -1: exception */
 static int
-is_no_decision(PyObject *task, PyObject *points, PyObject *named)
+is_no_decision(KnownPlaces *known, PyObject *task, PyObject *points, PyObject *named)
 {
     PyObject *operation = TASK(task, PENDING);
     if (operation == Py_None ||
         slot_get(PyTuple_GET_ITEM(operation, KIND), kind_slots[KIND_IS_YIELD]) != Py_False)
         return 0;
-    int found = is_among_points(operation, points);
+    int found = is_among_known(known, operation, points);
     if (found == 0 && named != NULL)
         found = PySequence_Contains(named, PyTuple_GET_ITEM(operation, RESOURCE));
     return found < 0 ? -1 : !found;
@@ -30,18 +30,19 @@ undecided(PyObject *points, PyObject *running, PyObject *enabled, bool yielded, 
 {
     Py_ssize_t count = PyList_GET_SIZE(enabled);
     bool goes_on = false;
+    KnownPlaces known = {0};
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *task = PyList_GET_ITEM(enabled, i);
         if (!is_task(task))
             return NULL;
         goes_on |= task == running;
     }
-    int found = goes_on && !yielded ? is_no_decision(running, points, named) : 0;
+    int found = goes_on && !yielded ? is_no_decision(&known, running, points, named) : 0;
     if (found != 0)
         return found < 0 ? NULL : running;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(enabled); i++) {
         PyObject *task = PyList_GET_ITEM(enabled, i);
-        found = task == running ? 0 : is_no_decision(task, points, named);
+        found = task == running ? 0 : is_no_decision(&known, task, points, named);
         if (found != 0)
             return found < 0 ? NULL : task;
     }

@@ -219,3 +219,76 @@ survey(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_XDECREF(kinds);
     return result;
 }
+
+/* -- classes -------------------------------------------------------------------------- */
+
+/* The dict of a class, a new reference; NULL: none, or an exception is set. */
+static PyObject *
+namespace_of(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyType_GetDict(type);
+#else
+    return Py_XNewRef(type->tp_dict);
+#endif
+}
+
+/* Note the class if its namespace is among those that are looked for. */
+static int
+note_class(PyObject *classes, PyObject *class, const Addresses *namespaces)
+{
+    PyObject *namespace = namespace_of((PyTypeObject *)class);
+    if (namespace == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    int result = 0;
+    if (is_among(namespace, namespaces)) {
+        PyObject *key = PyLong_FromVoidPtr(namespace);
+        result = key == NULL ? -1 : PyDict_SetItem(classes, key, class);
+        Py_XDECREF(key);
+    }
+    Py_DECREF(namespace);
+    return result;
+}
+
+/* classes_of(namespaces) */
+PyObject *
+classes_of(PyObject *Py_UNUSED(module), PyObject *namespaces)
+{
+    Addresses wanted = {0};
+    if (make_addresses(&wanted, namespaces) < 0)
+        return NULL;
+    PyObject *classes = PyDict_New(), *all = PyList_New(0), *met = PySet_New(NULL);
+    PyObject *subclasses = PyObject_GetAttrString((PyObject *)&PyType_Type, "__subclasses__");
+    int result = classes == NULL || all == NULL || met == NULL || subclasses == NULL
+                     ? -1
+                     : PyList_Append(all, (PyObject *)&PyBaseObject_Type);
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_GET_SIZE(all); i++) {
+        PyObject *class = PyList_GET_ITEM(all, i);
+        PyObject *below = note_class(classes, class, &wanted) < 0
+                              ? NULL
+                              : PyObject_CallOneArg(subclasses, class);
+        result = below == NULL ? -1 : 0;
+        for (Py_ssize_t j = 0; result == 0 && j < PyList_GET_SIZE(below); j++) {
+            PyObject *subclass = PyList_GET_ITEM(below, j);
+            if (PyTuple_GET_SIZE(((PyTypeObject *)subclass)->tp_bases) > 1) {
+                /* It is met below each of its bases; its metaclass may say how it hashes. */
+                PyObject *key = PyLong_FromVoidPtr(subclass);
+                int known = key == NULL ? -1 : PySet_Contains(met, key);
+                result = known != 0 ? known : PySet_Add(met, key);
+                Py_XDECREF(key);
+            }
+            if (result == 0)
+                result = PyList_Append(all, subclass);
+            else if (result > 0)
+                result = 0;
+        }
+        Py_XDECREF(below);
+    }
+    Py_XDECREF(all);
+    Py_XDECREF(met);
+    Py_XDECREF(subclasses);
+    PyMem_Free(wanted.places);
+    if (result < 0)
+        Py_CLEAR(classes);
+    return classes;
+}

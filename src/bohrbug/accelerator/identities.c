@@ -10,7 +10,6 @@
 #include "heap.h"
 #include "identities.h"
 #include "scheduling.h"
-#include <string.h>
 
 /* -- the table of identities ------------------------------------------------------------ */
 
@@ -130,6 +129,8 @@ typedef struct {
 
 static struct {
     Births *places;
+    /* Which places are taken, so that not all of them have to be emptied. */
+    size_t *taken;
     size_t mask, count;
 } births;
 
@@ -152,6 +153,13 @@ place_in_births(PyObject *task, uint64_t class_digest)
     return place;
 }
 
+static void
+take_place_in_births(size_t place, Births taken)
+{
+    births.places[place] = taken;
+    births.taken[births.count++] = place;
+}
+
 static bool
 births_have_room(void)
 {
@@ -161,13 +169,19 @@ births_have_room(void)
     size_t size = old == NULL ? 0 : births.mask + 1;
     size_t larger = size == 0 ? FIRST_SIZE : 2 * size;
     Births *places = PyMem_RawCalloc(larger, sizeof *places);
-    if (places == NULL)
+    size_t *taken = PyMem_RawRealloc(births.taken, larger * sizeof *taken);
+    if (taken != NULL)
+        births.taken = taken;
+    if (places == NULL || taken == NULL) {
+        PyMem_RawFree(places);
         return false;
+    }
     births.places = places;
     births.mask = larger - 1;
+    births.count = 0;
     for (size_t i = 0; i < size; i++)
         if (old[i].task != NULL)
-            places[place_in_births(old[i].task, old[i].class_digest)] = old[i];
+            take_place_in_births(place_in_births(old[i].task, old[i].class_digest), old[i]);
     PyMem_RawFree(old);
     return true;
 }
@@ -191,8 +205,8 @@ next_number(PyObject *task, const char *class_name)
         }
         uint64_t prefix = digest(class_digest, name);
         prefix = (prefix ^ (prefix >> PREFIX_BITS)) & ((UINT64_C(1) << PREFIX_BITS) - 1);
-        *found = (Births){task, class_digest, prefix, 0};
-        births.count++;
+        take_place_in_births((size_t)(found - births.places),
+                             (Births){task, class_digest, prefix, 0});
     }
     uint64_t count = ++found->count & ((UINT64_C(1) << COUNT_BITS) - 1);
     return (found->prefix << COUNT_BITS | count) << FREE_BITS;
@@ -333,10 +347,8 @@ know_births(PyObject *Py_UNUSED(module), PyObject *arguments)
 PyObject *
 forget_births(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 {
-    if (births.count != 0) {
-        memset(births.places, 0, (births.mask + 1) * sizeof *births.places);
-        births.count = 0;
-    }
+    while (births.count != 0)
+        births.places[births.taken[--births.count]] = (Births){0};
     for (size_t i = 0; i < cradles.count; i++) {
         const Identity *identity = &known.places[place_in_known(cradles.places[i])];
         if (identity->object != NULL && !identity->is_told)

@@ -33,6 +33,8 @@ static PyMethodDef functions[] = {
     {"set_generator_state", set_generator_state, METH_VARARGS, "See random_state.c."},
     {"use_plain", use_plain, METH_VARARGS, "Make objects of a class whose __init__ only stores."},
     {"branches", branches, METH_VARARGS, "Where a search branches off an execution."},
+    {"classes_of", classes_of, METH_O, "See the function in Python."},
+    {"has_values", has_values, METH_VARARGS, "See the function in Python."},
     {"objects_of_types", objects_of_types, METH_O, "See the function in Python."},
     {"survey", survey, METH_VARARGS, "See the function in Python."},
     {"watch_functions", watch_functions, METH_NOARGS, "Know all functions from now on."},
@@ -70,7 +72,8 @@ PyMODINIT_FUNC
 PyInit__accelerator(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && PyModule_AddFunctions(module, hook_definitions) < 0)
+    if (module != NULL && (PyModule_AddFunctions(module, hook_definitions) < 0 ||
+                           PyModule_AddType(module, &keys_type) < 0))
         Py_CLEAR(module);
     return module;
 }

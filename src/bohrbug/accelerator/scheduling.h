@@ -33,8 +33,8 @@ extern PyObject *holder;
 extern PyObject *zero, *one, *nothing;
 extern Py_ssize_t time_slice, lonely_steps;
 
-/* Tasks alive at the same time up to which a choice is made here. */
-enum { MOST_TASKS = 96 };
+/* Tasks alive at the same time for which there is room on the stack. */
+enum { MANY_TASKS = 96 };
 
 /* ``Operation(kind, resource, place)`` */
 PyObject *new_operation(PyObject *kind, PyObject *resource, PyObject *place);

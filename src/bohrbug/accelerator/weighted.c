@@ -1,6 +1,6 @@
 /* SURW: who does the next selected event; see bohrbug/runtime/policies/weighted.py.
  *
- * Common is: the tasks are those of an execution of this process, and not many.
+ * Common is: the tasks are those of an execution of this process.
  */
 #include "deciders.h"
 
@@ -14,12 +14,12 @@ enum { DRAWN, IS_SELECTED };
 
 /* WeightedRandomDecider._is_selected; -1: exception */
 static int
-is_selected(PyObject *self, PyObject *task)
+is_selected(PyObject *self, PyObject *task, KnownPlaces *known)
 {
     PyObject *operation = TASK(task, PENDING), *selected = slot_get(self, decider_slots[SELECTED]);
     if (operation == Py_None)
         return 0;
-    return selected == Py_None ? 1 : is_among_points(operation, selected);
+    return selected == Py_None ? 1 : is_among_known(known, operation, selected);
 }
 
 /* The number that a dictionary has for a task, 0 if none; -1: exception */
@@ -31,11 +31,12 @@ number_for(PyObject *numbers, PyObject *id)
 }
 
 /* WeightedRandomDecider._weights and _one_of: the index of the task that is drawn; ``count``: all
- * weights are 0; -1: exception */
+ * weights are 0; -1: exception. ``sums`` has room for one number for each task. */
 static Py_ssize_t
-one_by_weight(PyObject *self, PyObject *const *tasks, const bool *selected, Py_ssize_t count)
+one_by_weight(PyObject *self, PyObject *const *tasks, const bool *selected, Py_ssize_t count,
+              long long *sums)
 {
-    long long sums[MOST_TASKS], sum = 0;
+    long long sum = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *id = TASK(tasks[i], ID);
         long long left = number_for(slot_get(self, decider_slots[LEFT]), id);
@@ -59,7 +60,8 @@ one_by_weight(PyObject *self, PyObject *const *tasks, const bool *selected, Py_s
 
 /* Draw whose selected event comes next, unless the one that was drawn is among some tasks. */
 static int
-intend(PyObject *self, PyObject *const *tasks, const bool *selected, Py_ssize_t count)
+intend(PyObject *self, PyObject *const *tasks, const bool *selected, Py_ssize_t count,
+       long long *sums)
 {
     PyObject *intended = slot_get(self, decider_slots[INTENDED]);
     for (Py_ssize_t i = 0; i < count && intended != Py_None; i++) {
@@ -67,26 +69,26 @@ intend(PyObject *self, PyObject *const *tasks, const bool *selected, Py_ssize_t 
         if (is_there != 0)
             return is_there < 0 ? -1 : 0;
     }
-    Py_ssize_t index = one_by_weight(self, tasks, selected, count);
+    Py_ssize_t index = one_by_weight(self, tasks, selected, count, sums);
     if (index < 0)
         return -1;
     slot_set(self, decider_slots[INTENDED], index < count ? TASK(tasks[index], ID) : Py_None);
     return 0;
 }
 
-/* The task that is drawn, borrowed; NULL: exception */
+/* The task that is drawn, borrowed; NULL: exception. The other arrays have room for ``count``. */
 static PyObject *
-drawn_of(PyObject *self, PyObject *const *tasks, Py_ssize_t count)
+drawn_among(PyObject *self, PyObject *const *tasks, Py_ssize_t count, bool *selected,
+            PyObject **able, long long *sums)
 {
-    bool selected[MOST_TASKS];
-    PyObject *able[MOST_TASKS];
+    KnownPlaces known = {0};
     for (Py_ssize_t i = 0; i < count; i++) {
-        int found = is_selected(self, tasks[i]);
+        int found = is_selected(self, tasks[i], &known);
         if (found < 0)
             return NULL;
         selected[i] = found;
     }
-    if (intend(self, tasks, selected, count) < 0)
+    if (intend(self, tasks, selected, count, sums) < 0)
         return NULL;
     PyObject *intended = slot_get(self, decider_slots[INTENDED]);
     Py_ssize_t number = 0;
@@ -107,12 +109,34 @@ drawn_of(PyObject *self, PyObject *const *tasks, Py_ssize_t count)
     return able[(Py_ssize_t)(drawn * (double)number)];
 }
 
+static PyObject *
+drawn_of(PyObject *self, PyObject *const *tasks, Py_ssize_t count)
+{
+    if (count <= MANY_TASKS) {
+        bool selected[MANY_TASKS];
+        PyObject *able[MANY_TASKS];
+        long long sums[MANY_TASKS];
+        return drawn_among(self, tasks, count, selected, able, sums);
+    }
+    bool *selected = PyMem_New(bool, count);
+    PyObject **able = PyMem_New(PyObject *, count), *drawn = NULL;
+    long long *sums = PyMem_New(long long, count);
+    if (selected == NULL || able == NULL || sums == NULL)
+        PyErr_NoMemory();
+    else
+        drawn = drawn_among(self, tasks, count, selected, able, sums);
+    PyMem_Free(selected);
+    PyMem_Free(able);
+    PyMem_Free(sums);
+    return drawn;
+}
+
 /* WeightedRandomDecider._drawn(options) */
 static PyObject *
 drawn_method(PyObject *self, PyObject *options)
 {
     Py_ssize_t count = PyList_CheckExact(options) ? PyList_GET_SIZE(options) : 0;
-    bool is_common = 0 < count && count <= MOST_TASKS;
+    bool is_common = count > 0;
     for (Py_ssize_t i = 0; i < count && is_common; i++)
         is_common = is_task(PyList_GET_ITEM(options, i));
     if (is_common)
@@ -126,7 +150,8 @@ is_selected_method(PyObject *self, PyObject *task)
 {
     if (!is_task(task))
         return by_reference(&decider_twins[IS_SELECTED], self, task);
-    int found = is_selected(self, task);
+    KnownPlaces known = {0};
+    int found = is_selected(self, task, &known);
     return found < 0 ? NULL : PyBool_FromLong(found);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
@@ -24,13 +25,14 @@ from bohrbug.search.estimates import (
     share_of_tree,
     size_of_bounded_tree,
 )
+from bohrbug.search.keys import KeySet, new_keys
 from bohrbug.search.order_of_trace import fairness_memory
 from bohrbug.search.shared_keys import SharedKeys
 from bohrbug.search.tree import Subtrees
 from bohrbug.search.waiting import Branch, Waiting
 
 CACHE_LIMIT = 1_000_000
-"""Visited states that are remembered, at some 80 bytes each."""
+"""Visited states that are remembered, at 11 to 21 bytes each."""
 
 WAITING_LIMIT = 5_000_000
 """Branches that wait for a later bound, at some 12 bytes each."""
@@ -92,8 +94,15 @@ class BoundedSearch:
     unit: str
     """What is counted, such as ``preemption``."""
 
-    def options(self, trace: Trace, step: int) -> tuple[list[Choice], list[tuple[Choice, int]]]:
+    def options(
+        self, trace: Trace, step: int, most: int
+    ) -> tuple[list[Choice], list[tuple[Choice, int]]]:
         """The choices not made at a step that the plan left to the policy.
+
+        Parameters:
+            trace: the execution.
+            step: the step.
+            most: choices that cost more may be left out.
 
         Returns:
             those that cost nothing, and pairs of a choice that costs something and its cost.
@@ -128,7 +137,7 @@ class BoundedSearch:
         self._subtrees = Subtrees([()])
         self._waiting = Waiting(self._waiting_limit, self._caching)
         self._beyond_bound = False
-        self._visited: set[int] | SharedKeys = set()
+        self._visited: KeySet | SharedKeys = new_keys()
         self._covered_bound: int | None = None
         self._bound_is_whole = True
         # For the estimate: executions within this bound, and how many it takes without
@@ -236,6 +245,9 @@ class BoundedSearch:
         states = self._states(trace, end) if caching else []
         branches: list[tuple[int, list[Choice]]] = []
         later: dict[int, list[Branch]] = {}
+        # Of those that cost more than this bound or a later one, only one is of interest.
+        within = sys.maxsize if self._bound is None else self._bound - self._cost
+        most = within if self._beyond_bound else sys.maxsize
         for step in range(start, end):
             state = 0
             known = False
@@ -246,18 +258,22 @@ class BoundedSearch:
                 if recording:
                     visited.add(key)
             if len(all_enabled[step]) + len(all_timed[step]) != 1 or step in arities:
-                free, costly = self.options(trace, step)
+                free, costly = self.options(trace, step, most)
                 if caching and free:
                     free = [each for each in free if state ^ choice_digest(each) not in visited]
                     if recording:
                         visited.update([state ^ choice_digest(each) for each in free])
                 key = 0
                 for choice, cost in costly:
+                    if cost > most:
+                        continue
                     if caching:
                         key = state ^ choice_digest(choice)
                         if key in visited:
                             continue
                     later.setdefault(cost, []).append((step, choice, key))
+                    if cost > within:
+                        most = within
                 if free:
                     free.reverse()
                     branches.append((step, free))
@@ -446,7 +462,7 @@ class BoundedSearch:
         else:
             keys = array("q")
             keys.frombytes(b64decode(state["visited"]))
-            self._visited = set(keys)
+            self._visited = new_keys(keys)
         self.take_in(state)
 
     def hand_out(self, most: int) -> State | None:

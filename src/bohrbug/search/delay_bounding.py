@@ -29,7 +29,9 @@ class DelayBounding(BoundedSearch):
     name = "idb"
     unit = "delay"
 
-    def options(self, trace: Trace, step: int) -> tuple[list[Choice], list[tuple[Choice, int]]]:
+    def options(
+        self, trace: Trace, step: int, most: int
+    ) -> tuple[list[Choice], list[tuple[Choice, int]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`.
 
         Behind its prefix a plan is non-preemptive, so the task that was chosen is the
@@ -43,7 +45,8 @@ class DelayBounding(BoundedSearch):
         if not enabled:
             return [task for task in timed if task != chosen], []
         place = enabled.index(trace.tasks[step])
-        later = (*enabled[place + 1 :], *enabled[:place])
+        later = enabled[place + 1 : place + 1 + most]
+        later += enabled[: min(place, most - len(later))]
         costly: list[tuple[Choice, int]] = [
             (task, delays) for delays, task in enumerate(later, start=1)
         ]

@@ -8,6 +8,7 @@ from bohrbug.model.plan import Choice
 from bohrbug.model.trace import Trace
 from bohrbug.search.bounded import BoundedSearch
 from bohrbug.search.branching import alternatives
+from bohrbug.search.keys import is_in_c
 
 
 class PreemptionBounding(BoundedSearch):
@@ -28,8 +29,8 @@ class PreemptionBounding(BoundedSearch):
         self, trace: Trace, start: int, end: int, recording: bool
     ) -> tuple[list[tuple[int, list[Choice]]], dict[int, list[tuple[int, Choice, int]]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`."""
-        if native is None or not self._caching or not isinstance(self._visited, set):
-            # Keys that are shared between processes are no set.
+        if native is None or not self._caching or not is_in_c(self._visited):
+            # Keys that are shared between processes are of another type.
             return super()._branches(trace, start, end, recording)
         columns = (
             trace.choices,
@@ -53,7 +54,12 @@ class PreemptionBounding(BoundedSearch):
         )
         return branches, {1: later} if later else {}
 
-    def options(self, trace: Trace, step: int) -> tuple[list[Choice], list[tuple[Choice, int]]]:
+    def options(
+        self,
+        trace: Trace,
+        step: int,
+        most: int,  # noqa: ARG002  (all cost the same)
+    ) -> tuple[list[Choice], list[tuple[Choice, int]]]:
         """See :class:`~bohrbug.search.bounded.BoundedSearch`."""
         free, costly = alternatives(trace, step)
         return free, [(choice, 1) for choice in costly]

@@ -109,18 +109,40 @@ class ReadsFromDecider(PartialOrderDecider):
             self._open.pop(reader.resource, None)
 
     def _allowed(self, options: list[TaskView]) -> list[TaskView]:
-        """The tasks that are not held back."""
+        """The tasks that are not held back.
+
+        Many may wait at the same resource, so what holds for all of them is looked at once.
+        """
         constrained = self._open
-        return [
-            task
-            for task in options
-            if task.pending is None
-            or task.pending.resource not in constrained
-            or not self._is_held_back(task, task.pending)
-        ]
+        looked_at: dict[ResourceId, tuple[set[tuple[TaskId, str]], bool]] = {}
+        allowed = []
+        for task in options:
+            operation = task.pending
+            if operation is not None and operation.resource in constrained:
+                resource = operation.resource
+                known = looked_at.get(resource)
+                if known is None:
+                    known = looked_at[resource] = self._look_at(resource)
+                readers, is_protected = known
+                if (task.id, operation.kind.name) in readers:
+                    if self._is_held_back(task, operation):
+                        continue
+                elif is_protected and operation.kind.is_write:
+                    continue
+            allowed.append(task)
+        return allowed
+
+    def _look_at(self, resource: ResourceId) -> tuple[set[tuple[TaskId, str]], bool]:
+        """Of a resource: what its readers are by task and kind, and whether no other may write."""
+        last = self._last.get(resource)
+        constraints = self._open[resource]
+        return (
+            {(each.reader.task, each.reader.kind) for each in constraints},
+            any(each.holds and last == each.source for each in constraints),
+        )
 
     def _is_held_back(self, task: TaskView, operation: Operation) -> bool:
-        """Whether an operation on a constrained resource would break a constraint."""
+        """Whether what may be the reader of a constraint would break that or another one."""
         last = self._last.get(operation.resource)
         event: ResourceEvent | None = None
         for constraint in self._open[operation.resource]:

@@ -27,6 +27,7 @@ class WeightedRandomDecider(Drawing):
     """
 
     __slots__ = (
+        "_below",
         "_existing",
         "_intended",
         "_left",
@@ -43,8 +44,16 @@ class WeightedRandomDecider(Drawing):
         self._left = dict(policy.weights)
         self._existing: set[TaskId] = set()
         self._unborn = dict(policy.weights)
-        # Events of tasks that do not exist yet, by the task that they count for.
+        # Events of tasks that do not exist yet, by the task that they count for; and for each task
+        # those that it spawns, or that these do.
         self._promised: dict[TaskId, int] = {}
+        self._below: dict[TaskId, list[TaskId]] = {}
+        for task, events in self._unborn.items():
+            self._promise(self._nearest(task), events)
+            above = task.rpartition(".")[0]
+            while above:
+                self._below.setdefault(above, []).append(task)
+                above = above.rpartition(".")[0]
         self._intended: TaskId | None = None
 
     def choose(
@@ -55,9 +64,7 @@ class WeightedRandomDecider(Drawing):
         new = [task for task in options if task.id not in self._existing]
         if new:
             for task in new:
-                self._existing.add(task.id)
-                self._unborn.pop(task.id, None)
-            self._promise()
+                self._meet(task.id)
             self._hand_on(new, options)
         chosen = runs_at_once(self._points, running, enabled, yielded)
         if chosen is None:
@@ -128,13 +135,27 @@ class WeightedRandomDecider(Drawing):
             if drawn is not None:
                 self._intended = drawn.id
 
-    def _promise(self) -> None:
-        self._promised.clear()
-        for task, events in self._unborn.items():
-            ancestor = task
-            while "." in ancestor and ancestor not in self._existing:
-                ancestor = ancestor.rpartition(".")[0]
-            self._promised[ancestor] = self._promised.get(ancestor, 0) + events
+    def _meet(self, task: TaskId) -> None:
+        """A task exists now: what it spawns counts for it, and no longer for one above it."""
+        before = self._nearest(task)
+        self._existing.add(task)
+        events = self._unborn.pop(task, 0)
+        self._promise(before, -events)
+        for other in self._below.get(task, ()):
+            if other in self._unborn and self._nearest(other) == task:
+                events = self._unborn[other]
+                self._promise(before, -events)
+                self._promise(task, events)
+
+    def _promise(self, task: TaskId, events: int) -> None:
+        if events:
+            self._promised[task] = self._promised.get(task, 0) + events
+
+    def _nearest(self, task: TaskId) -> TaskId:
+        """The task that one which does not exist counts for: the root, or the last one above it."""
+        while "." in task and task not in self._existing:
+            task = task.rpartition(".")[0]
+        return task
 
 
 if native is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from bohrbug.runtime.threads.control import INTERNAL_MODULES
 from bohrbug.runtime.threads.locks import RLock, lock
-from bohrbug.runtime.threads.namespaces import classes_by_namespace, proxy_of, with_subclasses
+from bohrbug.runtime.threads.namespaces import classes_of, proxy_of, with_subclasses
 
 _IMMUTABLE = (staticmethod, classmethod, tuple, types.BuiltinMethodType)
 
@@ -90,7 +90,7 @@ class Adoption:
         self._replacements.update(
             (key, replacement) for key, replacement in rebuilt.items() if replacement is not None
         )
-        classes = classes_by_namespace()
+        classes = classes_of([holder for holder in changing if type(holder) is dict])
         for holder in changing:
             if id(holder) in rebuilt:
                 continue

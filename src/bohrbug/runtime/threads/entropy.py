@@ -109,7 +109,14 @@ if _shared is not None:
 # are taken; newer C libraries say that 20 tries are enough.
 patches.add(tempfile, "TMP_MAX", max(tempfile.TMP_MAX, 1_000_000))
 
-_LAST = ("_last_timestamp", "_last_timestamp_v6", "_last_timestamp_v7", "_last_counter_v7")
+_LAST = {
+    "_last_timestamp": None,
+    "_last_timestamp_v6": None,
+    "_last_timestamp_v7": None,
+    "_last_counter_v7": 0,
+}
+"""What ``uuid`` goes on from, and with what it begins."""
+_tempfile = vars(tempfile)
 _times_of_uuids: list[Any] = []
 _names_of_files: list[Any] = []
 
@@ -124,22 +131,23 @@ def begin(settings: Settings) -> None:
     """
     if settings.real_entropy:
         return
-    _names_of_files.append(vars(tempfile).get("_name_sequence"))
-    vars(tempfile)["_name_sequence"] = None
+    _names_of_files.append(_tempfile.get("_name_sequence"))
+    _tempfile["_name_sequence"] = None
     module = sys.modules.get("uuid")
     if module is None:
         return
-    for name in _LAST:
-        if hasattr(module, name):
-            setattr(module, name, 0 if name == "_last_counter_v7" else None)
+    namespace = vars(module)
+    for name, first in _LAST.items():
+        if name in namespace:
+            namespace[name] = first
     # It asks a library for the time; without that, ``time.time_ns``.
-    _times_of_uuids.append(getattr(module, "_generate_time_safe", None))
-    vars(module)["_generate_time_safe"] = None
+    _times_of_uuids.append(namespace.get("_generate_time_safe"))
+    namespace["_generate_time_safe"] = None
 
 
 def end() -> None:
     """After an execution."""
     while _names_of_files:
-        vars(tempfile)["_name_sequence"] = _names_of_files.pop()
+        _tempfile["_name_sequence"] = _names_of_files.pop()
     while _times_of_uuids:
         vars(sys.modules["uuid"])["_generate_time_safe"] = _times_of_uuids.pop()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import sys
 from collections.abc import Collection, Iterable
 from types import CodeType, FunctionType
 from typing import Any
@@ -75,13 +76,17 @@ def _is_undefaulted(holder: Any) -> bool:
     return type(holder) is FunctionType and holder.__defaults__ is None
 
 
+_CAN_WATCH = sys.version_info >= (3, 12)
+"""The interpreter tells of functions that are made."""
+
 Functions = list[FunctionType] | None
 """Functions to look for some among; ``None`` are all, known without looking at objects."""
 
 
 def all_functions() -> Functions:
     """All functions written in Python, but for frozen ones if :func:`knows_functions` is false."""
-    if not knows_functions() and native is not None and not gc.get_freeze_count():
+    # To count the frozen objects is to look at them all.
+    if _CAN_WATCH and not knows_functions() and native is not None and not gc.get_freeze_count():
         native.watch_functions()
     return None if knows_functions() else objects_of_types({FunctionType})
 

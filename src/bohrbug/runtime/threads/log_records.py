@@ -31,6 +31,9 @@ _handle = logging.Handler.handle
 _make_lock = logging.Handler.createLock
 
 
+_logging = vars(logging)
+
+
 class _Lasting:
     """Whether handlers of the program were there before the exploration."""
 
@@ -55,7 +58,7 @@ def begin() -> None:
 
 
 def _lend_module_lock(is_lent: bool) -> None:
-    lock = getattr(logging, "_lock", None)
+    lock = _logging.get("_lock")
     if isinstance(lock, RLock):
         lock._internal = not is_lent
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
+
+from bohrbug.accelerator import twin
 
 proxy_of: Callable[[type], Any] = vars(type)["__dict__"].__get__
 """What ``vars`` gives of a class, whatever its metaclass says."""
@@ -46,10 +48,13 @@ def with_subclasses(cls: type) -> list[type]:
     return list(found.values())
 
 
-def classes_by_namespace() -> dict[int, type]:
-    """All classes, by the ids of their namespaces.
+@twin
+def classes_of(namespaces: Collection[dict[str, Any]], /) -> dict[int, type]:
+    """The classes whose attributes some dicts are, by the ids of these.
 
     Nothing in a namespace tells whose it is: it has a descriptor ``__dict__`` only if the bases
     give their objects none, and from Python 3.15 on that is the same for all classes.
     """
-    return {id(namespace_of(cls)): cls for cls in with_subclasses(object)}
+    wanted = {id(namespace) for namespace in namespaces}
+    classes = {id(namespace_of(cls)): cls for cls in with_subclasses(object)}
+    return {key: cls for key, cls in classes.items() if key in wanted}

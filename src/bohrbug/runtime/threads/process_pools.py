@@ -38,6 +38,8 @@ class LastingPools:
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         # Those that this execution has made, or made anew.
         self._own: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Most tests have no pools; asking the set takes longer.
+        self._has_own = False
         self._saved: list[tuple[Any, dict[str, Any]]] = []
 
     def add(self, pool: Any) -> None:
@@ -48,6 +50,7 @@ class LastingPools:
     def made(self, pool: Any) -> None:
         """A task has made a pool: this execution can use it as it is."""
         self._own.add(pool)
+        self._has_own = True
 
     def forget(self, pool: Any) -> None:
         """The program has shut it down."""
@@ -61,7 +64,7 @@ class LastingPools:
         """
         if pool in self._own or pool not in self._known:
             return
-        self._own.add(pool)
+        self.made(pool)
         before = vars(pool).copy()
         self._saved.append((pool, before))
         module: Any = sys.modules[_MODULE]
@@ -86,7 +89,9 @@ class LastingPools:
             vars(pool).clear()
             vars(pool).update(before)
             self._known.add(pool)
-        self._own.clear()
+        if self._has_own:
+            self._own.clear()
+            self._has_own = False
 
 
 lasting_pools = LastingPools()

@@ -50,4 +50,5 @@ def _line_of(place: Place) -> tuple[object, ...]:
 
 def forget_raised() -> None:
     """At the end of an execution."""
-    _raised.clear()
+    if _raised:
+        _raised.clear()

@@ -7,9 +7,20 @@ library that they use has those of the program.
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
+
+from bohrbug.accelerator import twin
+
+
+@twin
+def has_values(namespace: dict[str, Any], values: list[Any], /) -> bool:
+    """Whether the values of a dict are these objects, in this order; asked twice per execution."""
+    found = [*namespace.values()]
+    return len(found) == len(values) and all(map(operator.is_, found, values))
+
 
 _NAMESPACE = vars(builtins)
 _before: dict[str, Any] = dict(_NAMESPACE)
@@ -31,9 +42,8 @@ def put_back() -> None:
 
 
 def _are_as_before() -> bool:
-    # Lists are the fastest to compare, and this is asked twice in each execution: a builtin that is
-    # replaced keeps its place, one more or less changes the length.
-    return [*_NAMESPACE.values()] == _values
+    # A builtin that is replaced keeps its place, one more or less changes the length.
+    return has_values(_NAMESPACE, _values)
 
 
 def _exchange(wanted: dict[str, Any]) -> None:

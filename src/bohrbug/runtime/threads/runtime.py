@@ -424,7 +424,6 @@ class ThreadsRuntime:
         finally:
             replaced_builtins.put_back()
             self._discovery.listen(False)
-            held.evaluation_has_changed()
             made_code.follow = None
             if watchdog is not None:
                 watchdog.release()

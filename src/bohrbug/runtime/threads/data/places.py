@@ -25,7 +25,10 @@ class PlaceSet:
     __slots__ = ("by_identity",)
 
     def __init__(self, places: Iterable[Place] = ()) -> None:
-        self.by_identity: dict[int, Place] = {id(place): place for place in places}
+        # Two empty ones are made in each execution.
+        self.by_identity: dict[int, Place] = (
+            {id(place): place for place in places} if places else {}
+        )
 
     def add(self, place: Place) -> None:
         """Put a place in."""

@@ -34,8 +34,9 @@ _states: dict[int, Named] = {}
 
 def forget_descriptors() -> None:
     """At the end of an execution."""
-    _positions.clear()
-    _states.clear()
+    if _positions or _states:
+        _positions.clear()
+        _states.clear()
     mappings.forget_contents()
 
 

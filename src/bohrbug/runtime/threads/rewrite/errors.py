@@ -41,4 +41,5 @@ def stand_in(error: BaseException) -> Named:
 
 def forget_errors() -> None:
     """At the end of an execution."""
-    _errors.clear()
+    if _errors:
+        _errors.clear()

@@ -47,9 +47,10 @@ _folders: dict[str, Named] = {}
 
 def forget_files() -> None:
     """At the end of an execution."""
-    _files.clear()
-    _folders.clear()
-    _states.clear()
+    if _files or _folders or _states:
+        _files.clear()
+        _folders.clear()
+        _states.clear()
     descriptors.forget_descriptors()
 
 

@@ -217,6 +217,11 @@ def forget() -> list[Place]:
         The places that matter: where one task has read what another has ended.
     """
     found: list[Place] = []
+    if _dropping_at or _dropping:
+        _dropping_at.clear()
+        _dropping.clear()
+    if not _lives:
+        return found
     for life in _lives.values():
         if life.matters:
             found += life.places()
@@ -225,8 +230,6 @@ def forget() -> list[Place]:
     _outrun.clear()
     _by_target.clear()
     _by_reference.clear()
-    _dropping_at.clear()
-    _dropping.clear()
     return found
 
 

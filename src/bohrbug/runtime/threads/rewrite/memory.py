@@ -83,8 +83,9 @@ _blocks: list[_Block] = []
 
 def forget() -> None:
     """At the end of an execution."""
-    _starts.clear()
-    _blocks.clear()
+    if _starts:
+        _starts.clear()
+        _blocks.clear()
 
 
 def _block_at(start: int, end: int) -> _Block | None:

@@ -65,7 +65,9 @@ def _is_by_identity(element: Any) -> bool:
 
 def taken() -> list[str]:
     """What was noted since this was asked last, for people."""
-    texts = []
+    texts: list[str] = []
+    if not _fresh:
+        return texts
     for place in _fresh:
         site = site_of(place)
         where = "" if site is None else f" at {os.path.basename(site.filename)}:{site.line}"
