@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bohrbug import VerdictKind
 from tests.oracle.comparing import RealThreads, explored
+from tests.oracle.families import FAMILIES
 from tests.oracle.programs import source_of
 from tests.thoroughness import examples
 
@@ -22,6 +25,27 @@ PROGRAMS_AT_ONCE = 10
 def real_threads() -> Iterator[RealThreads]:
     with RealThreads() as real:
         yield real
+
+
+MISSED = (1016, 1050, 1084, 1608, 1690, 2226, 3198, 4239)
+"""Programs that were said to hold although real threads came to something else."""
+
+
+def test_families_call_what_they_make_differently() -> None:
+    """Else what one family shows would be of another one."""
+    made = [set(re.findall(r"\bs\.(\w+)\s*=[^=]", family.made)) for family in FAMILIES]
+    assert sum(map(len, made)) == len(set().union(*made))
+
+
+@pytest.mark.parametrize("seed", MISSED)
+def test_what_was_missed_once_is_reached(
+    tmp_path: Path, real_threads: RealThreads, seed: int
+) -> None:
+    path = tmp_path / f"program_{seed}.py"
+    path.write_text(source_of(seed), encoding="utf-8")
+    found = explored(path, executions=3_000, seconds=20)
+    assert found.result.verdict.kind is VerdictKind.HOLDS
+    assert real_threads.outcomes(path, seed, 100) <= found.outcomes
 
 
 @pytest.mark.parametrize("first", range(0, examples(60), PROGRAMS_AT_ONCE))

@@ -168,6 +168,9 @@ _lives: dict[int, Life] = {}
 # References without a callback, which nobody minds that we keep, by their ids.
 _by_reference: dict[int, tuple[Any, Life]] = {}
 
+# Where each task has read references that were dead when we first saw them.
+_readers_of_unknown: dict[int, list[Place]] = {}
+
 # Where each task has last let go of local variables, by its index; and its variable for that.
 _dropping_at: dict[int, Place] = {}
 _dropping: dict[int, Named] = {}
@@ -221,11 +224,20 @@ def forget() -> list[Place]:
         _dropping_at.clear()
         _dropping.clear()
     if not _lives:
+        _readers_of_unknown.clear()
         return found
     for life in _lives.values():
-        if life.matters:
+        unknown = [
+            place
+            for reader, places in _readers_of_unknown.items()
+            if reader >= 0 and life.ended_by >= 0 and reader != life.ended_by
+            for place in places
+        ]
+        if life.matters or unknown:
             found += life.places()
             found += life.ended_at
+            found += unknown
+    _readers_of_unknown.clear()
     _lives.clear()
     _outrun.clear()
     _by_target.clear()
@@ -312,6 +324,9 @@ def read(reference: Any, place: Place) -> Named:
     known = _by_reference.get(id(reference))
     if known is None:
         _ending.tell_unknown()
+        places = _readers_of_unknown.setdefault(_ending.current(), [])
+        if not any(each is place for each in places):
+            places.append(place)
         return UNKNOWN
     _note_place(known[1], place)
     return known[1].variable
