@@ -452,7 +452,7 @@ class Two(ctypes.Structure):
     ),
     Family(
         "weak references",
-        "s.strong = Thing(1); s.weak = weakref.ref(s.strong); "
+        "s.strong = Weak(1); s.weak = weakref.ref(s.strong); "
         "s.values = weakref.WeakValueDictionary(a=s.strong); s.ends = []; "
         "weakref.finalize(s.strong, s.ends.append, 'end')",
         (
@@ -462,7 +462,7 @@ class Two(ctypes.Structure):
             "out.append(s.values['a'].number)",
             "if s.weak() is not None: out.append(s.weak().number)",
             "out.append(len(s.values))",
-            "s.strong = Thing(K)",
+            "s.strong = Weak(K)",
             "out.append(list(s.ends))",
             "s.values['a'] = s.strong",
         ),
@@ -470,7 +470,7 @@ class Two(ctypes.Structure):
         """\
 import weakref
 
-class Thing:
+class Weak:
     def __init__(self, number):
         self.number = number
 """,
@@ -491,7 +491,7 @@ class Thing:
             "with_default.__defaults__ = (K,)",
             "out.append(with_default())",
         ),
-        "(s.thing.act(), type(s.thing).__name__, restore())",
+        "(s.thing.act(), type(s.thing).__name__, restore_methods())",
         """\
 class Thing:
     label = 'thing'
@@ -508,7 +508,7 @@ def other_act(self):
 def with_default(x=0):
     return x
 
-def restore():
+def restore_methods():
     Thing.label = 'thing'
     with_default.__defaults__ = (0,)
 """,
@@ -597,7 +597,7 @@ class Account(Base):
         "contexts",
         "s.context = contextvars.Context(); s.stack = contextlib.ExitStack(); s.left = []",
         (
-            "out.append(s.context.run(double, K))",
+            "out.append(s.context.run(twice, K))",
             "s.context.run(VARIABLE.set, K)",
             "out.append(s.context.get(VARIABLE))",
             "VARIABLE.set(K); out.append(VARIABLE.get())",
@@ -613,7 +613,7 @@ import contextvars
 
 VARIABLE = contextvars.ContextVar('VARIABLE', default=0)
 
-def double(x):
+def twice(x):
     VARIABLE.set(2 * x)
     return VARIABLE.get()
 """,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +35,18 @@ MISSED = (1016, 1050, 1084, 1608, 1690, 2226, 3198, 4239)
 def test_families_call_what_they_make_differently() -> None:
     """Else what one family shows would be of another one."""
     made = [set(re.findall(r"\bs\.(\w+)\s*=[^=]", family.made)) for family in FAMILIES]
-    assert sum(map(len, made)) == len(set().union(*made))
+    defined = [_names(family.before) for family in FAMILIES]
+    for names in (made, defined):
+        assert sum(map(len, names)) == len(set().union(*names))
+
+
+def _names(source: str) -> set[str]:
+    """What is defined at the top of a module."""
+    return {
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
 
 
 @pytest.mark.parametrize("seed", MISSED)
