@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bohrbug.model.outcome import Outcome, OutcomeKind
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import Plan, Policy
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import (
@@ -35,7 +35,7 @@ from bohrbug.runtime.posix.making import Making
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.recorded import Reading
-from bohrbug.runtime.posix.segment import SegmentFile
+from bohrbug.runtime.posix.segment import POLICIES, SegmentFile
 from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.runtime.posix.standard_streams import Input
 from bohrbug.runtime.posix.starting import Starter, environment_for, supported_here
@@ -353,6 +353,9 @@ class NativeRuntime:
         self._learnt.executions, self._learnt.choices = (*counters, 0)[:2]
 
     # -- what some runtimes only have an answer to ---------------------------------------------
+
+    policies: frozenset[type[Policy]] = POLICIES
+    """The policies of plans that it can execute."""
 
     unseen = "in native programs accesses to memory are not all in the graph"
     """What the happens-before graph does not have."""

@@ -15,6 +15,7 @@ from bohrbug.accelerator import native
 from bohrbug.model.outcome import Access
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.policies import POLICIES
 from bohrbug.runtime.protocol import Executed
 from bohrbug.runtime.threads import (
     entropy,
@@ -80,7 +81,6 @@ if os.name == "posix":
     _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end, end_pools)
 
 MakeDetector = Callable[[Execution], RaceDetector]
-
 MakeWatcher = Callable[[Execution], Watcher]
 
 _entered = itertools.count(1)
@@ -101,8 +101,10 @@ class ThreadsRuntime:
 
     Attributes:
         made: executions so far.
+        policies: the policies of plans that it can execute.
     """
 
+    policies = POLICIES
     unseen = ""
     """What the happens-before graph never has: nothing; options tell the rest."""
 
