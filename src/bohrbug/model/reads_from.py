@@ -14,6 +14,7 @@ from bohrbug.model.numbering import doing, numbers_of
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     RELEASE,
@@ -31,8 +32,9 @@ from bohrbug.model.site import point_of, site_of
 from bohrbug.model.trace import Trace
 
 _READ_NOTHING: frozenset[Kind] = frozenset(
-    # Who begins, ends or releases has no choice of whom it follows.
-    {SPAWN, BEGIN, END, JOIN, RELEASE, WRITE, CHOOSE, SLEEP, YIELD}
+    # Who begins, ends or releases has no choice of whom it follows, and to go on after that is to
+    # do nothing.
+    {SPAWN, BEGIN, END, JOIN, RELEASE, CONTINUE, WRITE, CHOOSE, SLEEP, YIELD}
 )
 
 

@@ -27,6 +27,9 @@ from bohrbug.runtime.posix.symbols import Place, module_name
 PointKey = tuple[str, str, int, int]
 """A place as plain data: the path of its module, "", 0, and the offset in the module's file."""
 
+MOST_MADE = 1 << 14
+"""Races that are kept as they were made, for other executions that show them, too."""
+
 MOST_OF_A_PLACE = 1_000
 """Times that a place can be a scheduling point in one execution."""
 
@@ -273,12 +276,18 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
         return Seen()
     races = []
     places: dict[Place, None] = {}
-    for number in range(record.races):
-        raw = record.race[number]
-        pair = (
-            reading.place(raw.first_place, raw.process),
-            reading.place(raw.second_place, raw.process),
+    # All places first: those that are new are looked up together, as soon as one is asked for.
+    pairs = [
+        (
+            raw,
+            (
+                reading.place(raw.first_place, raw.process),
+                reading.place(raw.second_place, raw.process),
+            ),
         )
+        for raw in record.race[: record.races]
+    ]
+    for raw, pair in pairs:
         if pair[0] is None or pair[1] is None:
             continue
         known = tuple(map(_instruction_before, pair)) if record.hits else (None, None)
@@ -311,8 +320,36 @@ def _race(
 ) -> SeenRace:
     first = SeenAccess(raw.first_epoch, raw.first_place, raw.first_kind, raw.address)
     second = SeenAccess(raw.second_epoch, raw.second_place, raw.second_kind, raw.address)
+    # Most executions show what those before them did.
+    made = reading.races_of(raw.process)
+    tasks = _task_of(raw.first_epoch, reading), _task_of(raw.second_epoch, reading)
+    key = (
+        raw.address,
+        raw.first_place,
+        raw.second_place,
+        first.kind,
+        second.kind,
+        tasks,
+        raw.count,
+        known,
+    )
+    race = made.get(key)
+    if race is None:
+        if len(made) >= MOST_MADE:
+            made.clear()
+        race = made[key] = _new_race(raw, reading, known, first, second)
+    return SeenRace(race, first, second)
+
+
+def _new_race(
+    raw: Any,
+    reading: Reading,
+    known: tuple[Instruction | None, ...],
+    first: SeenAccess,
+    second: SeenAccess,
+) -> Race:
     resource, label = _variable(raw, reading)
-    race = Race(
+    return Race(
         resource,
         label,
         _side(first, resource, raw.process, reading, known[0]),
@@ -320,7 +357,6 @@ def _race(
         raw.count,
         may_be_atomic=all(each is not None and not each.is_update for each in known),
     )
-    return SeenRace(race, first, second)
 
 
 def _side(

@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from bohrbug.model.operation import Site
+from bohrbug.model.outcome import Race
 from bohrbug.runtime.posix.elf import ElfFile
 from bohrbug.runtime.posix.tools import said_by
 
@@ -230,6 +231,8 @@ class Mapping:
         self._starts = [start for _, start, _, _ in self._ranges]
         self._symbols = symbols
         self._places: dict[int, Place | None] = {}
+        self.races: dict[object, Race] = {}
+        """Races that were seen here, by what tells them apart."""
 
     def locate(self, address: int) -> tuple[Module, int] | None:
         """The module that an address lies in, and its offset there."""
@@ -252,6 +255,7 @@ class Mapping:
             return place
 
 
+@cache
 def module_name(path: str) -> str:
     """The name of a module for ids: without its folder."""
     return Path(path).name
