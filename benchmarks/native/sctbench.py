@@ -19,7 +19,15 @@ from bohrbug.runtime.posix.build import compiler
 
 PROGRAMS = Path(__file__).parent.parent.parent / "tests" / "native" / "programs"
 
-NAMES = ("reorder_3", "reorder_4", "reorder_5", "reorder_10", "reorder_20", "twostage", "twostage_100")
+NAMES = (
+    "reorder_3",
+    "reorder_4",
+    "reorder_5",
+    "reorder_10",
+    "reorder_20",
+    "twostage",
+    "twostage_100",
+)
 
 STRATEGIES = ("auto", "rff", "pos", "surw", "pct", "random", "uniform", "ipb", "idb")
 

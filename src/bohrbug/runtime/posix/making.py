@@ -166,11 +166,11 @@ class Making:
         if self._choice.current is not Engine.SNAPSHOT:
             return
         known = self._reference
-        # What has turned out to be racy is a scheduling point by now, so that the same plan has more
+        has_new_rules = self._rules() != self._reference_rules
+        # What has turned out to be racy is a scheduling point by now, and the same plan has more
         # steps: that says nothing of the engine.
-        if known is not None and self._rules() != self._reference_rules:
-            if not self._refer_anew(known.plan):
-                return
+        if known is not None and has_new_rules and not self._refer_anew(known.plan):
+            return
         reference = self._reference
         if reference is None:
             self._choice.drop(Engine.SNAPSHOT, "no execution is known that could be repeated")
