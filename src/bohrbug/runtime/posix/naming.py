@@ -10,7 +10,7 @@ from typing import Any
 
 from bohrbug.model.function_name import without_parameters
 from bohrbug.model.operation import Resource, ResourceId, Site, TaskId, fault_id
-from bohrbug.model.outcome import Frame, Race, TaskInfo
+from bohrbug.model.outcome import Frame, TaskInfo
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.segment import Segment
 from bohrbug.runtime.posix.symbols import (
@@ -116,10 +116,10 @@ class Naming:
         mapping = self._mappings.get(process)
         return mapping.place(address) if mapping is not None and address else None
 
-    def races_of(self, process: int) -> dict[object, Race]:
-        """Races that were seen where modules lie as in a process: see ``accesses.py``."""
-        mapping = self._mappings.get(process)
-        return mapping.races if mapping is not None else {}
+    @cached_property
+    def made_races(self) -> dict[object, Any]:
+        """Races that were seen where modules lie as here, see ``accesses.py``."""
+        return self._symbols.made_races(self._mappings)
 
     def site(self, address: int, process: int) -> Site | None:
         """The same, looked up."""

@@ -504,6 +504,11 @@ class Segment:
         """The records of all steps, as they are in memory; see :data:`layout.STEP`."""
         return self._read("steps", self.header.steps * _STEP_SIZE)
 
+    def read_races(self) -> bytes:
+        """The records of all races, see :data:`accesses_layout.RACE`."""
+        start = self._at["accesses"] + AccessesRecord.race.offset
+        return self._memory[start : start + self.accesses.races * accesses_layout.RACE.size]
+
     def read_printed(self) -> tuple[bytes, bytes]:
         """What was printed to standard output and standard error, if it was kept here."""
         stdout, stderr = self.header.printed

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from bohrbug.model.operation import Site
-from bohrbug.model.outcome import Race
 from bohrbug.runtime.posix.elf import ElfFile
 from bohrbug.runtime.posix.tools import said_by
 
@@ -203,6 +203,8 @@ class Symbols:
         self._modules: dict[str, Module] = {}
         self.mappings: dict[bytes, dict[int, Mapping]] = {}
         """Where modules lie, by what a segment says of them: mostly it is the same each time."""
+        self._races_in: dict[int, Mapping] | None = None
+        self._races: dict[object, Any] = {}
 
     def module(self, path: str) -> Module:
         """The module with a path."""
@@ -210,6 +212,12 @@ class Symbols:
         if module is None:
             module = self._modules[path] = Module(path)
         return module
+
+    def made_races(self, mappings: dict[int, Mapping]) -> dict[object, Any]:
+        """What was made of races where modules lie in this way, by what tells the races apart."""
+        if self._races_in is not mappings:
+            self._races_in, self._races = mappings, {}
+        return self._races
 
     def newer_sources(self) -> list[str]:
         """Files of the source that were changed since what they tell the lines of was built."""
@@ -231,8 +239,6 @@ class Mapping:
         self._starts = [start for _, start, _, _ in self._ranges]
         self._symbols = symbols
         self._places: dict[int, Place | None] = {}
-        self.races: dict[object, Race] = {}
-        """Races that were seen here, by what tells them apart."""
 
     def locate(self, address: int) -> tuple[Module, int] | None:
         """The module that an address lies in, and its offset there."""
