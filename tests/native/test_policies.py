@@ -29,6 +29,7 @@ from bohrbug.model.plan import (
 from bohrbug.model.reads_from import Dependence, dependences
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import Decider, decider_for
+from bohrbug.runtime.policies.reads_from import PATIENCE
 from bohrbug.runtime.posix.build import compiler
 from bohrbug.runtime.posix.layout import KINDS
 from bohrbug.runtime.posix.plan_events import events_of_orderings
@@ -259,6 +260,24 @@ def test_a_mutex_comes_from_whom_the_plan_says(native_build: Build) -> None:
                 policy = ReadsFrom(seed, (Constraint(source, reader),))
                 found = dependences(runtime.execute(Plan(policy=policy)).trace, 1000)
                 assert (source, reader) in [(row.source, row.event) for row in found]
+
+
+def test_constraints_are_given_up_where_a_loop_waits_for_what_is_held_back(
+    native_build: Build,
+) -> None:
+    """As soon as by the reference: after so many timeouts."""
+    with runtime_for(native_build("waits_for_flag.c", "-fsanitize=thread")) as runtime:
+        rows = list(dependences(runtime.execute(Plan()).trace, 1000))
+        acquired = {row.event.task: row.event for row in rows if row.event.kind == "acquire"}
+        released = {row.event.task: row.event for row in rows if row.event.kind == "release"}
+        # The other task is to get the mutex from the one that waits for it.
+        constraint = Constraint(_unplaced(released["0"]), _unplaced(acquired["0.1"]))
+        for seed in range(6):
+            policy = ReadsFrom(seed, (constraint,))
+            trace = runtime.execute(Plan(policy=policy)).trace
+            assert not trace.outcome.is_failure
+            assert sum(map(trace.has_fired, range(len(trace)))) >= PATIENCE
+            assert decided_by_reference(policy, trace) == trace.choices
 
 
 def test_the_values_of_data_choices_are_those_of_the_plan(native_build: Build) -> None:
