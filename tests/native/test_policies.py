@@ -29,7 +29,8 @@ from bohrbug.model.plan import (
 from bohrbug.model.reads_from import Dependence, dependences
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import Decider, decider_for
-from bohrbug.runtime.policies.reads_from import PATIENCE
+from bohrbug.runtime.policies.decider import Tasks, TaskView
+from bohrbug.runtime.policies.reads_from import PATIENCE, ReadsFromDecider
 from bohrbug.runtime.posix.build import compiler
 from bohrbug.runtime.posix.layout import KINDS
 from bohrbug.runtime.posix.plan_events import events_of_orderings
@@ -127,8 +128,33 @@ def chosen_by(decider: Decider, trace: Trace) -> list[object]:
     return found
 
 
+class OldestFirst(ReadsFromDecider):
+    """Lets events draw anew in the order of their tasks, as the shim does, and not of first draws.
+
+    So that the same number is drawn for the same task; what it is drawn from does not matter.
+    """
+
+    __slots__ = ("_ages",)
+
+    def __init__(self, policy: ReadsFrom) -> None:
+        super().__init__(policy)
+        self._ages: dict[str, int] = {}
+
+    def choose(
+        self, running: TaskView, enabled: Tasks, timed: Tasks, yielded: bool, step: int
+    ) -> TaskView:
+        self._ages |= {task.id: task.index for task in (*enabled, *timed)}
+        return super().choose(running, enabled, timed, yielded, step)
+
+    def _executed(self, task: TaskView) -> None:
+        for waiting in self._waiting.values():
+            for other in sorted(waiting, key=self._ages.__getitem__):
+                waiting[other] = waiting.pop(other)
+        super()._executed(task)
+
+
 def decided_by_reference(policy: Policy, trace: Trace) -> list[object]:
-    decider: Any = decider_for(policy)
+    decider: Any = OldestFirst(policy) if isinstance(policy, ReadsFrom) else decider_for(policy)
     decider._random = Drawn(policy.seed)  # type: ignore[union-attr]
     return chosen_by(decider, trace)
 
