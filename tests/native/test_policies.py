@@ -31,6 +31,7 @@ from bohrbug.model.trace import Trace
 from bohrbug.runtime.policies import Decider, decider_for
 from bohrbug.runtime.policies.decider import Tasks, TaskView
 from bohrbug.runtime.policies.reads_from import PATIENCE, ReadsFromDecider
+from bohrbug.runtime.posix import symbols
 from bohrbug.runtime.posix.build import compiler
 from bohrbug.runtime.posix.layout import KINDS
 from bohrbug.runtime.posix.plan_events import events_of_orderings
@@ -38,6 +39,7 @@ from bohrbug.runtime.posix.points import key_of
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.runtime.posix.segment import POLICIES, SegmentFile, UnsupportedPolicyError
 from bohrbug.runtime.threads.runtime import ThreadsRuntime
+from bohrbug.search.reads_from import ReadsFromFuzzing
 from tests.native.building import need_native
 from tests.native.exploring import runtime_for
 from tests.native.random_programs import compiled, random_program
@@ -321,6 +323,24 @@ def test_the_values_of_data_choices_are_those_of_the_plan(native_build: Build) -
             if number >= 12 and number % 4:
                 firsts |= {values[0] for values in dict(data_choices(trace)).values()}
         assert firsts == {0, 1}
+
+
+def test_a_search_by_who_reads_from_whom_looks_up_no_lines(
+    native_build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lines_of(path: str, offsets: Sequence[int]) -> dict[int, Site]:
+        raise AssertionError(path, offsets)
+
+    monkeypatch.setattr(symbols, "lines_of", lines_of)
+    strategy = ReadsFromFuzzing(1)
+    constrained = 0
+    with runtime_for(native_build("orders.c", "-DUSERS")) as runtime:
+        for _ in range(30):
+            plan = strategy.next_plan()
+            assert plan is not None
+            constrained += isinstance(plan.policy, ReadsFrom) and bool(plan.policy.constraints)
+            strategy.observe(runtime.execute(plan).trace)
+    assert constrained > 10
 
 
 # -- which there are -------------------------------------------------------------------------------

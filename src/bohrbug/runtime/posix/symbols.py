@@ -35,6 +35,13 @@ class Place:
     module: Module
     offset: int
     _site: Site | None = None
+    _unresolved: Site | None = None
+
+    def unresolved(self) -> Site:
+        """See :class:`~bohrbug.model.site.Unresolved`: the module and the offset."""
+        if self._unresolved is None:
+            self._unresolved = Site(f"{self.module.path}+{self.offset:#x}", 0, "?")
+        return self._unresolved
 
     def resolve(self) -> Site:
         """The place in the source, or module and offset where nobody knows it."""
