@@ -21,7 +21,7 @@ class Unresolved(Protocol):
         ...
 
     def unresolved(self) -> Site:
-        """It, named by where it lies in the program, without looking anything up."""
+        """It, named by what is known already, such as where it lies in the program."""
         ...
 
 

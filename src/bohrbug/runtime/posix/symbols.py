@@ -38,7 +38,13 @@ class Place:
     _unresolved: Site | None = None
 
     def unresolved(self) -> Site:
-        """See :class:`~bohrbug.model.site.Unresolved`: the module and the offset."""
+        """See :class:`~bohrbug.model.site.Unresolved`: module and offset.
+
+        Or the line, if it was looked up already, as that of a racy place is: what is done in one
+        line is one place to a search, of which there are fewer then.
+        """
+        if self._site is not None:
+            return self._site
         if self._unresolved is None:
             self._unresolved = Site(f"{self.module.path}+{self.offset:#x}", 0, "?")
         return self._unresolved
