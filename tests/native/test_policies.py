@@ -343,6 +343,22 @@ def test_a_search_by_who_reads_from_whom_looks_up_no_lines(
     assert constrained > 10
 
 
+def test_the_plans_of_a_batch_are_known_ahead(native_build: Build) -> None:
+    strategy = ReadsFromFuzzing(1)
+    most = 0
+    with runtime_for(native_build("orders.c", "-DUSERS")) as runtime:
+        for _ in range(40):
+            plan = strategy.next_plan()
+            assert plan is not None
+            sure = list(strategy.sure_plans(16))
+            assert sure[:1] == ([plan] if sure else [])
+            most = max(most, len(sure))
+            strategy.observe(runtime.execute(plan).trace)
+            if len(sure) > 1:
+                assert strategy.next_plan() == sure[1]
+    assert most > 1
+
+
 # -- which there are -------------------------------------------------------------------------------
 
 

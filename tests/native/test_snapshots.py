@@ -24,6 +24,7 @@ from bohrbug.search.pct import PCT
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
 from tests.native.building import build
@@ -184,11 +185,12 @@ def test_a_command_remembers_the_engine_that_was_asked_for() -> None:
         lambda: PCT(seed=3),
         lambda: PartialOrderSampling(3),
         lambda: SelectivelyUniform(3),
+        lambda: ReadsFromFuzzing(3),
         DepthFirst,
         PreemptionBounding,
         lambda: Auto([DepthFirst()], [(RandomWalk(1), 1.0), (PCT(seed=2), 1.0)], 60),
     ],
-    ids=["random", "pct", "pos", "surw", "dfs", "ipb", "auto"],
+    ids=["random", "pct", "pos", "surw", "rff", "dfs", "ipb", "auto"],
 )
 def test_what_is_executed_ahead_is_what_would_have_been_executed(
     native_build: Build, program: tuple[str, ...], strategy_of: Callable[[], Strategy]
