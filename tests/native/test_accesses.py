@@ -6,22 +6,25 @@ import json
 import platform
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from bohrbug.api import write_reproduction
+from bohrbug.exploration.figures import race_key
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.reproduction import read_reproduction
 from bohrbug.exploration.result import VerdictKind
-from bohrbug.model.operation import READ, UPDATE, WRITE
+from bohrbug.model.operation import READ, UPDATE, WRITE, Site
 from bohrbug.model.outcome import OutcomeKind, RacePattern
-from bohrbug.model.plan import Plan
+from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.exploring import native_explorer, replay_native, runtime_of
-from bohrbug.runtime.posix.build import UnsupportedError
-from tests.native.exploring import explored
+from bohrbug.runtime.posix import symbols
+from bohrbug.runtime.posix.build import UnsupportedError, compiler
+from tests.native.building import need_native
+from tests.native.exploring import explored, runtime_for
 from tests.native.test_command_line import bohrbug
 
 Build = Callable[..., Path]
@@ -252,3 +255,50 @@ def test_updates_are_operations_of_their_own(native_build: Build) -> None:
     counted = [operation for operation in trace.operations if operation.kind is UPDATE]
     assert {trace.resources[operation.resource].label for operation in counted} == {"atomic owners"}
     assert {operation.kind for operation in trace.operations}.isdisjoint({READ, WRITE})
+
+
+RACY = """
+#include <pthread.h>
+static volatile int all[101];
+static void *work(void *nothing) {
+%s
+    return nothing;
+}
+int main(void) {
+    pthread_t other;
+    pthread_create(&other, 0, work, 0);
+    work(0);
+    pthread_join(other, 0);
+}
+"""
+
+
+def test_the_lines_of_many_races_are_looked_up_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_native()
+    source, program = tmp_path / "racy.c", tmp_path / "racy"
+    source.write_text(RACY % "\n".join(f"    all[{n}] = all[{n + 1}] + 1;" for n in range(100)))
+    cc = compiler()
+    assert cc is not None
+    words = [cc, "-g", "-O1", "-pthread", "-fsanitize=thread", "-o", str(program), str(source)]
+    subprocess.run(words, check=True)
+    asked: list[int] = []
+
+    def lines_of(path: str, offsets: Sequence[int]) -> dict[int, Site]:
+        asked.append(len(offsets))
+        return original(path, offsets)
+
+    original = symbols.lines_of
+    monkeypatch.setattr(symbols, "lines_of", lines_of)
+    with runtime_for(program) as runtime:
+        first = runtime.execute(Plan()).trace
+        assert len(first.races) > 90
+        assert len(asked) <= 2, asked
+        for seed in range(3):
+            again = runtime.execute(Plan(policy=UniformRandom(seed))).trace
+        # What was made for one execution is right for another one.
+        assert {race_key(race) for race in first.races} & {race_key(race) for race in again.races}
+        lines = {access.operation.place.line for r in again.races for access in (r.first, r.second)}
+        assert lines <= set(range(5, 105))
+        assert len(asked) <= 5, asked

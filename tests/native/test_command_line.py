@@ -111,7 +111,6 @@ def test_every_execution_reads_standard_input_from_its_beginning(tmp_path: Path)
     [
         (["--", "no-such-program"], "there is no program no-such-program"),
         (["--", "./plain"], "may not be executed"),
-        (["--strategy=rff", "--", "true"], "strategy rff can't be used for native programs"),
     ],
 )
 def test_what_is_no_program_is_refused(tmp_path: Path, words: list[str], message: str) -> None:

@@ -15,7 +15,6 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
 from bohrbug.platforms.posix.command import Command
 from bohrbug.platforms.posix.exploring import native_explorer
-from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.runtime import NativeRuntime
 from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.dfs import DepthFirst
@@ -153,7 +152,7 @@ def test_samplers_choose_alike_on_the_short_and_on_the_long_way(
                 strategy.observe(trace)
 
 
-@pytest.mark.parametrize("strategy", ["dpor", "bpor", "pos", "surw"])
+@pytest.mark.parametrize("strategy", ["dpor", "bpor", "pos", "surw", "rff"])
 def test_a_lock_order_is_found(native_build: Build, strategy: str) -> None:
     program = native_build("lock_order.c")
     explorer, _ = native_explorer(
@@ -170,12 +169,6 @@ def test_a_reduction_proves_nothing_where_accesses_are_not_seen(native_build: Bu
     result = explorer.explore()
     assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
     assert any("accesses to memory" in caveat for caveat in result.verdict.caveats)
-
-
-def test_what_needs_accesses_is_refused_with_the_reason(native_build: Build) -> None:
-    program = native_build("orders.c", "-DUSERS")
-    with pytest.raises(UnsupportedError, match="accesses to memory are not seen"):
-        native_explorer(Command((str(program),)), ExploreOptions(strategy="rff"))
 
 
 def test_a_deadlock_is_predicted_from_an_execution_that_passed(native_build: Build) -> None:

@@ -23,6 +23,8 @@ STRUCTURES = {
     "name_in_plan": layout.NameRecord,
     "step": layout.StepRecord,
     "point": layout.PointRecord,
+    "event_of_plan": layout.EventRecord,
+    "pair_of_plan": layout.PairRecord,
     "segment_of_plan": layout.SegmentRecord,
     "header": layout.Header,
     "access_point": accesses_layout.PointRecord,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bohrbug.exploration.figures import race_key
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities, UniformRandom
 from bohrbug.platforms.posix.command import Command, command_from
@@ -23,6 +24,7 @@ from bohrbug.search.pct import PCT
 from bohrbug.search.pos import PartialOrderSampling
 from bohrbug.search.preemption_bounding import PreemptionBounding
 from bohrbug.search.random_walk import RandomWalk
+from bohrbug.search.reads_from import ReadsFromFuzzing
 from bohrbug.search.strategy import Strategy
 from bohrbug.search.surw import SelectivelyUniform
 from tests.native.building import build
@@ -183,11 +185,12 @@ def test_a_command_remembers_the_engine_that_was_asked_for() -> None:
         lambda: PCT(seed=3),
         lambda: PartialOrderSampling(3),
         lambda: SelectivelyUniform(3),
+        lambda: ReadsFromFuzzing(3),
         DepthFirst,
         PreemptionBounding,
         lambda: Auto([DepthFirst()], [(RandomWalk(1), 1.0), (PCT(seed=2), 1.0)], 60),
     ],
-    ids=["random", "pct", "pos", "surw", "dfs", "ipb", "auto"],
+    ids=["random", "pct", "pos", "surw", "rff", "dfs", "ipb", "auto"],
 )
 def test_what_is_executed_ahead_is_what_would_have_been_executed(
     native_build: Build, program: tuple[str, ...], strategy_of: Callable[[], Strategy]
@@ -242,3 +245,21 @@ def test_what_was_made_ahead_is_not_taken_once_its_engine_was_left(native_build:
         assert {engine_for(plan) for plan in plans[:20]} == {Engine.SNAPSHOT}
         runtime._choice.drop(Engine.SNAPSHOT, "a failure did not come again")
         assert {engine_for(plan) for plan in plans[20:]} == {Engine.FORK_SERVER}
+
+
+@pytest.mark.parametrize("flags", [(), ("-DFIXED",)])
+def test_places_that_turn_out_to_be_racy_leave_the_engine_as_it_is(
+    native_build: Build, flags: tuple[str, ...]
+) -> None:
+    """They make executions longer: that a plan has more steps now says nothing of the engine."""
+    program = native_build("many_threads_race.c", "-fsanitize=thread", *flags)
+    with runtime_for(program) as runtime:
+        for seed in range(40):
+            trace = runtime.execute(Plan(policy=UniformRandom(seed))).trace
+        assert runtime.engine is Engine.SNAPSHOT, runtime.engine_note
+        assert bool(runtime.point_keys()) is not bool(flags)
+        with runtime_for(program, engine="anew") as anew:
+            anew.want_points(runtime.point_keys())
+            again = anew.execute(trace.plan).trace
+        assert shape(again) == shape(trace)
+        assert [race_key(race) for race in again.races] == [race_key(r) for r in trace.races]

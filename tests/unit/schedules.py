@@ -6,16 +6,18 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.learning import Learner
+from bohrbug.model.conditions import Conditions, Level
 from bohrbug.model.plan import (
     Plan,
     Segments,
     UniformRandom,
 )
 from bohrbug.model.trace import Trace
-from bohrbug.runtime.protocol import Executed, Runtime
+from bohrbug.platforms.threads.platform import threads_runtime
+from bohrbug.runtime.protocol import Executed
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 
 Program = Callable[[], object]
 
@@ -24,18 +26,25 @@ STARTED = ("0", 2)
 
 
 def executed(
-    program: Program, plan: Plan = Plan(), level: Level = Level.SYNC, **settings: Any
+    program: Program,
+    plan: Plan = Plan(),
+    level: Level = Level.SYNC,
+    breakers: bool = False,
+    **conditions: Any,
 ) -> Executed:
     """What an execution of a plan did, once it is known what several tasks access."""
-    with threads_subject(program, Settings(**settings), level, Scope()) as runtime:
+    with threads_runtime(program, Settings(), level, Scope()) as runtime:
+        learner = Learner(runtime, Conditions(**conditions))
         if level is not Level.SYNC:
-            find_points(runtime)
-        return runtime.execute(plan)
+            find_points(learner)
+        if breakers:
+            return runtime.execute(plan.under(learner.conditions), learn=False, breakers=True)
+        return learner.execute(plan)
 
 
-def find_points(runtime: Runtime) -> None:
+def find_points(learner: Learner) -> None:
     for seed in range(3):
-        runtime.execute(Plan((), UniformRandom(seed)))
+        learner.execute(Plan((), UniformRandom(seed)))
 
 
 def trace_of(program: Program, plan: Plan = Plan(), **settings: Any) -> Trace:

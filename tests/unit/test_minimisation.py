@@ -16,8 +16,10 @@ from bohrbug.exploration.minimisation.examples import (
 )
 from bohrbug.exploration.minimisation.normal_form import normalise
 from bohrbug.exploration.minimisation.preemptions import (
+    AS_LONG_AS_IT_CAN,
     cost,
     early_timeouts,
+    lengthened,
     minimise,
     variations,
 )
@@ -320,6 +322,22 @@ def test_stretches_of_a_task_are_joined_at_either_place() -> None:
         [("0", 4), ("0.1", 2)],
         [("0.1", 2), ("0", 4)],
     ]
+
+
+def test_a_stretch_goes_on_until_its_task_has_to_wait() -> None:
+    assert list(lengthened([("0", 1), ("0.1", 2), ("0", 3)])) == [
+        [("0", 1), ("0.1", AS_LONG_AS_IT_CAN), ("0", 3)],
+        [("0", AS_LONG_AS_IT_CAN), ("0.1", 2), ("0", 3)],
+    ]
+
+
+def test_of_many_tasks_those_are_left_out_that_do_not_matter() -> None:
+    add = [Instruction("read", "x"), Instruction("write", "x", 1)]
+    run = Run(tasks(*(writes(2, f"y{number}") for number in range(14)), add, add), 2)
+    everybody = ("0", *(f"0.{number}" for number in range(1, 16)))
+    failing = run(Plan(everybody * 2))
+    assert len(failing.preemptions()) > 14
+    assert len(minimise(failing, run, Budget(45)).preemptions()) == 1
 
 
 def test_what_is_no_smaller_is_not_taken() -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bohrbug.exploration.subject import threads_subject
+from bohrbug.exploration.learning import Learner
+from bohrbug.model.conditions import Conditions, Level
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import (
     PartialOrder,
@@ -22,9 +23,10 @@ from bohrbug.model.plan import (
     WeightedRandom,
 )
 from bohrbug.model.trace import Trace
+from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.policies import decider_for
 from bohrbug.runtime.threads.rewrite.scope import Scope
-from bohrbug.runtime.threads.settings import Level, Settings
+from bohrbug.runtime.threads.settings import Settings
 from tests.deciding import View
 from tests.programs.together import together
 from tests.unit.schedules import (
@@ -81,10 +83,10 @@ def test_preemptions_that_need_a_build_without_the_gil_are_told() -> None:
         together(of_several, lambda: None)
 
     # Between the acquisition and the release, and before the set.
-    without = executed(program, after_start(("0.1", 2), ("0.2", 1)), watch_breakers=True)
-    assert without.beyond_gil == (4,)
-    within = executed(program, after_start(("0.1", 3), ("0.2", 1)), watch_breakers=True)
-    assert within.beyond_gil == ()
+    without = executed(program, after_start(("0.1", 2), ("0.2", 1)), breakers=True)
+    assert without.free_threaded_only_steps == (4,)
+    within = executed(program, after_start(("0.1", 3), ("0.2", 1)), breakers=True)
+    assert within.free_threaded_only_steps == ()
 
 
 # -- what orders accesses --------------------------------------------------------------------------
@@ -273,9 +275,10 @@ def races(make: Callable[[Box], tuple[Program, Program]]) -> set[bool]:
     def program() -> None:
         together(*make(Box()))
 
-    with threads_subject(program, Settings(), Level.RACY, Scope()) as runtime:
-        find_points(runtime)
-        traces = [runtime.execute(plan).trace for plan in PLANS]
+    with threads_runtime(program, Settings(), Level.RACY, Scope()) as runtime:
+        learner = Learner(runtime, Conditions())
+        find_points(learner)
+        traces = [learner.execute(plan).trace for plan in PLANS]
     assert {trace.outcome.kind for trace in traces} == {OutcomeKind.PASSED}
     return {bool(trace.races) for trace in traces}
 
@@ -350,9 +353,10 @@ def chosen_in_python(trace: Trace) -> list[str]:
     ids=["pct", "pos", "surw", "random"],
 )
 def test_policies_choose_in_c_as_they_do_in_python(policy: Callable[[int], Policy]) -> None:
-    with threads_subject(three_tasks, Settings(), Level.ALL, Scope()) as runtime:
-        find_points(runtime)
-        traces = [runtime.execute(Plan((), policy(seed))).trace for seed in range(12)]
+    with threads_runtime(three_tasks, Settings(), Level.ALL, Scope()) as runtime:
+        learner = Learner(runtime, Conditions())
+        find_points(learner)
+        traces = [learner.execute(Plan((), policy(seed))).trace for seed in range(12)]
     for trace in traces:
         assert chosen_in_python(trace) == trace.tasks
     assert len({tuple(trace.tasks) for trace in traces}) > 6

@@ -13,6 +13,7 @@ import time
 import pytest
 
 import bohrbug
+from bohrbug.model.conditions import Level
 from bohrbug.model.operation import ACQUIRE, GET, PUT, RELEASE
 from bohrbug.model.outcome import TAKING, OutcomeKind
 from bohrbug.model.plan import (
@@ -24,7 +25,6 @@ from bohrbug.model.trace import Gate
 from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.fairness import ASSUMPTION
 from bohrbug.runtime.threads.pace import LONELY_STEPS, SPIN_READS, TIME_SLICE
-from bohrbug.runtime.threads.settings import Level
 from bohrbug.runtime.threads.synchronizers import place_of
 from bohrbug.runtime.threads.task import Firing
 from tests.programs.together import together

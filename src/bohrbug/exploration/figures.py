@@ -25,7 +25,7 @@ def race_key(race: Race) -> RaceKey:
     return _key_of(race.first.operation.place, race.second.operation.place)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1 << 12)
 def _key_of(*places: Any) -> RaceKey:
     # Most races are seen again and again.  A trace from a file has sites in place of places.
     keys = {tuple(place) if isinstance(place, Site) else _key(place) for place in places}

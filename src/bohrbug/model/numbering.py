@@ -16,7 +16,7 @@ from weakref import WeakSet
 from bohrbug.accelerator import twin
 from bohrbug.model.operation import Kind, Operation, Point, ResourceId, Site, TaskId
 from bohrbug.model.plan import ResourceEvent
-from bohrbug.model.site import point_of, site_of
+from bohrbug.model.site import point_of, quick_site_of
 from bohrbug.model.trace import Trace
 
 MOST_NUMBERS = 1 << 17
@@ -43,7 +43,7 @@ class Doing(NamedTuple):
         events = self.events
         while len(events) < occurrence:
             kind, resource, place = self.operation
-            site = site_of(place)
+            site = quick_site_of(place)
             events.append(ResourceEvent(self.task, kind.name, resource, site, len(events) + 1))
         return events[occurrence - 1]
 

@@ -14,6 +14,7 @@ from bohrbug.model.numbering import doing, numbers_of
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     RELEASE,
@@ -27,12 +28,13 @@ from bohrbug.model.operation import (
     TaskId,
 )
 from bohrbug.model.plan import ResourceEvent
-from bohrbug.model.site import point_of, site_of
+from bohrbug.model.site import point_of, quick_site_of
 from bohrbug.model.trace import Trace
 
 _READ_NOTHING: frozenset[Kind] = frozenset(
-    # Who begins, ends or releases has no choice of whom it follows.
-    {SPAWN, BEGIN, END, JOIN, RELEASE, WRITE, CHOOSE, SLEEP, YIELD}
+    # Who begins, ends or releases has no choice of whom it follows, and to go on after that is to
+    # do nothing.
+    {SPAWN, BEGIN, END, JOIN, RELEASE, CONTINUE, WRITE, CHOOSE, SLEEP, YIELD}
 )
 
 
@@ -46,12 +48,12 @@ class EventCounter:
         """The event of an operation that is executed now."""
         key = (task, operation.kind.name, operation.resource, point_of(operation))
         count = self._counts[key] = self._counts.get(key, 0) + 1
-        return ResourceEvent(*key[:3], site_of(operation.place), count)
+        return ResourceEvent(*key[:3], quick_site_of(operation.place), count)
 
     def pending(self, task: TaskId, operation: Operation) -> ResourceEvent:
         """The event that an operation will be."""
         key = (task, operation.kind.name, operation.resource, point_of(operation))
-        return ResourceEvent(*key[:3], site_of(operation.place), self._counts.get(key, 0) + 1)
+        return ResourceEvent(*key[:3], quick_site_of(operation.place), self._counts.get(key, 0) + 1)
 
 
 class Dependence(NamedTuple):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import linecache
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import RacePattern
@@ -71,6 +72,7 @@ class _Update:
     is_bitwise: bool = False
 
 
+@lru_cache(maxsize=1 << 14)
 def _update(text: str) -> _Update | None:
     counted = _COUNTED.search(text)
     if counted is not None:
@@ -144,19 +146,19 @@ def _counter(first: Side, second: Side, updates: list[_Update]) -> RacePattern:
         for side in (first, second)
     )
     if goes_down or any(
-        side.site is not None and _is_counted_down(side.site.filename, update.target)
+        side.site is not None and update.target in _counted_down_in(side.site.filename)
         for side, update in zip((first, second), updates, strict=True)
     ):
         return RacePattern.REFERENCE_COUNT
     return RacePattern.LOSSY_COUNTER
 
 
-def _is_counted_down(filename: str, name: str) -> bool:
-    for number in range(1, len(linecache.getlines(filename)) + 1):
-        update = _update(_line(filename, number))
-        if update is not None and update.target == name and update.direction < 0:
-            return True
-    return False
+@lru_cache(maxsize=256)
+def _counted_down_in(filename: str) -> frozenset[str]:
+    """What a line of a file makes less; looked for once, as many races may be in one file."""
+    lines = range(1, len(linecache.getlines(filename)) + 1)
+    updates = (_update(_line(filename, number)) for number in lines)
+    return frozenset(u.target for u in updates if u is not None and u.direction < 0)
 
 
 def _following(site: Site, count: int = _NEAR) -> list[str]:

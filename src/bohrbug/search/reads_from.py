@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -100,6 +100,12 @@ class ReadsFromFuzzing(DrawnInGenerations):
             # A batch is made of what all executions of the last one have shown.
             return self._plan
         return super().next_plan()
+
+    def sure_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`: those of the batch."""
+        if not self._has_learned:
+            return ()
+        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
 
     @property
     def _has_learned(self) -> bool:

@@ -9,6 +9,7 @@ from bohrbug.model.history import History, events_of, history_of, pending_events
 from bohrbug.model.operation import (
     BEGIN,
     CHOOSE,
+    CONTINUE,
     END,
     JOIN,
     RELEASE,
@@ -71,7 +72,8 @@ def conflicting_pairs(trace: Trace) -> Iterator[tuple[Event, Event]]:
 
     touched = _touched(trace)
     for step, event in enumerate(events):
-        if event is None or trace.operations[step].kind is CHOOSE:
+        # A choice acts on nothing, and what goes on behind a release decides nothing more.
+        if event is None or trace.operations[step].kind in (CHOOSE, CONTINUE):
             continue
         for resource, is_write in touched[step]:
             for other in before(event, resource, is_write):

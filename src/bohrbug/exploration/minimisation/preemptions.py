@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 
 from bohrbug.exploration.minimisation.budget import Budget
-from bohrbug.model.operation import TaskId
+from bohrbug.model.operation import ROOT, TaskId
 from bohrbug.model.plan import NonPreemptive, Plan, Segments, TaskValues
 from bohrbug.model.trace import Trace
 
@@ -15,6 +15,12 @@ Segment = tuple[TaskId, int]
 
 MOST = 200
 """Executions in which one failure is minimised."""
+
+AS_LONG_AS_IT_CAN = 1 << 20
+"""More steps than any task does in a schedule that is minimised."""
+
+MANY = 5
+"""Tasks of which some are left out; of fewer every two stretches are soon joined."""
 
 
 def segments_of(trace: Trace) -> list[Segment]:
@@ -54,6 +60,18 @@ def variations(segments: list[Segment]) -> Iterator[list[Segment]]:
             yield _merged([*segments[:first], joined, *between, *segments[second + 1 :]])
             yield _merged([*segments[:first], *between, joined, *segments[second + 1 :]])
             break
+
+
+def lengthened(segments: list[Segment]) -> Iterator[list[Segment]]:
+    """Schedules in which one stretch, but for the last, goes on until its task has to wait."""
+    for number in range(len(segments) - 2, -1, -1):
+        longer = (segments[number][0], AS_LONG_AS_IT_CAN)
+        yield [*segments[:number], longer, *segments[number + 1 :]]
+
+
+def _without(segments: list[Segment], tasks: Collection[TaskId]) -> list[Segment]:
+    """A schedule that says nothing of some tasks: they run when no other one can."""
+    return _merged([segment for segment in segments if segment[0] not in tasks])
 
 
 def _merged(segments: list[Segment]) -> list[Segment]:
@@ -103,6 +121,17 @@ def minimise(trace: Trace, execute: Execute, budget: Budget | None = None) -> Tr
     if faults := best.faults():
         # Perhaps it fails without them.
         better(Plan((), Segments(tuple(segments_of(best)), _values(best, dropped=faults))))
+    # Most of many tasks have nothing to do with it: leave out halves of them, quarters, ...
+    number = len({*best.tasks, ROOT})
+    size = number // 2 if number >= MANY else 0
+    while size and best_cost[1]:
+        tasks = [task for task in dict.fromkeys(best.tasks) if task != ROOT]
+        for begin in range(0, len(tasks), size):
+            if left.is_spent():
+                break
+            segments = _without(segments_of(best), tasks[begin : begin + size])
+            better(Plan((), Segments(tuple(segments), _values(best))))
+        size //= 2
     # No preemptions after the k-th one, for ever larger k.
     first = best
     for index in [0] * bool(first.arities) + first.preemptions():
@@ -112,7 +141,8 @@ def minimise(trace: Trace, execute: Execute, budget: Budget | None = None) -> Tr
     improved = True
     while improved and best_cost[1] and not left.is_spent():
         improved = False
-        for segments in variations(segments_of(best)):
+        known = segments_of(best)
+        for segments in chain(variations(known), lengthened(known)):
             if left.is_spent():
                 break
             if better(Plan((), Segments(tuple(segments), _values(best)))):

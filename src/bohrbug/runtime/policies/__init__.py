@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 from bohrbug.model.plan import (
     Aligned,
@@ -33,7 +34,11 @@ from bohrbug.runtime.policies.reads_from import ReadsFromDecider
 from bohrbug.runtime.policies.sleeping import Effect, SleepingDecider
 from bohrbug.runtime.policies.weighted import WeightedRandomDecider
 
+POLICIES: frozenset[type[Policy]] = frozenset(get_args(Policy))
+"""The policies that have an executor in Python: all."""
+
 __all__ = [
+    "POLICIES",
     "Asked",
     "Decider",
     "SleepingDecider",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bohrbug.model.operation import Operation, ResourceId, Site, TaskId
 from bohrbug.model.outcome import Access, Frame, Held, Race
 from bohrbug.runtime.folders import OwnFolder
 from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import (
+    COUNT_BITS,
     NOBODY_KNOWS,
+    RACE,
     WATCH_NOTHING,
     WATCH_RACES,
     WATCH_SHARED,
@@ -26,6 +29,9 @@ from bohrbug.runtime.posix.symbols import Place, module_name
 
 PointKey = tuple[str, str, int, int]
 """A place as plain data: the path of its module, "", 0, and the offset in the module's file."""
+
+MOST_MADE = 1 << 14
+"""Races that are kept as they were made, for the executions that show them, too."""
 
 MOST_OF_A_PLACE = 1_000
 """Times that a place can be a scheduling point in one execution."""
@@ -81,18 +87,26 @@ class SeenAccess:
     address: int
 
 
-@dataclass(frozen=True, slots=True)
-class SeenRace:
+class SeenRace(NamedTuple):
     """A race with what it takes to see it again.
 
     Parameters:
         race: in the words of the model; without stacks.
-        first, second: its two accesses.
+        raw: the record of the hooks, :data:`~bohrbug.runtime.posix.accesses_layout.RACE`.
     """
 
     race: Race
-    first: SeenAccess
-    second: SeenAccess
+    raw: tuple[int, ...]
+
+    @property
+    def first(self) -> SeenAccess:
+        """The access that came first."""
+        return _first_of(self.raw)
+
+    @property
+    def second(self) -> SeenAccess:
+        """The other one."""
+        return _second_of(self.raw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +139,9 @@ class Points:
         self._watch = {"sync": WATCH_NOTHING, "all": WATCH_SHARED}.get(level, WATCH_RACES)
         self._known: dict[tuple[str, int], None] = {}
         self._fresh: list[tuple[str, int]] = []
+        # The known ones as the hooks want them, and how many they were: they only become more.
+        self._written: tuple[Any, Any] = _tables_of(())
+        self._written_of = 0
 
     def prepare(self, segment: Segment, wanted: Sequence[SeenAccess] = ()) -> None:
         """Tell the hooks what to do.
@@ -136,19 +153,12 @@ class Points:
         record = segment.accesses
         record.watch = self._watch
         record.most_of_a_place = MOST_OF_A_PLACE
-        modules: dict[str, int] = {}
-        points = 0
-        for path, offset in self._known:
-            if path not in modules and len(modules) == accesses_layout.MOST_POINT_MODULES:
-                continue
-            if points == accesses_layout.MOST_POINTS:
-                break
-            record.point[points].module = modules.setdefault(path, len(modules))
-            record.point[points].offset = offset
-            points += 1
-        for path, number in modules.items():
-            record.module[number].path = path.encode("utf-8", "surrogateescape")[:239]
-        record.points = points
+        if len(self._known) != self._written_of:
+            self._written, self._written_of = _tables_of(self._known), len(self._known)
+        modules, points = self._written
+        ctypes.memmove(record.module, modules, ctypes.sizeof(modules))
+        ctypes.memmove(record.point, points, ctypes.sizeof(points))
+        record.points = len(points)
         record.point_modules = len(modules)
         for number, access in enumerate(wanted[: accesses_layout.MOST_WITNESSES]):
             witness = record.witness[number]
@@ -186,6 +196,27 @@ class Points:
     def keys(self) -> tuple[PointKey, ...]:
         """All points, for a reproduction file."""
         return tuple(sorted((path, "", 0, offset) for path, offset in self._known))
+
+
+def _tables_of(known: Iterable[tuple[str, int]]) -> tuple[Any, Any]:
+    """The modules of points, and the points in these, as far as there is room."""
+    modules: dict[str, int] = {}
+    rows: list[tuple[int, int]] = []
+    for path, offset in known:
+        if path not in modules and len(modules) == accesses_layout.MOST_POINT_MODULES:
+            continue
+        if len(rows) == accesses_layout.MOST_POINTS:
+            break
+        rows.append((offset, modules.setdefault(path, len(modules))))
+    paths = [path.encode("utf-8", "surrogateescape")[:239] for path in modules]
+    return (
+        (accesses_layout.PointModuleRecord * len(paths))(
+            *(accesses_layout.PointModuleRecord(path) for path in paths)
+        ),
+        (accesses_layout.PointRecord * len(rows))(
+            *(accesses_layout.PointRecord(offset, module) for offset, module in rows)
+        ),
+    )
 
 
 class HooksFolder:
@@ -273,25 +304,59 @@ def seen_in(segment: Segment, reading: Reading) -> Seen:
         return Seen()
     races = []
     places: dict[Place, None] = {}
-    for number in range(record.races):
-        raw = record.race[number]
-        pair = (
-            reading.place(raw.first_place, raw.process),
-            reading.place(raw.second_place, raw.process),
-        )
-        if pair[0] is None or pair[1] is None:
-            continue
-        known = tuple(map(_instruction_before, pair)) if record.hits else (None, None)
-        if _is_none(known):
-            continue
-        places.update(dict.fromkeys(filter(None, pair)))
-        races.append(_race(raw, reading, known))
+    for raw, made in _with_made(segment, reading):
+        if made is not None:
+            race, pair = made
+            races.append(SeenRace(race, raw))
+            places[pair[0]] = places[pair[1]] = None
     if record.watch == WATCH_SHARED:
         for raw in record.shared_place[: record.shared_places]:
             place = reading.place(raw.place, raw.process)
             if place is not None:
                 places[place] = None
     return Seen(True, tuple(races), tuple(places), bool(record.gave_up), int(record.tired_places))
+
+
+MadeRace = tuple[Race, tuple[Place, Place]]
+"""A race in the words of the model, and the places of its accesses."""
+
+
+def _with_made(segment: Segment, reading: Reading) -> list[tuple[tuple[int, ...], MadeRace | None]]:
+    """The records of races, each with what it stands for; ``None`` for what is none.
+
+    Most executions show what those before them did.
+    """
+    made, ids = reading.made_races, reading.ids
+    has_hits = bool(segment.accesses.hits)
+    found = []
+    missing: dict[tuple[object, ...], tuple[int, ...]] = {}
+    for raw in RACE.iter_unpack(segment.read_races()):
+        # Places, kinds, tasks and how often; but for the step and the moments of tasks.
+        tasks = ids[raw[3] >> COUNT_BITS], ids[raw[4] >> COUNT_BITS]
+        key = (*raw[:3], *raw[5:10], tasks, has_hits)
+        found.append((raw, key))
+        if key not in made:
+            missing[key] = raw
+    if len(made) + len(missing) > MOST_MADE:
+        made.clear()
+        missing = {key: raw for raw, key in found}
+    # All places first: those that are new are looked up together, as soon as one is asked for.
+    for raw in missing.values():
+        for place in raw[1:3]:
+            reading.place(place, raw[9])
+    for key, raw in missing.items():
+        made[key] = _made(raw, reading, has_hits)
+    return [(raw, made[key]) for raw, key in found]
+
+
+def _made(raw: tuple[int, ...], reading: Reading, has_hits: bool) -> MadeRace | None:
+    pair = (reading.place(raw[1], raw[9]), reading.place(raw[2], raw[9]))
+    if pair[0] is None or pair[1] is None:
+        return None
+    known = tuple(map(_instruction_before, pair)) if has_hits else (None, None)
+    if _is_none(known):
+        return None
+    return _race(raw, reading, known), (pair[0], pair[1])
 
 
 def _instruction_before(place: Place | None) -> Instruction | None:
@@ -306,21 +371,28 @@ def _is_none(known: tuple[Instruction | None, ...]) -> bool:
     return is_meant(first, second)
 
 
-def _race(
-    raw: Any, reading: Reading, known: tuple[Instruction | None, ...] = (None, None)
-) -> SeenRace:
-    first = SeenAccess(raw.first_epoch, raw.first_place, raw.first_kind, raw.address)
-    second = SeenAccess(raw.second_epoch, raw.second_place, raw.second_kind, raw.address)
-    resource, label = _variable(raw, reading)
-    race = Race(
+def _first_of(raw: tuple[int, ...]) -> SeenAccess:
+    address, first_place, _, first_epoch, _, first_kind, *_ = raw
+    return SeenAccess(first_epoch, first_place, first_kind, address)
+
+
+def _second_of(raw: tuple[int, ...]) -> SeenAccess:
+    address, _, second_place, _, second_epoch, _, second_kind, *_ = raw
+    return SeenAccess(second_epoch, second_place, second_kind, address)
+
+
+def _race(raw: tuple[int, ...], reading: Reading, known: tuple[Instruction | None, ...]) -> Race:
+    address, _, second_place, *_ = raw
+    count, process = raw[8], raw[9]
+    resource, label = _variable(address, second_place, process, reading)
+    return Race(
         resource,
         label,
-        _side(first, resource, raw.process, reading, known[0]),
-        _side(second, resource, raw.process, reading, known[1]),
-        raw.count,
+        _side(_first_of(raw), resource, process, reading, known[0]),
+        _side(_second_of(raw), resource, process, reading, known[1]),
+        count,
         may_be_atomic=all(each is not None and not each.is_update for each in known),
     )
-    return SeenRace(race, first, second)
 
 
 def _side(
@@ -338,18 +410,20 @@ def _side(
 
 
 def _task_of(epoch: int, reading: Reading) -> TaskId:
-    return reading.ids[epoch >> accesses_layout.COUNT_BITS]
+    return reading.ids[epoch >> COUNT_BITS]
 
 
-def _variable(raw: Any, reading: Reading) -> tuple[ResourceId, str]:
+def _variable(
+    address: int, second_place: int, process: int, reading: Reading
+) -> tuple[ResourceId, str]:
     """The id of what was accessed, and how reports call it."""
-    located = reading.locate(raw.address, raw.process)
+    located = reading.locate(address, process)
     if located is not None:
         module, offset = located
         id = f"0:{module_name(module.path)}+{offset:x}"
         return id, module.variable(offset) or f"{module_name(module.path)}+{offset:#x}"
-    site = reading.site(raw.second_place, raw.process)
-    return f"0:{raw.address:x}", f"memory used at {_brief(site)}"
+    site = reading.site(second_place, process)
+    return f"0:{address:x}", f"memory used at {_brief(site)}"
 
 
 def _brief(site: Site | None) -> str:
@@ -375,7 +449,7 @@ def witnessed_in(segment: Segment, reading: Reading, number: int) -> list[Witnes
 
 
 def _witnessed(raw: Any, reading: Reading) -> Witnessed:
-    process = reading.tasks[raw.epoch >> accesses_layout.COUNT_BITS].process
+    process = reading.tasks[raw.epoch >> COUNT_BITS].process
     has_values = raw.size <= 8
     return Witnessed(
         reading.stack(raw.stack, process, raw.place),

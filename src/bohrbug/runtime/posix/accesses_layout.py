@@ -6,6 +6,7 @@ A test compares every offset.
 from __future__ import annotations
 
 import ctypes
+import struct
 from ctypes import c_char, c_int64, c_uint32, c_uint64
 
 from bohrbug.runtime.posix.layout import MOST_TASKS, HolderRecord
@@ -59,6 +60,10 @@ class RaceRecord(ctypes.Structure):
         ("process", c_uint32),
         ("step", c_uint32),
     )
+
+
+RACE = struct.Struct("=QQQIIIIIIII")
+"""The same, for reading many of them."""
 
 
 class PlaceRecord(ctypes.Structure):

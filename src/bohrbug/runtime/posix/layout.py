@@ -172,7 +172,9 @@ ALWAYS = 0
     PARTIAL_ORDER,
     WEIGHTED,
     ASK,
-) = range(8)
+    ORDERED,
+    READS_FROM,
+) = range(10)
 """``enum policy``."""
 
 ASLEEP, DOZING = 1, 2
@@ -256,6 +258,7 @@ class TaskRecord(ctypes.Structure):
         ("also", c_uint32),
         ("asleep", c_uint32),
         ("marks", c_uint32),
+        ("point", c_uint32),
         ("choices", c_uint32),
         ("counted", c_uint32),
         ("events", c_int64),
@@ -291,6 +294,7 @@ class ResourceRecord(ctypes.Structure):
         ("generation", c_uint32),
         ("destroyed", c_uint32),
         ("marks", c_uint32),
+        ("point", c_uint32),
         ("bytes", c_uint32),
         ("reader", HolderRecord * MOST_READERS),
     )
@@ -335,6 +339,8 @@ TABLES = (
     "segments",
     "values",
     "points",
+    "events",
+    "pairs",
     "below",
     "steps",
     "pool",
@@ -372,7 +378,40 @@ class NameRecord(ctypes.Structure):
 class PointRecord(ctypes.Structure):
     """``struct point``."""
 
-    _fields_ = (("key", c_uint64), ("decides", c_uint32), ("selected", c_uint32))
+    _fields_ = (
+        ("key", c_uint64),
+        ("decides", c_uint32),
+        ("selected", c_uint32),
+        ("events", c_uint32),
+        ("events_end", c_uint32),
+        ("pairs", c_uint32),
+        ("pairs_end", c_uint32),
+        ("last", c_uint32),
+        ("last_occurrence", c_uint32),
+    )
+
+
+class EventRecord(ctypes.Structure):
+    """``struct event_of_plan``."""
+
+    _fields_ = (
+        ("what", c_uint32),
+        ("count", c_uint32),
+        ("pairs", c_uint32),
+        ("pairs_end", c_uint32),
+    )
+
+
+class PairRecord(ctypes.Structure):
+    """``struct pair_of_plan``."""
+
+    _fields_ = (
+        ("first", c_uint32),
+        ("second", c_uint32),
+        ("first_occurrence", c_uint32),
+        ("second_occurrence", c_uint32),
+        ("holds", c_uint32),
+    )
 
 
 class StepRecord(ctypes.Structure):
@@ -442,6 +481,8 @@ class Header(ctypes.Structure):
         ("decides_everywhere", c_uint32),
         ("selects_everywhere", c_uint32),
         ("first", c_uint32),
+        ("events_length", c_uint32),
+        ("pairs_length", c_uint32),
         ("max_steps", c_uint32),
         ("late_timeouts", c_uint32),
         ("after_release", c_uint32),
@@ -505,6 +546,7 @@ class Header(ctypes.Structure):
         ("segment_left", c_uint32),
         ("behind_prefix", c_uint32),
         ("intended", c_uint32),
+        ("patience", c_uint32),
         ("lowest_priority", c_int64),
         ("fd_changes", c_uint32),
         ("probe", c_uint32),

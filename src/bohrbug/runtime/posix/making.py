@@ -42,8 +42,10 @@ class Making:
         self._preparation = preparation
         self._segment = segments.first
         self._ahead = GoingAhead(launcher.orders, choice, fibers, preparation, segments.small)
-        # What the first execution did, which a process that is restored has to repeat.
+        # What the first execution did, which a process that is restored has to repeat; and on what
+        # that depended beside its plan.
         self._reference: Done | None = None
+        self._reference_rules: tuple[object, ...] = ()
 
     def foresee(self, plans: Foresight | None) -> None:
         """Know from now on what will be asked for.
@@ -141,10 +143,33 @@ class Making:
         ended = made.ended
         if ended.code >= 0 and not ended.hung and not ended.interrupted:
             self._reference = Done.of(made.plan, made.engine, made.segment, made.printed)
+            self._reference_rules = self._rules()
+
+    def _rules(self) -> tuple[object, ...]:
+        preparation = self._preparation
+        return (preparation.rules, preparation.points.keys())
+
+    def _refer_anew(self, plan: Plan) -> bool:
+        """Start the program anew for a plan, as executions have other rules by now.
+
+        Returns:
+            False if that was no execution, so that nothing can be said now.
+        """
+        made = self._first_of(Engine.ANEW, [self._prepare(plan, self._fibers.in_use)])
+        if made is not None:
+            self._reference = None
+            self._refer_to(made)
+        return made is not None
 
     def check_engine(self) -> None:
         """See that a process that is restored does again what the first one did, if it is one."""
         if self._choice.current is not Engine.SNAPSHOT:
+            return
+        known = self._reference
+        has_new_rules = self._rules() != self._reference_rules
+        # What has turned out to be racy is a scheduling point by now, and the same plan has more
+        # steps: that says nothing of the engine.
+        if known is not None and has_new_rules and not self._refer_anew(known.plan):
             return
         reference = self._reference
         if reference is None:

@@ -117,6 +117,11 @@ class Naming:
         mapping = self._mappings.get(process)
         return mapping.place(address) if mapping is not None and address else None
 
+    @cached_property
+    def made_races(self) -> dict[object, Any]:
+        """Races that were seen where modules lie as here, see ``accesses.py``."""
+        return self._symbols.made_races(self._mappings)
+
     def site(self, address: int, process: int) -> Site | None:
         """The same, looked up."""
         place = self.place(address, process)

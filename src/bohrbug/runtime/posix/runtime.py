@@ -12,17 +12,7 @@ from typing import Self
 
 from bohrbug.model.conditions import Conditions
 from bohrbug.model.outcome import Outcome, OutcomeKind
-from bohrbug.model.plan import (
-    Ask,
-    NonPreemptive,
-    PartialOrder,
-    Plan,
-    Priorities,
-    Segments,
-    Sleeping,
-    UniformRandom,
-    WeightedRandom,
-)
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.posix import build, watchpoints
 from bohrbug.runtime.posix.accesses import (
@@ -46,7 +36,7 @@ from bohrbug.runtime.posix.making import Making
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.recorded import Reading
-from bohrbug.runtime.posix.segment import SegmentFile
+from bohrbug.runtime.posix.segment import POLICIES, SegmentFile
 from bohrbug.runtime.posix.settings import NativeSettings
 from bohrbug.runtime.posix.standard_streams import Input
 from bohrbug.runtime.posix.starting import Starter, environment_for, supported_here
@@ -374,19 +364,8 @@ class NativeRuntime:
 
     # -- what some runtimes only have an answer to ---------------------------------------------
 
-    policies = frozenset(
-        {
-            NonPreemptive,
-            Ask,
-            UniformRandom,
-            Priorities,
-            Segments,
-            PartialOrder,
-            WeightedRandom,
-            Sleeping,
-        }
-    )
-    """Those that the shim executes."""
+    policies: frozenset[type] = POLICIES
+    """The policies of plans that it can execute."""
 
     discovers = False
     """Accesses to memory are always seen, or never."""

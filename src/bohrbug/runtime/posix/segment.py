@@ -17,10 +17,12 @@ from bohrbug.model.operation import Point, TaskId
 from bohrbug.model.plan import (
     Ask,
     NonPreemptive,
+    Ordered,
     PartialOrder,
     Plan,
     Policy,
     Priorities,
+    ReadsFrom,
     Segments,
     Sleeping,
     TaskValues,
@@ -29,6 +31,7 @@ from bohrbug.model.plan import (
 )
 from bohrbug.runtime.posix import accesses_layout, layout
 from bohrbug.runtime.posix.accesses_layout import AccessesRecord
+from bohrbug.runtime.posix.plan_events import PlanEvents, events_of_orderings, events_of_pairs
 from bohrbug.runtime.posix.points import keys_of
 
 MOST_RESOURCES = 1 << 16
@@ -52,6 +55,23 @@ _COUNTS_AT = layout.Header.tasks.offset
 
 class PlanTooLongError(ValueError):
     """A plan does not fit into the segment; the message says what to do."""
+
+
+POLICIES: frozenset[type[Policy]] = frozenset(
+    {
+        NonPreemptive,
+        Ask,
+        UniformRandom,
+        Priorities,
+        Segments,
+        Ordered,
+        PartialOrder,
+        WeightedRandom,
+        ReadsFrom,
+        Sleeping,
+    }
+)
+"""The policies that the shim can execute."""
 
 
 class UnsupportedPolicyError(TypeError):
@@ -108,6 +128,8 @@ class Sizes:
             "segments": steps * ctypes.sizeof(layout.SegmentRecord),
             "values": steps * ctypes.sizeof(layout.ValueRecord),
             "points": MOST_POINTS * ctypes.sizeof(layout.PointRecord),
+            "events": steps * ctypes.sizeof(layout.EventRecord),
+            "pairs": steps * ctypes.sizeof(layout.PairRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
             "steps": steps * _STEP_SIZE,
             "pool": self.pool * 2,
@@ -373,6 +395,15 @@ class Segment:
                 for task, events in weights:
                     records[names[task]].events = events
                 self._write_points(points, selected)
+            case Ordered(_, seed, values):
+                header.policy = layout.ORDERED
+                header.seed = seed
+                self._write_values(names, values, with_zeros=True)
+                self._write_points(frozenset(), None, events_of_orderings(policy, names))
+            case ReadsFrom(seed, _, points):
+                header.policy = layout.READS_FROM
+                header.seed = seed
+                self._write_points(points, None, events_of_pairs(policy, names))
             case _:
                 raise UnsupportedPolicyError(
                     f"the shim can't execute the policy {type(policy).__name__}"
@@ -395,27 +426,35 @@ class Segment:
         self.header.names = len(names)
         return records, names
 
-    def _write_values(self, names: dict[TaskId, int], values: TaskValues) -> None:
+    def _write_values(
+        self, names: dict[TaskId, int], values: TaskValues, *, with_zeros: bool = False
+    ) -> None:
         """Data choices other than 0; there is room for more than an execution can have steps."""
         rows = [
             (names[task], number, value)
             for task, made in values
             for number, value in enumerate(made, 1)
-            if value
+            if value or with_zeros
         ]
+        if len(rows) > self.steps:
+            raise PlanTooLongError(f"the plan has {len(rows):,} values of data choices")
         records = (layout.ValueRecord * len(rows)).from_buffer(self._memory, self._at["values"])
         for record, row in zip(records, rows, strict=True):
             record.name, record.number, record.value = row
         self.header.values_length = len(rows)
 
     def _write_points(
-        self, points: frozenset[Point] | None, selected: frozenset[Point] | None
+        self,
+        points: frozenset[Point] | None,
+        selected: frozenset[Point] | None,
+        events: PlanEvents | None = None,
     ) -> None:
         header = self.header
         header.decides_everywhere = points is None
         header.selects_everywhere = selected is None
         deciding, chosen = keys_of(points or ()), keys_of(selected or ())
-        keys = sorted(deciding | chosen)
+        stretches = {} if events is None else self._write_events(events)
+        keys = sorted(deciding | chosen | stretches.keys())
         if len(keys) > MOST_POINTS:
             raise PlanTooLongError(f"the plan names {len(keys):,} resources")
         records = (layout.PointRecord * len(keys)).from_buffer(self._memory, self._at["points"])
@@ -423,7 +462,21 @@ class Segment:
             records[index].key = key
             records[index].decides = key in deciding
             records[index].selected = key in chosen
+            stretch = stretches.get(key, (0, 0, 0, 0))
+            records[index].events, records[index].events_end = stretch[:2]
+            records[index].pairs, records[index].pairs_end = stretch[2:]
+            records[index].last = records[index].last_occurrence = 0
         header.points_length = len(keys)
+
+    def _write_events(self, events: PlanEvents) -> dict[int, tuple[int, int, int, int]]:
+        """The events that a plan names; by resource which of them, and of their pairs, it has."""
+        if max(len(events.rows), len(events.pairs)) > self.steps:
+            raise PlanTooLongError(f"the plan names {len(events.pairs):,} pairs of events")
+        self._write("events", array("I", [n for row in events.rows for n in row]))
+        self._write("pairs", array("I", [n for row in events.pairs for n in row]))
+        self.header.events_length = len(events.rows)
+        self.header.pairs_length = len(events.pairs)
+        return events.stretches
 
     # -- reading ---------------------------------------------------------------------
 
@@ -450,6 +503,11 @@ class Segment:
     def read_steps(self) -> bytes:
         """The records of all steps, as they are in memory; see :data:`layout.STEP`."""
         return self._read("steps", self.header.steps * _STEP_SIZE)
+
+    def read_races(self) -> bytes:
+        """The records of all races, see :data:`accesses_layout.RACE`."""
+        start = self._at["accesses"] + AccessesRecord.race.offset
+        return self._memory[start : start + self.accesses.races * accesses_layout.RACE.size]
 
     def read_printed(self) -> tuple[bytes, bytes]:
         """What was printed to standard output and standard error, if it was kept here."""
@@ -503,6 +561,16 @@ def _tasks_of(policy: Policy) -> list[TaskId]:
             return [sleeper.task for sleeper in asleep] + ([] if first is None else [first])
         case WeightedRandom(_, weights, _, _):
             return [task for task, _ in weights]
+        case Ordered(orderings, _, values):
+            events = (event for each in orderings for event in (each.first, each.second))
+            return [event.task for event in events] + [task for task, _ in values]
+        case ReadsFrom(_, constraints, _):
+            return [
+                event.task
+                for each in constraints
+                for event in (each.source, each.reader)
+                if event is not None
+            ]
         case _:
             return []
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from bohrbug.model.operation import Site
 from bohrbug.runtime.posix.elf import ElfFile
@@ -34,6 +35,19 @@ class Place:
     module: Module
     offset: int
     _site: Site | None = None
+    _unresolved: Site | None = None
+
+    def unresolved(self) -> Site:
+        """See :class:`~bohrbug.model.site.Unresolved`: module and offset.
+
+        Or the line, if it was looked up already, as that of a racy place is: what is done in one
+        line is one place to a search, of which there are fewer then.
+        """
+        if self._site is not None:
+            return self._site
+        if self._unresolved is None:
+            self._unresolved = Site(f"{self.module.path}+{self.offset:#x}", 0, "?")
+        return self._unresolved
 
     def resolve(self) -> Site:
         """The place in the source, or module and offset where nobody knows it."""
@@ -202,6 +216,8 @@ class Symbols:
         self._modules: dict[str, Module] = {}
         self.mappings: dict[bytes, dict[int, Mapping]] = {}
         """Where modules lie, by what a segment says of them: mostly it is the same each time."""
+        self._races_in: dict[int, Mapping] | None = None
+        self._races: dict[object, Any] = {}
 
     def module(self, path: str) -> Module:
         """The module with a path."""
@@ -209,6 +225,12 @@ class Symbols:
         if module is None:
             module = self._modules[path] = Module(path)
         return module
+
+    def made_races(self, mappings: dict[int, Mapping]) -> dict[object, Any]:
+        """What was made of races where modules lie in this way, by what tells the races apart."""
+        if self._races_in is not mappings:
+            self._races_in, self._races = mappings, {}
+        return self._races
 
     def newer_sources(self) -> list[str]:
         """Files of the source that were changed since what they tell the lines of was built."""
@@ -252,6 +274,7 @@ class Mapping:
             return place
 
 
+@cache
 def module_name(path: str) -> str:
     """The name of a module for ids: without its folder."""
     return Path(path).name

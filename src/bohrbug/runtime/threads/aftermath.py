@@ -50,7 +50,9 @@ class Aftermath:
         execution = self._execution
         trace = execution.trace
         del execution.rows[self._steps :]
-        execution.beyond_gil = [step for step in execution.beyond_gil if step < self._steps]
+        execution.free_threaded_only_steps = [
+            step for step in execution.free_threaded_only_steps if step < self._steps
+        ]
         del trace.effects[self._effects :]
         del trace.races[self._races :]
         trace.early_timeouts[:] = [step for step in trace.early_timeouts if step < self._steps]

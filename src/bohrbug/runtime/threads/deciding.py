@@ -46,7 +46,8 @@ class Deciding:
         next_check: the next step at which something rare is looked at, see :class:`Checks`.
         aborting: all that is left is unwound.
         suspended: not 0 while the scheduler itself runs code of the program, such as predicates.
-        beyond_gil: steps that begin with a preemption which a build with the GIL could not make.
+        free_threaded_only_steps: those that begin with a preemption which a build with the GIL
+            could not make.
         time_is_up: a task has run alone for long, and the next step may be a sleeping one's.
     """
 
@@ -67,12 +68,12 @@ class Deciding:
         "aborting",
         "alive",
         "all_tasks",
-        "beyond_gil",
         "checks",
         "clock",
         "current",
         "ending",
         "fairness",
+        "free_threaded_only_steps",
         "next_check",
         "outside",
         "resources",
@@ -129,7 +130,7 @@ class Deciding:
         self.suspended = 0
         # Note where a build with the GIL could not have switched.
         self._watch_breakers = False
-        self.beyond_gil: list[int] = []
+        self.free_threaded_only_steps: list[int] = []
 
     # -- tasks -------------------------------------------------------------------
 
@@ -284,7 +285,7 @@ class Deciding:
                 and running in enabled
                 and running.begun
             ):
-                self.beyond_gil.append(step)
+                self.free_threaded_only_steps.append(step)
         if timed and chosen not in enabled:
             chosen.timed_out = True
             self.clock.advance_to(chosen.deadline)

@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from types import CodeType
-from typing import Self, get_args
+from typing import Self
 
 from bohrbug.accelerator import native
 from bohrbug.model.conditions import Level, PlaceKey
 from bohrbug.model.outcome import Access
-from bohrbug.model.plan import Plan, Policy
+from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
+from bohrbug.runtime.policies import POLICIES
 from bohrbug.runtime.protocol import Executed, Guard, NoGuard
 from bohrbug.runtime.threads import (
     entropy,
@@ -83,7 +84,6 @@ if os.name == "posix":
     _AFTERWARDS = (*_AFTERWARDS, lasting_pools.end, end_pools)
 
 MakeDetector = Callable[[Execution], RaceDetector]
-
 MakeWatcher = Callable[[Execution], Watcher]
 
 _entered = itertools.count(1)
@@ -105,11 +105,10 @@ class ThreadsRuntime:
     Attributes:
         made: executions so far.
         discovers: accesses to data can be scheduling points.
+        policies: the policies of plans that it can execute.
     """
 
-    policies = frozenset(get_args(Policy))
-    """All of them."""
-
+    policies: frozenset[type] = POLICIES
     unseen = ""
     """What the happens-before graph never has: nothing; options tell the rest."""
 
@@ -350,7 +349,7 @@ class ThreadsRuntime:
             len(self._lasting.namespaces) - namespaces,
             bool(points),
             self._instrumentation.all_tell,
-            free_threaded_only_steps=tuple(execution.beyond_gil),
+            free_threaded_only_steps=tuple(execution.free_threaded_only_steps),
             nudged=execution.nudged,
         )
 

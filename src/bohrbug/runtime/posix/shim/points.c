@@ -75,8 +75,8 @@ static uint64_t key_of(uint32_t number) {
     return mixed(mixed(OF_DYNAMIC, creator), earlier_by_creator(number));
 }
 
-static const struct point *find(uint64_t key) {
-    const struct point *points = TABLE(struct point, points);
+static struct point *find(uint64_t key) {
+    struct point *points = TABLE(struct point, points);
     uint32_t low = 0, high = segment->points_length;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -87,15 +87,25 @@ static const struct point *find(uint64_t key) {
 }
 
 uint32_t marks_of(uint32_t number) {
-    uint32_t *marks = number & TASK_BIT ? &TASKS[number & ~TASK_BIT].marks
-                                        : &RESOURCES[number].marks;
+    bool is_task = number & TASK_BIT;
+    uint32_t *marks = is_task ? &TASKS[number & ~TASK_BIT].marks : &RESOURCES[number].marks;
     if (!(*marks & KNOWN)) {
         const struct point *point = find(key_of(number));
         *marks |= KNOWN;
-        if (point && point->decides) *marks |= DECIDES;
-        if (point && point->selected) *marks |= SELECTED;
+        if (!point) return *marks;
+        *(is_task ? &TASKS[number & ~TASK_BIT].point : &RESOURCES[number].point) =
+            (uint32_t)(point - TABLE(struct point, points));
+        if (point->decides) *marks |= DECIDES;
+        if (point->selected) *marks |= SELECTED;
+        if (point->events != point->events_end) *marks |= NAMED;
     }
     return *marks;
+}
+
+struct point *point_of(uint32_t number) {
+    if (!(marks_of(number) & NAMED)) return NULL;
+    return TABLE(struct point, points) +
+           (number & TASK_BIT ? TASKS[number & ~TASK_BIT].point : RESOURCES[number].point);
 }
 
 bool is_selected(const struct task *task) {

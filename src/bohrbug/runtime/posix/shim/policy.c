@@ -1,7 +1,9 @@
 #include "policy.h"
 
 #include "draw.h"
+#include "orderings.h"
 #include "points.h"
+#include "reads_from.h"
 #include "sampling.h"
 #include "sleepers.h"
 #include "task.h"
@@ -123,22 +125,27 @@ static uint32_t drawn_value(uint32_t arity) {
     return 1 + (uint32_t)((bits & UINT32_MAX) * (arity - 1) >> 32);
 }
 
-/* As the plan says for that task. */
+/* As the plan says for that task; NONE if it says nothing. */
 static uint32_t planned_value(uint32_t arity) {
     const struct value_of_plan *values = TABLE(struct value_of_plan, values);
     current->choices++;
     for (uint32_t i = 0; i < segment->values_length; i++)
         if (values[i].name == current->name_in_plan && values[i].number == current->choices)
-            return values[i].value < arity ? values[i].value : 0;
-    return 0;
+            return values[i].value < arity ? values[i].value : NONE;
+    return NONE;
 }
 
 uint32_t policy_value(uint32_t arity) {
+    uint32_t planned;
     switch ((enum policy)segment->policy) {
-    case UNIFORM_RANDOM: case PRIORITIES: case PARTIAL_ORDER: case WEIGHTED:
+    case UNIFORM_RANDOM: case PRIORITIES: case PARTIAL_ORDER: case WEIGHTED: case READS_FROM:
         return drawn_value(arity);
     case SEGMENTS:
-        return planned_value(arity);
+        planned = planned_value(arity);
+        return planned == NONE ? 0 : planned;
+    case ORDERED:
+        planned = planned_value(arity);
+        return planned == NONE ? value_beyond_orderings(arity) : planned;
     case NON_PREEMPTIVE: case SLEEPING: case ASK:
         break;
     }
@@ -153,6 +160,7 @@ void policy_begin(void) {
     segment->random = state;
     segment->random_values = ~segment->seed;
     segment->intended = NONE;
+    segment->patience = PATIENCE;
     segment->lowest_priority = -(int64_t)segment->depth;
     if (segment->segments_length)
         segment->segment_left = TABLE(struct segment_of_plan, segments)[0].steps;
@@ -175,6 +183,10 @@ uint32_t policy_choose(const struct options *options, uint32_t running, bool yie
         return by_partial_order(options, running, yielded);
     case WEIGHTED:
         return by_weight(options, running, yielded);
+    case ORDERED:
+        return by_orderings(options, running, yielded);
+    case READS_FROM:
+        return by_reads_from(options, running, yielded);
     case NON_PREEMPTIVE:
     case ASK:
         break;
@@ -198,7 +210,7 @@ uint32_t policy_settled(const struct options *options, uint32_t running, uint32_
         return nobody_sleeps() ? NONE : step;
     case PARTIAL_ORDER:
         return options->enabled_count == 1 && nobody_has_priority(running) ? NONE : step;
-    case SEGMENTS: case WEIGHTED: case ASK:
+    case SEGMENTS: case WEIGHTED: case ASK: case ORDERED: case READS_FROM:
         break;
     }
     return step;

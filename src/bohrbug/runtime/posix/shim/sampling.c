@@ -4,21 +4,24 @@
 #include "draw.h"
 #include "operation.h"
 #include "points.h"
+#include "reads_from.h"
 
 static uint32_t count_of(const struct options *options) {
     return options->enabled_count + options->timed_count;
 }
 
-/* A task whose pending operation is no decision, the running one if possible; or NONE.
- *
- * Most operations never conflict (Morpheus: Yuan and Yang, ASPLOS 2020). */
-static uint32_t runs_at_once(const struct options *options, uint32_t running, bool yielded) {
+static bool is_decision(const struct task *task) {
+    return decides(task) || (segment->policy == READS_FROM && is_constrained(task->resource));
+}
+
+/* Most operations never conflict (Morpheus: Yuan and Yang, ASPLOS 2020). */
+uint32_t runs_at_once(const struct options *options, uint32_t running, bool yielded) {
     if (segment->decides_everywhere) return NONE;
     uint32_t first = NONE;
     for (uint32_t i = 0; i < options->enabled_count; i++) {
         uint32_t index = options->enabled[i];
         const struct task *task = &TASKS[index];
-        if (is_yield((enum kind)task->kind) || decides(task)) continue;
+        if (is_yield((enum kind)task->kind) || is_decision(task)) continue;
         if (index == running && !yielded) return index;
         if (index != running && first == NONE) first = index;
     }
@@ -32,7 +35,7 @@ static void draw_priority(struct task *task) {
     task->priority = (int64_t)(draw_bits(&segment->random) >> 2);
 }
 
-static uint32_t highest(const struct options *options) {
+uint32_t highest_priority(const struct options *options) {
     uint32_t best = NONE;
     int64_t priority = 0;
     for (uint32_t i = 0, count = count_of(options); i < count; i++) {
@@ -45,9 +48,9 @@ static uint32_t highest(const struct options *options) {
     return best;
 }
 
-/* An event is no longer pending; without a second draw those that lost against it would be likely to
- * lose against the next, too. */
-static void executed(struct task *chosen) {
+/* Without a second draw those that lost against it would be likely to lose against the next, too. */
+void priorities_after(uint32_t index) {
+    struct task *chosen = &TASKS[index];
     chosen->has_priority = 0;
     if (segment->alive_count == 1) return;
     struct touched done = touched_by_task(chosen);
@@ -67,8 +70,8 @@ bool nobody_has_priority(uint32_t task) {
 
 uint32_t by_partial_order(const struct options *options, uint32_t running, bool yielded) {
     uint32_t chosen = runs_at_once(options, running, yielded);
-    if (chosen == NONE) chosen = highest(options);
-    executed(&TASKS[chosen]);
+    if (chosen == NONE) chosen = highest_priority(options);
+    priorities_after(chosen);
     return chosen;
 }
 

@@ -76,6 +76,7 @@ enum condition {
 
 enum policy {
     NON_PREEMPTIVE, UNIFORM_RANDOM, PRIORITIES, SEGMENTS, SLEEPING, PARTIAL_ORDER, WEIGHTED, ASK,
+    ORDERED, READS_FROM,
 };
 
 /* How deep a task sleeps (SLEEPING), in the plan and during an execution. */
@@ -160,7 +161,7 @@ struct task {
     uint16_t has_priority, begun;
     uint32_t also;             /* a second resource that the operation changes, or NONE */
     uint32_t asleep;           /* enum sleep */
-    uint32_t marks;            /* see marks_of in points.c */
+    uint32_t marks, point;     /* see marks_of and point_of in points.c */
     uint32_t choices;          /* data choices that it has made by the plan's values */
     uint32_t counted;          /* its events are no longer promised to its parent (WEIGHTED) */
     int64_t events, promised;  /* those left to it, and those of tasks that it may still create */
@@ -182,7 +183,7 @@ struct resource {
     uint32_t readers, flags, clock;
     int32_t value;
     uint32_t tokens, generation, destroyed;
-    uint32_t marks;            /* see marks_of in points.c */
+    uint32_t marks, point;     /* see marks_of and point_of in points.c */
     uint32_t bytes;            /* of memory, as many as were accessed at once, at most */
     struct holder reader[MOST_READERS];
 };
@@ -207,7 +208,8 @@ struct module {
 
 /* Offsets from the start of the segment. */
 struct tables {
-    uint64_t tasks, resources, processes, modules, names, prefix, segments, values, points, below;
+    uint64_t tasks, resources, processes, modules, names, prefix, segments, values, points, events;
+    uint64_t pairs, below;
     uint64_t steps, pool, stacks, printed, accesses;
 };
 
@@ -241,6 +243,25 @@ struct name_in_plan {
 struct point {
     uint64_t key;
     uint32_t decides, selected;
+    /* Of resources that events of the plan are on (ORDERED, READS_FROM): */
+    uint32_t events, events_end; /* those events */
+    uint32_t pairs, pairs_end; /* and the pairs that end there */
+    uint32_t last, last_occurrence; /* who has changed it last (READS_FROM), see reads_from.c */
+};
+
+/* What a task does of one kind to one resource; those on one resource are sorted by `what`. */
+struct event_of_plan {
+    uint32_t what;             /* see what_of in plan_events.c */
+    uint32_t count;            /* how often it was done */
+    uint32_t pairs, pairs_end; /* those that it ends and that are still to come */
+};
+
+/* That the first event comes before the second (ORDERED), or is who the second reads from (READS_FROM);
+ * sorted by the second and its occurrence. */
+struct pair_of_plan {
+    uint32_t first, second;    /* indices of events; NONE for a first one that is nobody */
+    uint32_t first_occurrence, second_occurrence; /* counted from 1 */
+    uint32_t holds;            /* 0: that it is not so (READS_FROM) */
 };
 
 struct segment_of_plan {
@@ -266,6 +287,7 @@ struct header {
     uint32_t names, prefix_length, segments_length, values_length;
     uint32_t points_length, decides_everywhere, selects_everywhere;
     uint32_t first;            /* name of the task that runs first behind the prefix, or NONE */
+    uint32_t events_length, pairs_length;
     /* The settings. */
     uint32_t max_steps, late_timeouts, after_release, with_stacks, one_cpu;
     uint32_t faults;           /* which calls may fail, as bits of `enum fault` */
@@ -312,6 +334,7 @@ struct header {
     uint32_t segment, segment_left;
     uint32_t behind_prefix;    /* the policy has chosen */
     uint32_t intended;         /* who does the next selected event (WEIGHTED), or NONE */
+    uint32_t patience;         /* yields until the pairs are given up (READS_FROM) */
     int64_t lowest_priority;
     uint32_t fd_changes;       /* operations on descriptors */
     uint32_t probe;            /* a futex: answers to the question whether a task is ready */

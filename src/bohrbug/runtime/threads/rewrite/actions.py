@@ -106,7 +106,7 @@ def _look_at_class(owner: Any, arguments: tuple[Any, ...], place: Place) -> None
     hooks.read_class(owner, place)
 
 
-def _set_context_variable(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
+def _use_context_variable(owner: Any, arguments: tuple[Any, ...], place: Place) -> None:
     """A task's own context is nobody else's; one that it runs in by ``Context.run`` may be."""
     halfway.tell_enclosing(place)
 
@@ -176,7 +176,7 @@ ACTIONS: dict[str, Callable[[Any, tuple[Any, ...], Place], None]] = {
     effects.SET_TRACEBACK: _set_traceback,
     effects.LOOK_AT_CLASS: _look_at_class,
     effects.VARS: _vars,
-    effects.SET_CONTEXT_VARIABLE: _set_context_variable,
+    effects.USE_CONTEXT_VARIABLE: _use_context_variable,
     effects.SET_ITEM: _set_item,
     effects.DELETE_ITEM: _delete_item,
     effects.PRINT: _print,

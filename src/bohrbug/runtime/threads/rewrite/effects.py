@@ -63,7 +63,7 @@ SEEK_DESCRIPTOR = "move in the file of a descriptor"
 LOOK_AT_DESCRIPTOR = "ask for flags and options of a descriptor"
 CHANGE_DESCRIPTOR = "set flags and options of a descriptor"
 CONTROL_DESCRIPTOR = "ask for flags of a descriptor, or set them"
-SET_CONTEXT_VARIABLE = "change the context in which it is called"
+USE_CONTEXT_VARIABLE = "look into the context in which it is called, or change it"
 CLOSE_DESCRIPTOR = "close a descriptor"
 EXCHANGE_DESCRIPTOR = "open a descriptor for the file of another one"
 
