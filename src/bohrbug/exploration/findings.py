@@ -21,6 +21,7 @@ from bohrbug.exploration.minimisation.systematic import (
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import Failure, Result
+from bohrbug.model.cause import Strength
 from bohrbug.model.conditions import Level
 from bohrbug.model.outcome import Outcome, OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
@@ -365,7 +366,11 @@ class Findings:
             def execute(plan: Plan) -> Trace:
                 return self._learner.replay(plan.under(conditions)).trace
 
-            failure.cause = find_cause(failure.trace, execute, budget)
+            cause = find_cause(failure.trace, execute, budget)
+            # With the same call failing in each of them, that all fail explains nothing.
+            is_of_fault = bool(failure.trace.faults())
+            if cause is not None and not (is_of_fault and cause.strength is Strength.ALWAYS):
+                failure.cause = cause
 
     def _find_out_when_it_was_raised(self, failure: Failure) -> None:
         """Only executions in which accesses are watched tell of each exception."""

@@ -32,14 +32,17 @@ OnPrinted = Callable[[Printed], object]
 
 
 def runtime_of(
-    command: Command, options: ExploreOptions, on_printed: OnPrinted | None = None
+    command: Command,
+    options: ExploreOptions,
+    on_printed: OnPrinted | None = None,
+    on_replayed: OnPrinted | None = None,
 ) -> NativeRuntime:
     """The runtime for a native program.
 
     Parameters:
         command: the program and what is expected of it.
         options: of the exploration.
-        on_printed: given what each execution printed.
+        on_printed, on_replayed: see :class:`NativeRuntime`.
 
     Raises:
         UnsupportedError: it can't be controlled.
@@ -62,6 +65,7 @@ def runtime_of(
         ),
         NativeExplainer(expectation),
         on_printed=on_printed,
+        on_replayed=on_replayed,
     )
 
 
@@ -117,7 +121,7 @@ def native_explorer(
         options: of the exploration; ``scope``, ``interpreter`` and ``invariant``
             mean nothing here.
         progress: called several times a second with how far it has come.
-        on_printed: given what each execution printed.
+        on_printed: given what each execution of the search printed.
         keeper: keeps the exploration in a file, so that it can be resumed.
 
     Raises:
@@ -155,7 +159,7 @@ def replay_native(
         UnsupportedError: the program can't be controlled any more.
     """
     command = command_from(reproduction.target)
-    runtime = runtime_of(command, reproduction.options, on_printed)
+    runtime = runtime_of(command, reproduction.options, on_replayed=on_printed)
     runtime.want_points(reproduction.points)
     conditions = reproduction.options.conditions()
     recorded = reproduction.failure

@@ -84,7 +84,8 @@ class NativeRuntime:
         settings: how executions are run.
         explainer: turns ends of executions into outcomes.
         environment: of the program; by default that of this process.
-        on_printed: given what each execution printed.
+        on_printed: given what each execution printed that was made to search.
+        on_replayed: given what each replay printed.
 
     Raises:
         UnsupportedError: the command or this system is not one for native programs.
@@ -97,6 +98,7 @@ class NativeRuntime:
         explainer: Explainer,
         environment: dict[str, str] | None = None,
         on_printed: Callable[[Printed], object] | None = None,
+        on_replayed: Callable[[Printed], object] | None = None,
     ) -> None:
         if not supported_here():
             raise UnsupportedError("native programs can be explored on Linux 5.3 and newer only")
@@ -110,6 +112,7 @@ class NativeRuntime:
         self.printed = Printed(b"", b"")
         self.printed_by_failure: Printed | None = None
         self._on_printed = on_printed
+        self._on_replayed = on_replayed
         self._environment = dict(os.environ) if environment is None else environment
         # What executions may need at most; the limit itself goes down as they are known better.
         self._most_steps = settings.max_steps
@@ -303,8 +306,9 @@ class NativeRuntime:
             self._learnt.right_deaths |= made.segment.header.deaths
         if trace.outcome.is_failure:
             self.printed_by_failure = made.printed
-        if self._on_printed is not None:
-            self._on_printed(made.printed)
+        on_printed = self._on_printed if learn else self._on_replayed
+        if on_printed is not None:
+            on_printed(made.printed)
         trace.seconds = time.perf_counter() - started
         return trace, reading
 
