@@ -93,7 +93,7 @@ def shape(trace: Trace) -> list[object]:
 def executed(runtime: NativeRuntime, strategy: Strategy, executions: int, ahead: bool) -> list[Any]:
     """The plans that a strategy proposes, and what came of each."""
     assert isinstance(strategy, Foresighted)
-    runtime.foresee(strategy.sure_plans if ahead else None)
+    runtime.foresee(strategy.lookahead_plans if ahead else None)
     done: list[Any] = []
     while len(done) < executions and (plan := strategy.next_plan()) is not None:
         trace = runtime.execute(plan).trace

@@ -350,7 +350,7 @@ def test_the_plans_of_a_batch_are_known_ahead(native_build: Build) -> None:
         for _ in range(40):
             plan = strategy.next_plan()
             assert plan is not None
-            sure = list(strategy.sure_plans(16))
+            sure = list(strategy.lookahead_plans(16))
             assert sure[:1] == ([plan] if sure else [])
             most = max(most, len(sure))
             strategy.observe(runtime.execute(plan).trace)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bohrbug.model.conditions import ORDINARY, Conditions
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import NonPreemptive, Plan, Priorities, Segments, UniformRandom
 from bohrbug.model.trace import Trace
@@ -19,10 +20,15 @@ TIME_SLICE = 2_000
 """As in going_on.h."""
 
 
-def executed(build: Build, which: str, *plans: Plan, **settings: object) -> list[Trace]:
+LATE = Conditions(late_timeouts=True)
+
+
+def executed(
+    build: Build, which: str, *plans: Plan, conditions: Conditions = ORDINARY
+) -> list[Trace]:
     """What executions of a program of scheduling.c did."""
-    with runtime_for(build("scheduling.c", f"-D{which}"), **settings) as runtime:
-        traces = [runtime.execute(plan).trace for plan in plans]
+    with runtime_for(build("scheduling.c", f"-D{which}")) as runtime:
+        traces = [runtime.execute(plan.under(conditions)).trace for plan in plans]
     assert {trace.outcome.kind for trace in traces} == {OutcomeKind.PASSED}
     return traces
 
@@ -101,7 +107,7 @@ def test_where_nothing_is_enabled_the_earliest_timeout_fires(native_build: Build
 
 def test_late_timeouts_are_no_choice(native_build: Build) -> None:
     plans = [Plan((), UniformRandom(seed)) for seed in range(8)]
-    for trace in executed(native_build, "SLEEPS", *plans, late_timeouts=True):
+    for trace in executed(native_build, "SLEEPS", *plans, conditions=LATE):
         fired = [timed for timed in trace.timed if timed]
         assert not any(t for e, t in zip(trace.enabled, trace.timed, strict=True) if e)
         assert all(len(timed) == 1 for timed in fired)

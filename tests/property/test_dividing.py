@@ -87,7 +87,7 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
         log.step(chief)
     while sum(log.schedules.values()) < most:
         move = random.randrange(4)
-        if move == 0 and (piece := chief.hand_out(random.randrange(1, 9))) is not None:
+        if move == 0 and (piece := chief.take_piece(random.randrange(1, 9))) is not None:
             pieces.append(piece)
         elif move == 1:
             saved = through_json(chief.state())
@@ -102,12 +102,12 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
                 if isinstance(worker, Reporting):
                     news = worker.report(random.random() < 0.4)
                     if news is not None:
-                        chief.take_in(through_json(news))
+                        chief.merge(through_json(news))
                 elif random.random() < 0.2 and (piece := worker.split()) is not None:
                     pieces.append(piece)
             state = through_json(worker.state())
             if random.random() < 0.5:
-                chief.take_in(state)
+                chief.merge(state)
             else:
                 pieces.append(state)
         elif chief.next_plan() is None:
@@ -115,9 +115,9 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
         elif random.random() < 0.3:
             log.step(chief)
         if len(pieces) > 6:
-            chief.take_in(pieces.pop())
+            chief.merge(pieces.pop())
     for piece in pieces:
-        chief.take_in(piece)
+        chief.merge(piece)
     return chief, log
 
 
@@ -329,10 +329,10 @@ def test_what_was_handed_out_can_come_back_untouched() -> None:
         for _ in range(30):
             log.step(whole)
         before = whole.progress()
-        pieces = [whole.hand_out(100) for _ in range(4)]
+        pieces = [whole.take_piece(100) for _ in range(4)]
         for piece in pieces:
             if piece is not None:
-                whole.take_in(through_json(piece))
+                whole.merge(through_json(piece))
         assert pieces[0] is not None
         assert whole.progress() == before
         while log.step(whole):
@@ -389,14 +389,14 @@ def test_a_saved_search_goes_on_where_it_was() -> None:
 
 def test_nothing_is_handed_out_twice() -> None:
     strategy = DepthFirst()
-    assert strategy.hand_out(10) is not None
-    assert strategy.hand_out(10) is None
+    assert strategy.take_piece(10) is not None
+    assert strategy.take_piece(10) is None
     assert strategy.next_plan() is None
 
 
 def test_the_empty_plan_is_what_pct_learns_from_first() -> None:
     strategy = PCT()
-    assert strategy.hand_out(10) is None
+    assert strategy.take_piece(10) is None
     assert strategy.next_plan() == Plan()
 
 

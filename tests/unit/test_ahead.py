@@ -14,9 +14,9 @@ pytest.importorskip("fcntl", reason="native programs are explored on POSIX only"
 
 from bohrbug.runtime.posix import layout
 from bohrbug.runtime.posix.ahead import LONG, SMALL_SEGMENTS, Ahead
+from bohrbug.runtime.posix.completed import CompletedExecution, Prepared, made_of
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Engine
-from bohrbug.runtime.posix.made import Made, Prepared, made_of
 from bohrbug.runtime.posix.segment import SMALL, Segment
 
 MOST = SMALL_SEGMENTS // 3
@@ -34,7 +34,7 @@ def plans(count: int, first: int = 0) -> list[Plan]:
     return [Plan((), UniformRandom(seed)) for seed in range(first, first + count)]
 
 
-def made(places: Iterable[tuple[Plan, Segment]]) -> list[Made]:
+def made(places: Iterable[tuple[Plan, Segment]]) -> list[CompletedExecution]:
     """As if these were executed."""
     prepared = [Prepared(plan, (), segment) for plan, segment in places]
     ends = [(Ended(0), Printed(b"", b""))] * len(prepared)

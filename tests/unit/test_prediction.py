@@ -19,9 +19,9 @@ from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import (
     LockCycle,
     all_lock_cycles,
-    deeds_of,
     lock_cycles,
     nestings_of,
+    per_task_history_hash,
 )
 from bohrbug.monitors.weak_order import PossibleRace
 from bohrbug.platforms.threads.platform import ThreadsPlatform, threads_runtime
@@ -126,12 +126,14 @@ def test_what_tasks_did_is_the_same_in_whatever_order_they_ran() -> None:
     tasks = (nested("g", "a", "b"), nested("g", "b", "a"), nested("g", "c", "a"))
     traces = [passing(*tasks, plan=Plan(policy=UniformRandom(seed))) for seed in range(20)]
     assert len({tuple(trace.choices) for trace in traces}) > 5
-    assert {deeds_of(trace) for trace in traces} == {deeds_of(traces[0])}
-    assert deeds_of(traces[0]) is not None
+    assert {per_task_history_hash(trace) for trace in traces} == {per_task_history_hash(traces[0])}
+    assert per_task_history_hash(traces[0]) is not None
     found = {frozenset((n.key, n.holding) for n in nestings_of(trace)) for trace in traces}
     assert len(found) == 1
-    assert deeds_of(passing(*tasks[:2])) != deeds_of(traces[0])
-    assert deeds_of(passing(tasks[1], tasks[0], tasks[2])) != deeds_of(traces[0])
+    assert per_task_history_hash(passing(*tasks[:2])) != per_task_history_hash(traces[0])
+    assert per_task_history_hash(passing(tasks[1], tasks[0], tasks[2])) != per_task_history_hash(
+        traces[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_what_tasks_did_is_the_same_in_whatever_order_they_ran() -> None:
     ids=["try", "release"],
 )
 def test_what_tasks_hold_may_depend_on_the_order_too(task: Task) -> None:
-    assert deeds_of(passing([("acquire", "a")], task)) is None
+    assert per_task_history_hash(passing([("acquire", "a")], task)) is None
 
 
 # -- whole explorations --------------------------------------------------------------

@@ -26,7 +26,7 @@ from bohrbug.runtime.threads.control import current
 from bohrbug.runtime.threads.fairness import ASSUMPTION
 from bohrbug.runtime.threads.pace import LONELY_STEPS, SPIN_READS, TIME_SLICE
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing
+from bohrbug.runtime.threads.task import TimeoutPolicy
 from tests.programs.together import together
 from tests.unit.schedules import (
     Box,
@@ -505,7 +505,7 @@ def test_a_timeout_that_is_a_safety_net_does_not_fire_early() -> None:
             assert execution is not None
             state = execution.resources.state_named("net", "a safety net", "net")
             here = place_of(sys._getframe())
-            execution.perform(ACQUIRE, state, here, lambda: False, 1.0, firing=Firing.LATE)
+            execution.perform(ACQUIRE, state, here, lambda: False, 1.0, firing=TimeoutPolicy.LATE)
 
         together(wait, lambda: time.sleep(3))
 

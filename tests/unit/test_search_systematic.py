@@ -260,11 +260,11 @@ def test_to_skip_several_tasks_costs_as_many_delays() -> None:
 
     options = DelayBounding().options
     three = ("0", "0.1", "0.2")
-    assert options(trace("0", three), 0) == ([], [("0.1", 1), ("0.2", 2)])
-    assert options(trace("0.1", three), 0) == ([], [("0.2", 1), ("0", 2)])
-    assert options(trace("0", three[:2], ("0.2",)), 0) == ([], [("0.1", 1), ("0.2", 1)])
+    assert options(trace("0", three), 0, 2) == ([], [("0.1", 1), ("0.2", 2)])
+    assert options(trace("0.1", three), 0, 2) == ([], [("0.2", 1), ("0", 2)])
+    assert options(trace("0", three[:2], ("0.2",)), 0, 2) == ([], [("0.1", 1), ("0.2", 1)])
     # Among timeouts alone any is free.
-    assert options(trace("0", (), three), 0) == (["0.1", "0.2"], [])
+    assert options(trace("0", (), three), 0, 2) == (["0.1", "0.2"], [])
 
 
 @pytest.mark.parametrize("make", [lambda: DepthFirst(-1), lambda: PreemptionBounding(-1)])

@@ -13,7 +13,9 @@ import pytest
 from bohrbug.exploration import store as stores
 from bohrbug.exploration.figures import Figures
 from bohrbug.exploration.findings import Findings
+from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
+from bohrbug.exploration.platform import Platform
 from bohrbug.exploration.result import Failure, Result
 from bohrbug.exploration.saving import ResumeError, Saved, SavedPiece, check_points
 from bohrbug.exploration.store import ExplorationStore, Subject, kept_in, look
@@ -73,7 +75,9 @@ def subject(source: Path, **changes: object) -> Subject:
 def findings() -> Findings:
     result = Result("test", Verdict(VerdictKind.INCONCLUSIVE))
     # Nothing is executed.
-    found = Findings(OPTIONS, result, cast(Runtime, None), lambda: "dfs", lambda: False)
+    platform = Platform(cast(Runtime, None))
+    learner = Learner(platform.runtime, OPTIONS.conditions())
+    found = Findings(OPTIONS, result, learner, platform, lambda: "dfs", lambda: False)
     outcome = Outcome(OutcomeKind.ASSERTION, "AssertionError", "0", "AssertionError")
     trace = Trace(outcome=outcome)
     failure = Failure(

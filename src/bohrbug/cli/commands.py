@@ -26,7 +26,7 @@ from bohrbug.cli.exploring import (
     INCONCLUSIVE,
     NOTHING_FOUND,
     USAGE,
-    Showing,
+    OutputOptions,
     exploration_options,
     explore,
     explore_options,
@@ -151,7 +151,7 @@ def run(
     if is_native(program, arguments, click.get_current_context().meta[RAW_ARGUMENTS]):
         native = flags.command(program, arguments)
         path = subject_of(native, options).path()
-        showing = Showing(as_json, verbose, quiet)
+        showing = OutputOptions(as_json, verbose, quiet)
         if go_on:
             _resume_native(path, options, showing)
         store = ExplorationStore(subject_of(native, options), path)
@@ -175,7 +175,7 @@ def run(
     else:
         subject = Subject(target_of(test), program, options)
     store = ExplorationStore(subject, subject.path(), resume=go_on)
-    explore(test, subject, store, Showing(as_json, verbose, quiet))
+    explore(test, subject, store, OutputOptions(as_json, verbose, quiet))
 
 
 def _mention_misplaced_options(arguments: Sequence[str]) -> None:
@@ -220,15 +220,15 @@ def resume(file: Path | None, as_json: bool, verbose: bool, quiet: bool, **given
             from bohrbug.cli.native import explore_kept
 
             store = ExplorationStore(subject, file.absolute(), resume=True)
-            explore_kept(subject, store, Showing(as_json, verbose, quiet))
+            explore_kept(subject, store, OutputOptions(as_json, verbose, quiet))
         test = program_of(subject.target)
     except ValueError as error:
         usage_error(str(error))
     store = ExplorationStore(subject, file, resume=True)
-    explore(test, subject, store, Showing(as_json, verbose, quiet))
+    explore(test, subject, store, OutputOptions(as_json, verbose, quiet))
 
 
-def _resume_native(path: Path, options: ExploreOptions, showing: Showing) -> NoReturn:
+def _resume_native(path: Path, options: ExploreOptions, showing: OutputOptions) -> NoReturn:
     """Go on with the exploration of a native program with the same options."""
     try:
         kept = look(path).subject

@@ -136,7 +136,7 @@ def explore_options(given: dict[str, Any]) -> ExploreOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class OutputOptions:
     """What is shown of an exploration."""
 
     as_json: bool
@@ -161,7 +161,7 @@ def showing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def explore(
-    test: Callable[[], object], subject: Subject, store: ExplorationStore, showing: Showing
+    test: Callable[[], object], subject: Subject, store: ExplorationStore, showing: OutputOptions
 ) -> NoReturn:
     """Explore, report and exit."""
     as_json, verbose = showing.as_json, showing.verbose
@@ -247,7 +247,7 @@ def _not_written(error: OSError) -> str:
 
 
 def tell(
-    result: Result, printed: str, showing: Showing, store: ExplorationStore | None = None
+    result: Result, printed: str, showing: OutputOptions, store: ExplorationStore | None = None
 ) -> NoReturn:
     """Print a result, and exit.
 

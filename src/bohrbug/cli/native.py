@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from rich.console import Console
 
-from bohrbug.cli.exploring import Showing, tell, usage_error, write_reproductions
+from bohrbug.cli.exploring import OutputOptions, tell, usage_error, write_reproductions
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
@@ -54,14 +54,14 @@ def enter_folder_of(target: Mapping[str, Any]) -> None:
         os.chdir(folder)
 
 
-def explore_kept(subject: Subject, store: ExplorationStore, showing: Showing) -> NoReturn:
+def explore_kept(subject: Subject, store: ExplorationStore, showing: OutputOptions) -> NoReturn:
     """Go on with an exploration of a native program that was kept in a file."""
     enter_folder_of(subject.target)
     explore_native(command_from(subject.target), subject.options, showing, store)
 
 
 def explore_native(
-    test: Command, options: ExploreOptions, showing: Showing, store: ExplorationStore
+    test: Command, options: ExploreOptions, showing: OutputOptions, store: ExplorationStore
 ) -> NoReturn:
     """Explore a native program, report and exit."""
     show = show_printed if showing.verbose and not showing.as_json else None

@@ -16,7 +16,6 @@ from bohrbug.exploration.foresight import let_foresee
 from bohrbug.exploration.learning import Learner
 from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.platform import Platform
-from bohrbug.exploration.priming import Priming
 from bohrbug.exploration.progress import Progress
 from bohrbug.exploration.repeating import difference_when_repeated
 from bohrbug.exploration.result import Result
@@ -32,6 +31,7 @@ from bohrbug.exploration.verdicts import (
     judge,
     unseen,
 )
+from bohrbug.exploration.warm_up import WarmUp
 from bohrbug.model.conditions import PlaceKey
 from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan
@@ -118,7 +118,7 @@ class Explorer:
         self.lessons: list[Plan] = []
         # Executions that hung, and are executed again once more is seen: the races are told then.
         self._unended: list[Trace] = []
-        self._priming = Priming(self)
+        self._warm_up = WarmUp(self)
         self._started = 0.0
         self._shown = 0.0
         self._guard: Guard = NoGuard()
@@ -158,7 +158,7 @@ class Explorer:
                 self._execute_again_what_hung()
                 self.findings.finish()
                 if searched:
-                    self._repeat_before_a_promise()
+                    self._check_determinism()
                 self._keep_at_the_end(searched)
         finally:
             if self._keeper is not None:
@@ -183,7 +183,7 @@ class Explorer:
         return result
 
     def _execute_again_what_hung(self) -> None:
-        """Executions that hung show nothing unless their plans are executed with eyes open."""
+        """Executions that hung show nothing unless their plans are executed again, and watched."""
         for plan in list(self.caveats.unended):
             if not self.has_ended and plan in self.caveats.unended:
                 self.execute(plan)
@@ -193,7 +193,7 @@ class Explorer:
         if not self.result.failures:
             self.caveats.note_what_never_ended()
 
-    def _repeat_before_a_promise(self) -> None:
+    def _check_determinism(self) -> None:
         """Before every schedule is said to be covered: does the test do the same again?"""
         strategy, caveats = self.strategy, self.caveats
         if (
@@ -233,10 +233,10 @@ class Explorer:
             seen = {} if saved is None else saved.occurrences
             self.findings.restore(loaded.failures, loaded.races, seen)
             if saved is not None:
-                self._priming.is_over = True
+                self._warm_up.is_over = True
                 self._resume(saved)
                 return True
-        if not self._priming.run():
+        if not self._warm_up.run():
             return False
         if not self.has_ended:
             TryingAgain(self).all(self._surroundings.remembered)
@@ -390,8 +390,8 @@ class Explorer:
             self.learner.note_pass(len(trace))
             self.directing.observe(trace)
         elif outcome.is_failure:
-            if not self._priming.is_over and executed.tasks > 1:
-                trace = self._priming.seen_closer(trace)
+            if not self._warm_up.is_over and executed.tasks > 1:
+                trace = self._warm_up.seen_closer(trace)
             self.keep_failure(trace)
         return executed.new_points
 
@@ -525,7 +525,7 @@ class Explorer:
         strategy.restore(saved.strategy)
         for piece in saved.pieces:
             self.take_figures(piece.figures)
-            strategy.take_in(piece.state)
+            strategy.merge(piece.state)
 
     def take_figures(self, figures: Figures) -> None:
         """Add up the figures of executions that another process has made."""

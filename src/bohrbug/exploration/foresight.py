@@ -17,4 +17,4 @@ def let_foresee(runtime: Runtime, strategy: Strategy, left: Callable[[], int]) -
         left: tells how many executions there may still be.
     """
     if isinstance(runtime, Foreseeing) and isinstance(strategy, Foresighted):
-        runtime.foresee(lambda most: strategy.sure_plans(min(most, left())))
+        runtime.foresee(lambda most: strategy.lookahead_plans(min(most, left())))

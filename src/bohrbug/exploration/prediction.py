@@ -17,7 +17,7 @@ from bohrbug.model.outcome import OutcomeKind, Race
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
-from bohrbug.monitors.lock_order import LockCycle, deeds_of, lock_cycles, nestings_of
+from bohrbug.monitors.lock_order import LockCycle, lock_cycles, nestings_of, per_task_history_hash
 from bohrbug.monitors.weak_order import PossibleRace
 
 TRIES = 5
@@ -79,7 +79,7 @@ class Predictor(ABC):
     _queue: deque[Attempt] = field(default_factory=deque)
     _passed: int = 0
     # Those of the executions that were looked at: equal ones give no more reason to fear.
-    _deeds: set[int | None] = field(default_factory=set)
+    _histories: set[int | None] = field(default_factory=set)
 
     @abstractmethod
     def _is_looked_at(self, trace: Trace) -> bool:
@@ -119,9 +119,9 @@ class Predictor(ABC):
         """Look for deadlocks that another schedule than that of a passing execution may have."""
         if not self.budget:
             return
-        deeds = deeds_of(trace)
-        if deeds is None or deeds not in self._deeds:
-            self._deeds.add(deeds)
+        deeds = per_task_history_hash(trace)
+        if deeds is None or deeds not in self._histories:
+            self._histories.add(deeds)
             self._foresee(trace)
 
     def _predict(self, what: LockCycle | PossibleRace) -> Prediction:

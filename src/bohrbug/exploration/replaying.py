@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bohrbug.exploration.misfits import Misfits
+from bohrbug.exploration.alignment_diff import AlignmentDiff
 from bohrbug.exploration.result import Failure
 from bohrbug.model.operation import Site
 from bohrbug.model.outcome import OutcomeKind
@@ -28,7 +28,7 @@ class Edit:
     """
 
     files: tuple[str, ...]
-    misfits: Misfits
+    misfits: AlignmentDiff
     failure: Failure | None = None
     aligned: bool = True
 

@@ -31,7 +31,7 @@ class Event:
         kind: what it does.
         resource: what it acts on.
         site: where it stands in the source.
-        occurrence: the how-many-th operation of this kind that the task does there, from 1.
+        occurrence: 1-based, among the operations of this kind that the task does there.
         fired: the operation ends because its timeout fires.
     """
 

@@ -146,7 +146,7 @@ class ResourceEvent(NamedTuple):
         kind: the name of the kind of operation.
         resource: what it acts on.
         site: where, if that is known.
-        occurrence: the how-many-th operation of this kind that the task does to it there, from 1.
+        occurrence: 1-based, among the operations of this kind that the task does to it there.
     """
 
     task: TaskId

@@ -210,7 +210,7 @@ def _nested_steps(trace: Trace) -> list[tuple[int, dict[ResourceId, int]]]:
     return found
 
 
-def deeds_of(trace: Trace) -> int | None:
+def per_task_history_hash(trace: Trace) -> int | None:
     """A number for what each task did in a trace, one operation after the other.
 
     The nestings of two traces with the same number are the same, in whatever order the tasks ran;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from bohrbug.exploration.misfits import Line, Misfits
+from bohrbug.exploration.alignment_diff import AlignmentDiff, Line
 from bohrbug.exploration.replaying import Replay
 from bohrbug.exploration.reproduction import Reproduction
 from bohrbug.exploration.result import Failure
@@ -72,7 +72,7 @@ def _message(replayed: Replay) -> str:
     return failure_headline(replayed.trace.outcome)
 
 
-def _misfits(misfits: Misfits) -> Iterator[str]:
+def _misfits(misfits: AlignmentDiff) -> Iterator[str]:
     yield f"{misfits.followed:,} of {plural(misfits.steps, 'recorded step')} followed"
     for line, now in misfits.changed[:MOST_LINES]:
         yield f"  changed {_place(line)}: {line.text}"

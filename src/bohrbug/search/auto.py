@@ -173,10 +173,10 @@ class Auto:
                 return plan
         return None
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`; each member has a share of them."""
         if self._work is not None:
-            return self._work.sure_plans(most)
+            return self._work.lookahead_plans(most)
         if not self._has_first:
             return ()
         rotation = self._rotation
@@ -189,7 +189,7 @@ class Auto:
             strategy = self._foresighted.get(id(member))
             weight = weights.get(id(member), 0.0)
             if strategy is not None and weight and not member.is_over:
-                plans += strategy.sure_plans(math.ceil(weight * share))
+                plans += strategy.lookahead_plans(math.ceil(weight * share))
         return plans
 
     def _next_member(self) -> Member | None:
@@ -418,9 +418,9 @@ class Auto:
         self._begin()
         for member, (own, figures) in zip(self._members, state["members"], strict=True):
             member.divisible.restore(own)
-            member.take_in(figures)
+            member.merge(figures)
         self._member = self._members[state["current"]]
-        self._novelty.take_in(state["novelty"])
+        self._novelty.merge(state["novelty"])
         for weight in state["probes"]:
             self._probes.add_weight(weight)
         self._has_first = state["has_first"]
@@ -432,7 +432,7 @@ class Auto:
         self._looked_at = state["looked_at"]
         self._size = float(state["size"])
 
-    def hand_out(self, most: int) -> State | None:
+    def take_piece(self, most: int) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of one member."""
         if not self._has_first or self.complete:
             return None
@@ -457,13 +457,13 @@ class Auto:
         if member.is_over:
             return None
         strategy = member.divisible
-        state = strategy.hand_out(most)
+        state = strategy.take_piece(most)
         if state is None and not member.out:
             # This may be the time for its next bound.
             if strategy.next_plan() is None:
                 member.is_over = True
                 return None
-            state = strategy.hand_out(most)
+            state = strategy.take_piece(most)
         if state is None:
             return None
         member.out += 1
@@ -494,15 +494,15 @@ class Auto:
         news = None if self._work is None else self._work.report(wanted)
         return None if news is None else {**self._head(), **news}
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._put_back()
         if "news" in state:
-            self._members[state["news_of"]].divisible.take_in(state["news"])
+            self._members[state["news_of"]].divisible.merge(state["news"])
             return
         member = self._members[state["piece"]]
-        member.divisible.take_in(state["state"])
+        member.divisible.merge(state["state"])
         member.out -= 1
         made, unused = state["made"], state["charged"] - state["made"]
         self._executions += made

@@ -105,9 +105,9 @@ class PieceWork:
         piece = self._piece
         return None if piece.made >= piece.charged else self._strategy.next_plan()
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
-        return () if self._foresighted is None else self._foresighted.sure_plans(most)
+        return () if self._foresighted is None else self._foresighted.lookahead_plans(most)
 
     def observe(self, trace: Trace) -> None:
         """Let the member see an execution, and note what the first process has to know of it."""

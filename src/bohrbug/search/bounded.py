@@ -185,7 +185,7 @@ class BoundedSearch:
             return True
         return False
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`; only those of the current bound.
 
         One of those that were put off may be known by the time when its turn comes.
@@ -463,9 +463,9 @@ class BoundedSearch:
             keys = array("q")
             keys.frombytes(b64decode(state["visited"]))
             self._visited = new_keys(keys)
-        self.take_in(state)
+        self.merge(state)
 
-    def hand_out(self, most: int) -> State | None:
+    def take_piece(self, most: int) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of the current bound."""
         self._put_back()
         if not self._cost and not self._undivided:
@@ -487,12 +487,12 @@ class BoundedSearch:
         part = self._subtrees.split()
         return None if part is None else self._piece(part, ())
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._put_back()
-        self._subtrees.take_in(state["subtrees"])
-        self._waiting.take_in(state["alphabet"], state["current"], state["later"])
+        self._subtrees.merge(state["subtrees"])
+        self._waiting.merge(state["alphabet"], state["current"], state["later"])
         self._tally.add(Tally.from_json(state["tally"]))
         self._waiting.dropped += state["dropped"]
         self._within_bound += state["within_bound"]

@@ -19,7 +19,7 @@ from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branc
 from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.path import Path
 from bohrbug.search.races_of_trace import RaceFinder
-from bohrbug.search.trunk import Hanging, Place, hanging_from_json, hanging_to_json
+from bohrbug.search.trunk import AttachPoint, Place, hanging_from_json, hanging_to_json
 
 TOLD_TOGETHER = 32
 """Branches for nodes of another process that wait until it is told of them."""
@@ -87,7 +87,7 @@ class BoundedReduction(Path[BoundedNode]):
         # The races of what was executed by another process are known to it.
         self._is_cold = False
         # Where the path hangs, and what the owners of the nodes above have to know.
-        self._hanging: Hanging | None = None
+        self._hanging: AttachPoint | None = None
         self._splits = 0
         self._told: set[tuple[int, Choice]] = set()
         self._news: list[tuple[int, Choice]] = []
@@ -339,7 +339,7 @@ class BoundedReduction(Path[BoundedNode]):
             if state["trunk"]["has_piece"]:
                 self._trunk.attach(self._piece, self._hanging)
 
-    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
+    def take_piece(self, most: int) -> State | None:  # noqa: ARG002
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         trunk = self._trunk
         if trunk is None or self._is_fresh:
@@ -381,10 +381,10 @@ class BoundedReduction(Path[BoundedNode]):
         self._splits += 1
         for depth in range(self._base, last + 1):
             self._nodes[depth] = None
-        self._hanging = Hanging(Place(name, last), self._choices[last])
+        self._hanging = AttachPoint(Place(name, last), self._choices[last])
         return [name, self._choices[last], segment_to_json(segment)]
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         trunk = self._trunk
@@ -404,7 +404,7 @@ class BoundedReduction(Path[BoundedNode]):
                 segment = segment_from_json(row)
                 trunk.add(name, segment)
                 trunk.detach(piece)
-                trunk.attach(piece, Hanging(Place(name, segment.last), choice))
+                trunk.attach(piece, AttachPoint(Place(name, segment.last), choice))
             return
         self._tally.add(Tally.from_json(state["tally"]))
         self._beyond_bound = self._beyond_bound or state["beyond_bound"]

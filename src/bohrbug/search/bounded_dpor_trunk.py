@@ -8,7 +8,7 @@ from typing import Any
 from bohrbug.model.plan import Choice
 from bohrbug.search.divisible import State
 from bohrbug.search.trunk import (
-    Hanging,
+    AttachPoint,
     Place,
     Segment,
     Trunk,
@@ -60,7 +60,7 @@ class BoundedTrunk(Trunk[BoundedNode, None]):
             node = segment.nodes[place.depth] = BoundedNode((goes_on,))
         return node
 
-    def insert(self, hanging: Hanging, step: int, choice: Choice) -> None:
+    def insert(self, hanging: AttachPoint, step: int, choice: Choice) -> None:
         """Let a choice be explored at a node on the way to where a piece hangs."""
         place, _ = self.owner(hanging, step)
         self._node_at(place).add(choice)
@@ -74,18 +74,20 @@ class BoundedTrunk(Trunk[BoundedNode, None]):
         depth = segment.shallowest
         assert depth is not None
         piece = self.new_name()
-        hanging: Hanging | None
+        hanging: AttachPoint | None
         if segment.users:
             place = Place(name, depth)
             choices = self.choices_to(place)
             branch = segment.nodes[depth].branches.pop(0)
-            hanging = Hanging(place, branch)
+            hanging = AttachPoint(place, branch)
             nodes = {depth: BoundedNode((), [branch])}
         else:
             top = max(depth for depth, node in segment.nodes.items() if node.branches)
             choices = self.choices_to(Place(name, top))
             nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
-            hanging = None if segment.above is None else Hanging(segment.above, segment.choices[0])
+            hanging = (
+                None if segment.above is None else AttachPoint(segment.above, segment.choices[0])
+            )
             self.remove(name)
         self.attach(piece, hanging)
         return {

@@ -102,7 +102,7 @@ class Conflicts:
         self._numbers |= new
         return self._take(_touches(trace, new))
 
-    def take_in(self, rows: Iterable[list[Any]]) -> bool:
+    def merge(self, rows: Iterable[list[Any]]) -> bool:
         """Take in what :meth:`since` gave in another process, or in an earlier one.
 
         Returns:

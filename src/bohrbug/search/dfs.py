@@ -53,7 +53,7 @@ class DepthFirst:
             self._prefix = self._subtrees.take()
         return None if self._prefix is None else Plan(self._prefix)
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
         return [Plan(prefix) for prefix in islice(self._subtrees.next_ones(), most)]
 
@@ -135,11 +135,11 @@ class DepthFirst:
         state = checked_state(state, self.name)
         self._prefix = None
         self._subtrees = Subtrees()
-        self._subtrees.take_in(state["subtrees"])
+        self._subtrees.merge(state["subtrees"])
         self._was_divided = True
         self._tally = Tally.from_json(state["tally"])
 
-    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
+    def take_piece(self, most: int) -> State | None:  # noqa: ARG002
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._put_back()
         self._was_divided = True
@@ -152,11 +152,11 @@ class DepthFirst:
         part = self._subtrees.split()
         return None if part is None else self._piece(part, Tally())
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._put_back()
-        self._subtrees.take_in(state["subtrees"])
+        self._subtrees.merge(state["subtrees"])
         self._tally.add(Tally.from_json(state["tally"]))
 
     def position(self) -> None:

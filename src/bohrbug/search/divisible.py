@@ -26,11 +26,11 @@ class Divisible(Strategy, Protocol):
     work have the same form, the state: what is left to do, and figures of what was
     done.  Four operations move work about, and none of them loses or doubles any:
 
-    * the one strategy that knows the whole :meth:`hand_out` pieces;
+    * the one strategy that knows the whole :meth:`take_piece` pieces;
     * a new strategy in a worker process takes one with :meth:`restore`, and goes
       through it as always, until :meth:`next_plan` gives ``None``;
     * a worker may :meth:`split` off a part of its own for one that has nothing to do;
-    * the first strategy takes states back with :meth:`take_in`, done or not.
+    * the first strategy takes states back with :meth:`merge`, done or not.
 
     All of them are called between executions: after ``observe``, or after a
     ``next_plan`` whose plan was not executed.
@@ -48,7 +48,7 @@ class Divisible(Strategy, Protocol):
         """
         ...
 
-    def hand_out(self, most: int) -> State | None:
+    def take_piece(self, most: int) -> State | None:
         """Part with a piece that comes first in the order of the search.
 
         Parameters:
@@ -65,7 +65,7 @@ class Divisible(Strategy, Protocol):
         """Part with about half of what is left; ``None`` if it is too little to share."""
         ...
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """Add the figures of a piece, and what is left of it, to this strategy."""
         ...
 
@@ -90,7 +90,7 @@ class Reporting(Divisible, Protocol):
     def report(self, wanted: bool) -> State | None:
         """What the strategy that knows the whole has to take in before the piece is done.
 
-        It goes there by :meth:`Divisible.take_in`, together with the :meth:`Divisible.state`
+        It goes there by :meth:`Divisible.merge`, together with the :meth:`Divisible.state`
         that is left after this.
 
         Parameters:

@@ -8,9 +8,9 @@ from bohrbug.search.branching import Tally, counted
 from bohrbug.search.divisible import VERSION, State, checked_state
 from bohrbug.search.dpor_parts import (
     Insertion,
-    Lore,
     Node,
     Part,
+    PathFacts,
     insertion_from_json,
     insertion_to_json,
     part_from_json,
@@ -24,7 +24,7 @@ from bohrbug.search.estimates import Estimate, share_of_tree, size_of_growing_tr
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Asleep, Event
 from bohrbug.search.reversals import Reversal
-from bohrbug.search.trunk import Hanging, Place, hanging_from_json, hanging_to_json
+from bohrbug.search.trunk import AttachPoint, Place, hanging_from_json, hanging_to_json
 
 TOLD_TOGETHER = 32
 """Reversals for nodes of another process that wait until it is told of them."""
@@ -94,7 +94,7 @@ class OptimalReduction(ReductionPath):
     def _clear_path(self) -> None:
         super()._clear_path()
         # Where the path hangs, and what the owner of that place has to know.
-        self._hanging: Hanging | None = None
+        self._hanging: AttachPoint | None = None
         self._splits = 0
         self._guards: dict[int, Asleep] = {}
         self._told: set[tuple[object, ...]] = set()
@@ -204,7 +204,7 @@ class OptimalReduction(ReductionPath):
         assert self._hanging is not None
         began = [self._races.recorded.event(step) for step in range(start, min(self._base, end))]
         if len(began) == self._base - start:
-            self._hanging = Hanging(self._hanging.place, began[-1].choice)
+            self._hanging = AttachPoint(self._hanging.place, began[-1].choice)
         if self._trunk is not None:
             self._trunk.unlock(self._piece, began)
         else:
@@ -231,7 +231,7 @@ class OptimalReduction(ReductionPath):
         return self._part_between(min(self._base, opened[0]), opened[-1])
 
     def _part_between(self, first: int, last: int) -> Part:
-        lore = Lore()
+        lore = PathFacts()
         nodes: dict[int, Node] = {}
         for index in range(first, last + 1):
             if self._asleep[index]:
@@ -366,7 +366,7 @@ class OptimalReduction(ReductionPath):
             trunk.attach(name, hanging_from_json(hanging))
         return trunk
 
-    def hand_out(self, most: int) -> State | None:  # noqa: ARG002
+    def take_piece(self, most: int) -> State | None:  # noqa: ARG002
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         trunk = self._trunk
         if trunk is None or self._is_fresh:
@@ -436,10 +436,10 @@ class OptimalReduction(ReductionPath):
             self._nodes[depth] = None
         event = self._event(last)
         assert event is not None
-        self._hanging = Hanging(Place(name, last), event.choice)
+        self._hanging = AttachPoint(Place(name, last), event.choice)
         return [name, event.choice, segment_to_json(writer, part.segment())]
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         trunk = self._trunk
@@ -463,7 +463,7 @@ class OptimalReduction(ReductionPath):
                 self._waiting.count(segment.nodes, 1)
                 trunk.add(name, segment)
                 trunk.detach(piece)
-                trunk.attach(piece, Hanging(Place(name, segment.last), choice))
+                trunk.attach(piece, AttachPoint(Place(name, segment.last), choice))
             return
         self._tally.add(Tally.from_json(state["tally"]))
         self._waiting.dropped += state["dropped"]

@@ -10,7 +10,7 @@ from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Asleep, Event
 from bohrbug.search.reversals import Reversal
 from bohrbug.search.trunk import (
-    Hanging,
+    AttachPoint,
     Segment,
     hanging_from_json,
     hanging_to_json,
@@ -123,7 +123,7 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class Lore:
+class PathFacts:
     """Of a path: what a node has to know where there is none yet.
 
     Parameters:
@@ -152,10 +152,10 @@ class Part:
     """
 
     name: str
-    hanging: Hanging | None
+    hanging: AttachPoint | None
     choices: list[Choice]
     nodes: dict[int, Node]
-    lore: Lore
+    lore: PathFacts
     guards: dict[int, Asleep] = field(default_factory=dict)
     splits: int = 0
 
@@ -164,7 +164,7 @@ class Part:
         """The depth of the first node that it owns."""
         return 0 if self.hanging is None else self.hanging.place.depth + 1
 
-    def segment(self) -> Segment[Node, Lore]:
+    def segment(self) -> Segment[Node, PathFacts]:
         """Its own nodes as a segment that hangs where it hangs."""
         hanging = self.hanging
         nodes = {depth: node for depth, node in self.nodes.items() if depth >= self.base}
@@ -220,14 +220,14 @@ def _asleep_from_json(reader: EventReader, rows: list[Any]) -> dict[int, Asleep]
     return {depth: tuple(reader.events(events)) for depth, events in rows}
 
 
-def _lore_to_json(writer: EventWriter, lore: Lore) -> list[Any]:
+def _lore_to_json(writer: EventWriter, lore: PathFacts) -> list[Any]:
     events = [[depth, writer.event(event)] for depth, event in lore.events.items()]
     return [_asleep_to_json(writer, lore.asleep), events]
 
 
-def _lore_from_json(reader: EventReader, data: list[Any]) -> Lore:
+def _lore_from_json(reader: EventReader, data: list[Any]) -> PathFacts:
     asleep, events = data
-    return Lore(
+    return PathFacts(
         _asleep_from_json(reader, asleep), {depth: reader.event(event) for depth, event in events}
     )
 
@@ -259,7 +259,7 @@ def part_from_json(reader: EventReader, data: list[Any]) -> Part:
     )
 
 
-def segment_to_json(writer: EventWriter, segment: Segment[Node, Lore]) -> list[Any]:
+def segment_to_json(writer: EventWriter, segment: Segment[Node, PathFacts]) -> list[Any]:
     """A segment as plain data."""
     return [
         place_to_json(segment.above),
@@ -271,7 +271,7 @@ def segment_to_json(writer: EventWriter, segment: Segment[Node, Lore]) -> list[A
     ]
 
 
-def segment_from_json(reader: EventReader, data: list[Any]) -> Segment[Node, Lore]:
+def segment_from_json(reader: EventReader, data: list[Any]) -> Segment[Node, PathFacts]:
     """The segment that :func:`segment_to_json` wrote; its users are counted anew."""
     above, choices, nodes, lore, stays, is_idle = data
     return Segment(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from bohrbug.model.plan import Choice
 from bohrbug.search.dpor_parts import (
     Insertion,
-    Lore,
     Node,
     Part,
+    PathFacts,
     Waiting,
 )
 from bohrbug.search.footprint import (
@@ -19,11 +19,11 @@ from bohrbug.search.footprint import (
     is_weak_initial,
     still_asleep,
 )
-from bohrbug.search.trunk import Hanging, Place, Segment, Trunk
+from bohrbug.search.trunk import AttachPoint, Place, Segment, Trunk
 from bohrbug.search.wakeup_tree import Branch
 
 
-class ReductionTrunk(Trunk[Node, Lore]):
+class ReductionTrunk(Trunk[Node, PathFacts]):
     """See :class:`~bohrbug.search.dpor.OptimalReduction` for why it is done like this.
 
     Parameters:
@@ -66,7 +66,7 @@ class ReductionTrunk(Trunk[Node, Lore]):
             node = segment.nodes[place.depth] = Node([event])
         return node
 
-    def insert_from(self, hanging: Hanging, insertion: Insertion) -> None:
+    def insert_from(self, hanging: AttachPoint, insertion: Insertion) -> None:
         """Insert what a piece has found at a node above it."""
         place, choice = self.owner(hanging, insertion.depth)
         insertion.began = _begun_with(self.node_at(place), choice)
@@ -117,14 +117,14 @@ class ReductionTrunk(Trunk[Node, Lore]):
                 on_way.held_by = piece
             way += leaf.events
         choices = [*self.choices_to(place)]
-        hanging = Hanging(place, way[-1].choice)
+        hanging = AttachPoint(place, way[-1].choice)
         if len(way) > 1:
             name = self.new_name()
             choices_on_way = [event.choice for event in way[:-1]]
-            self.add(name, Segment(place, choices_on_way, nodes, Lore()))
-            hanging = Hanging(Place(name, place.depth + len(way) - 1), way[-1].choice)
+            self.add(name, Segment(place, choices_on_way, nodes, PathFacts()))
+            hanging = AttachPoint(Place(name, place.depth + len(way) - 1), way[-1].choice)
         alone = Branch(way, leaf.uncertain, leaf.weight)
-        lore = Lore()
+        lore = PathFacts()
         if place.depth in segment.lore.asleep:
             lore.asleep[place.depth] = segment.lore.asleep[place.depth]
         open_node = Node(list(node.done), [alone])
@@ -174,7 +174,7 @@ class ReductionTrunk(Trunk[Node, Lore]):
                         way.nodes[depth].finish(event)
                     sleeping = still_asleep(sleeping, event)
             if len(began) == hanging.place.depth - place.depth + 1:
-                self.pieces[piece] = Hanging(hanging.place, began[-1].choice)
+                self.pieces[piece] = AttachPoint(hanging.place, began[-1].choice)
         late, node.late = node.late, []
         for insertion in late:
             self._insert_at(place, insertion)
@@ -197,7 +197,7 @@ class ReductionTrunk(Trunk[Node, Lore]):
                 choices = self.choices_to(Place(name, top))
                 nodes = {depth: node for depth, node in segment.nodes.items() if depth <= top}
                 above = segment.above
-                hanging = None if above is None else Hanging(above, segment.choices[0])
+                hanging = None if above is None else AttachPoint(above, segment.choices[0])
                 self.remove(name)
                 part = Part(piece, hanging, choices, nodes, segment.lore)
             self.attach(piece, part.hanging)
@@ -206,7 +206,7 @@ class ReductionTrunk(Trunk[Node, Lore]):
             return part
         return None
 
-    def _guards_above(self, hanging: Hanging) -> dict[int, Asleep]:
+    def _guards_above(self, hanging: AttachPoint) -> dict[int, Asleep]:
         guards: dict[int, Asleep] = {}
         for place, choice in self.way_to(hanging):
             segment = self.segments[place.segment]

@@ -57,10 +57,10 @@ class DrawnInGenerations:
 
     # -- dividing ----------------------------------------------------------------------
 
-    def hand_out(self, most: int) -> State | None:
+    def take_piece(self, most: int) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._plan = None
-        if not self._has_learned or not self._generations.can_hand_out:
+        if not self._has_learned or not self._generations.can_take_piece:
             return None
         self._begin_generation()
         taken = self._generations.take(most)

@@ -225,7 +225,7 @@ class ClassCounts:
         """Plain data: the hashes, and how often each was seen."""
         return [list(self._times), list(self._times.values())]
 
-    def take_in(self, data: list[list[int]]) -> None:
+    def merge(self, data: list[list[int]]) -> None:
         """Become what :meth:`to_json` wrote."""
         self._times = Counter(dict(zip(*data, strict=True)))
         self._often = Counter(self._times.values())

@@ -141,7 +141,7 @@ class Generations:
     # -- dividing ----------------------------------------------------------------------
 
     @property
-    def can_hand_out(self) -> bool:
+    def can_take_piece(self) -> bool:
         """Whether there is a piece: a generation only begins when all of the last has come back."""
         return self.index is not None and (not self.is_due() or self.executed >= self.turn)
 
@@ -192,9 +192,9 @@ class Generations:
         self._remaining = state["remaining"]
         self.executed = state["turn"]
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """Add what another process has done of its piece, and take back what it has not."""
-        self._left.take_in(state["left"])
+        self._left.merge(state["left"])
         if self._remaining is not None:
             self._remaining += sum(end - start for start, end in state["left"])
         self.executed += state["turn"]

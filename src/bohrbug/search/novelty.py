@@ -91,9 +91,9 @@ class Novelty:
             "pairs": [pair_to_json(pair) for pair in self._pairs],
         }
 
-    def take_in(self, data: dict[str, Any]) -> None:
+    def merge(self, data: dict[str, Any]) -> None:
         """Become what :meth:`to_json` wrote."""
-        self.classes.take_in(data["classes"])
+        self.classes.merge(data["classes"])
         self._pairs = {pair_from_json(pair) for pair in data["pairs"]}
         self._known.clear()
 

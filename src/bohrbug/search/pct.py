@@ -114,7 +114,7 @@ class PCT(DrawnInGenerations):
         depth = self._depths[self._generations.turn_of(index) % len(self._depths)]
         return Plan((), Priorities(self._seeds.at(index), depth, max(self._length, 1)))
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
         if not self._has_learned:
             return ()
@@ -192,11 +192,11 @@ class PCT(DrawnInGenerations):
         self._length = state["length"]
         self._made = Counter({(depth, length): count for depth, length, count in state["made"]})
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._plan = None
-        self._generations.take_in(state)
+        self._generations.merge(state)
         self.take_learned(state["tasks"], state["steps"])
         for depth, length, count in state["made"]:
             self._made[depth, length] += count

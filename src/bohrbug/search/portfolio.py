@@ -58,7 +58,7 @@ class Member:
         """Plain data, without the strategy."""
         return [self.executions, self.novelty, self.credit, self.is_over, self.out]
 
-    def take_in(self, data: list[Any]) -> None:
+    def merge(self, data: list[Any]) -> None:
         """Become what :meth:`to_json` wrote."""
         self.executions, self.novelty, self.credit, self.is_over, self.out = data
 

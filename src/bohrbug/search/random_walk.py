@@ -48,7 +48,7 @@ class RandomWalk:
     def _plan_at(self, index: int) -> Plan:
         return Plan((), UniformRandom(self._seeds.at(index)))
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
         return [self._plan_at(index) for index in self._left.first_ones(most)]
 
@@ -89,7 +89,7 @@ class RandomWalk:
         self._left = Indices(state["left"])
         self._tally = Tally.from_json(state["tally"])
 
-    def hand_out(self, most: int) -> State | None:
+    def take_piece(self, most: int) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         self._plan = None
         taken = self._left.take(most)
@@ -101,11 +101,11 @@ class RandomWalk:
         taken = self._left.halve()
         return None if taken is None else self._piece([taken], Tally())
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._plan = None
-        self._left.take_in(state["left"])
+        self._left.merge(state["left"])
         self._tally.add(Tally.from_json(state["tally"]))
 
     def position(self) -> int | None:

@@ -96,12 +96,12 @@ class ReadsFromFuzzing(DrawnInGenerations):
 
     def next_plan(self) -> Plan | None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._has_learned and not self._generations.can_hand_out:
+        if self._has_learned and not self._generations.can_take_piece:
             # A batch is made of what all executions of the last one have shown.
             return self._plan
         return super().next_plan()
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`: those of the batch."""
         if not self._has_learned:
             return ()
@@ -159,7 +159,7 @@ class ReadsFromFuzzing(DrawnInGenerations):
 
     def learn_from(self, lessons: State) -> None:
         """See :class:`~bohrbug.search.strategy.Taught`: only where tasks conflict."""
-        self._conflicts.take_in(lessons["touches"])
+        self._conflicts.merge(lessons["touches"])
 
     def _take_in_seen(self) -> None:
         """Take in what was seen, in the order of the plans, as far as there is no gap."""
@@ -169,7 +169,7 @@ class ReadsFromFuzzing(DrawnInGenerations):
             self._next_seen += 1
 
     def _count(self, seen: Seen, constraints: tuple[Constraint, ...]) -> None:
-        is_new = self._corpus.take_in(seen, constraints)
+        is_new = self._corpus.merge(seen, constraints)
         self._since_new = 0 if is_new else self._since_new + 1
 
     # -- what to say -----------------------------------------------------------------------
@@ -261,7 +261,7 @@ class ReadsFromFuzzing(DrawnInGenerations):
         table = EventTable(state["events"])
         self._generations.restore(state)
         self._tally = Tally.from_json(state["tally"])
-        self._conflicts.take_in(state["touches"])
+        self._conflicts.merge(state["touches"])
         self._points = frozenset([point_from_json(point) for point in state["points"]])
         self._resources = frozenset(state["resources"])
         self._batch = {
@@ -283,19 +283,19 @@ class ReadsFromFuzzing(DrawnInGenerations):
         if batch != self._told_in:
             # All of earlier batches has come to the first process by now.
             for seen in self._told:
-                self._corpus.knowledge.take_in(seen)
+                self._corpus.knowledge.merge(seen)
             self._told, self._told_in = [], batch
         self._plan = None
         self._is_piece = True
         self._mark = self._conflicts.known
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._plan = None
-        self._generations.take_in(state)
+        self._generations.merge(state)
         self._tally.add(Tally.from_json(state["tally"]))
-        self._conflicts.take_in(state["touches"])
+        self._conflicts.merge(state["touches"])
         self._seen |= _seen_from_json(state["seen"], EventTable(state["events"]))
         self._take_in_seen()
 

@@ -165,7 +165,7 @@ class Knowledge:
             number = self._numbers[places] = int.from_bytes(digest)
         return number
 
-    def take_in(self, seen: Seen) -> bool:
+    def merge(self, seen: Seen) -> bool:
         """Count an execution; whether no other has shown its combination."""
         for event in seen.sources:
             self.sources.add(event)
@@ -203,14 +203,14 @@ class Corpus:
         """Whether there is anything to go on from."""
         return bool(self._entries)
 
-    def take_in(self, seen: Seen, constraints: tuple[Constraint, ...]) -> bool:
+    def merge(self, seen: Seen, constraints: tuple[Constraint, ...]) -> bool:
         """Count an execution, and keep it if its combination is new; whether it is.
 
         Parameters:
             seen: what it showed.
             constraints: of its plan.
         """
-        is_new = self.knowledge.take_in(seen)
+        is_new = self.knowledge.merge(seen)
         if is_new:
             # Who left the pairs out has told of the same combination before.
             assert seen.pairs is not None

@@ -116,7 +116,7 @@ class ConflictSampler(DrawnInGenerations):
         points = None if everywhere else self._points
         return Plan((), self.policy(seed, points))
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
         if not self._has_learned:
             return ()
@@ -203,7 +203,7 @@ class ConflictSampler(DrawnInGenerations):
 
     def _take_learned(self, data: State) -> None:
         """Take in what :meth:`_learned` gave."""
-        self._conflicts.take_in(data["touches"])
+        self._conflicts.merge(data["touches"])
 
     @property
     def known(self) -> int:
@@ -238,11 +238,11 @@ class ConflictSampler(DrawnInGenerations):
         if state["learned"] is not None:
             self._take_learned(state["learned"])
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._plan = None
-        self._generations.take_in(state)
+        self._generations.merge(state)
         self._steady += state["steady"]
         self._tally.add(Tally.from_json(state["tally"]))
         if state["learned"] is not None:

@@ -265,7 +265,7 @@ class SamplingTree:
         return node
 
     def part_to_json(self, part: Part) -> dict[str, Any]:
-        """What is known of a part, for :meth:`take_in`, and for :meth:`graft` if nobody draws."""
+        """What is known of a part, for :meth:`merge`, and for :meth:`graft` if nobody draws."""
         node = self._walk_to(part.prefix)
         self._path = []
         rows = node.rows if isinstance(node, _Packed) else [] if node is None else _rows(node)
@@ -317,7 +317,7 @@ class SamplingTree:
             "size": self._size,
         }
 
-    def take_in(self, data: dict[str, Any]) -> None:
+    def merge(self, data: dict[str, Any]) -> None:
         """Become the tree that :meth:`to_json` wrote."""
         self._path = []
         self._root = _node_from(data["nodes"])

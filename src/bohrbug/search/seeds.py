@@ -104,7 +104,7 @@ class Indices:
         self._ranges[-1][1] = middle
         return [middle, end]
 
-    def take_in(self, ranges: Iterable[Sequence[int | None]]) -> None:
+    def merge(self, ranges: Iterable[Sequence[int | None]]) -> None:
         """Add numbers that are not among those that are left."""
         merged: list[list[Any]] = []
         for start, end in sorted([*self._ranges, *(list(each) for each in ranges)]):

@@ -119,7 +119,7 @@ class Taught(Protocol):
 class Foresighted(Protocol):
     """A strategy that knows plans before it has seen the traces of those before them."""
 
-    def sure_plans(self, most: int) -> Sequence[Plan]:
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """Plans that it will propose, soon or later, whatever the traces are; changes nothing.
 
         Unless it begins again, or its work is divided, or finds that one of a few is known by then.

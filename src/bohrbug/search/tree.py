@@ -183,7 +183,7 @@ class Subtrees:
             "paths": [path.to_json() for path in self._paths if path],
         }
 
-    def take_in(self, data: dict[str, Any]) -> None:
+    def merge(self, data: dict[str, Any]) -> None:
         """Add what :meth:`to_json`, :meth:`split` or :meth:`part` gave; walked after the rest."""
         self._prefixes[:0] = [tuple(prefix) for prefix in data["prefixes"]]
         self._paths[:0] = [DepthFirstPath.from_json(path) for path in data["paths"]]

@@ -25,7 +25,7 @@ class TrunkNode(Protocol):
 
 
 Node = TypeVar("Node", bound=TrunkNode)
-Lore = TypeVar("Lore")
+PathFacts = TypeVar("PathFacts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Segment(Generic[Node, Lore]):
+class Segment(Generic[Node, PathFacts]):
     """A stretch of one path.
 
     Parameters:
@@ -59,7 +59,7 @@ class Segment(Generic[Node, Lore]):
     above: Place | None
     choices: list[Choice]
     nodes: dict[int, Node]
-    lore: Lore
+    lore: PathFacts
     stays: bool = False
     users: int = 0
     is_idle: bool = False
@@ -86,7 +86,7 @@ class Segment(Generic[Node, Lore]):
 
 
 @dataclass(frozen=True, slots=True)
-class Hanging:
+class AttachPoint:
     """Where a piece hangs: everything behind a step that leaves a node of the trunk.
 
     Parameters:
@@ -98,7 +98,7 @@ class Hanging:
     choice: Choice
 
 
-class Trunk(Generic[Node, Lore]):
+class Trunk(Generic[Node, PathFacts]):
     """Segments by name, and where pieces hang.
 
     Parameters:
@@ -107,8 +107,8 @@ class Trunk(Generic[Node, Lore]):
 
     def __init__(self, named: int = 0) -> None:
         self.named = named
-        self.segments: dict[str, Segment[Node, Lore]] = {}
-        self.pieces: dict[str, Hanging | None] = {}
+        self.segments: dict[str, Segment[Node, PathFacts]] = {}
+        self.pieces: dict[str, AttachPoint | None] = {}
         self._behind: dict[tuple[Place, Choice], str] = {}
 
     def new_name(self) -> str:
@@ -118,7 +118,7 @@ class Trunk(Generic[Node, Lore]):
 
     # -- what hangs where ------------------------------------------------------------
 
-    def attach(self, piece: str, hanging: Hanging | None) -> None:
+    def attach(self, piece: str, hanging: AttachPoint | None) -> None:
         """Let a piece hang somewhere; ``None``: it is the whole tree."""
         self.pieces[piece] = hanging
         if hanging is not None:
@@ -130,7 +130,7 @@ class Trunk(Generic[Node, Lore]):
         if hanging is not None:
             self._release(hanging.place.segment)
 
-    def add(self, name: str, segment: Segment[Node, Lore]) -> None:
+    def add(self, name: str, segment: Segment[Node, PathFacts]) -> None:
         """Add a segment."""
         self.segments[name] = segment
         if segment.above is not None:
@@ -144,7 +144,7 @@ class Trunk(Generic[Node, Lore]):
         if segment.above is not None:
             self.segments[segment.above.segment].users -= 1
 
-    def _delete(self, name: str) -> Segment[Node, Lore]:
+    def _delete(self, name: str) -> Segment[Node, PathFacts]:
         segment = self.segments.pop(name)
         if segment.above is not None:
             self._behind.pop((segment.above, segment.choices[0]), None)
@@ -173,7 +173,7 @@ class Trunk(Generic[Node, Lore]):
         if segment.above is not None:
             self._release(segment.above.segment)
 
-    def wake(self, segment: Segment[Node, Lore]) -> None:
+    def wake(self, segment: Segment[Node, PathFacts]) -> None:
         """Something was inserted into a segment that had come to its end."""
         while segment.is_idle:
             segment.is_idle = False
@@ -183,7 +183,7 @@ class Trunk(Generic[Node, Lore]):
 
     # -- looking ---------------------------------------------------------------------
 
-    def owner(self, hanging: Hanging, depth: int) -> tuple[Place, Choice]:
+    def owner(self, hanging: AttachPoint, depth: int) -> tuple[Place, Choice]:
         """A node on the way to where a piece hangs, and the step that leaves it there.
 
         Parameters:
@@ -208,7 +208,7 @@ class Trunk(Generic[Node, Lore]):
         name = self._behind.get((place, choice))
         return None if name is None else Place(name, self.segments[name].first)
 
-    def way_to(self, hanging: Hanging) -> Iterator[tuple[Place, Choice]]:
+    def way_to(self, hanging: AttachPoint) -> Iterator[tuple[Place, Choice]]:
         """Each node on the way to where a piece hangs, and its step, from there upwards."""
         for depth in range(hanging.place.depth, -1, -1):
             yield self.owner(hanging, depth)
@@ -243,13 +243,13 @@ def place_from_json(row: list[Any] | None) -> Place | None:
     return None if row is None else Place(*row)
 
 
-def hanging_to_json(hanging: Hanging | None) -> list[Any] | None:
+def hanging_to_json(hanging: AttachPoint | None) -> list[Any] | None:
     """Where a piece hangs, as a row."""
     if hanging is None:
         return None
     return [hanging.place.segment, hanging.place.depth, hanging.choice]
 
 
-def hanging_from_json(row: list[Any] | None) -> Hanging | None:
+def hanging_from_json(row: list[Any] | None) -> AttachPoint | None:
     """What :func:`hanging_to_json` wrote."""
-    return None if row is None else Hanging(Place(row[0], row[1]), row[2])
+    return None if row is None else AttachPoint(Place(row[0], row[1]), row[2])

@@ -283,10 +283,10 @@ class UniformSampling:
             self._known_before = state["known_before"]
             return
         self._remaining = state["remaining"]
-        self._tree.take_in(state["tree"])
+        self._tree.merge(state["tree"])
         self._out = state["out"]
 
-    def hand_out(self, most: int) -> State | None:
+    def take_piece(self, most: int) -> State | None:
         """See :class:`~bohrbug.search.divisible.Divisible`; all of a round has to come back."""
         self._put_back()
         if not self._allotted and not self._out and self._can_draw():
@@ -315,7 +315,7 @@ class UniformSampling:
         """See :class:`~bohrbug.search.divisible.Divisible`: pieces are small enough."""
         return None
 
-    def take_in(self, state: State) -> None:
+    def merge(self, state: State) -> None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         state = checked_state(state, self.name)
         self._put_back()
@@ -341,7 +341,7 @@ def _part_to_json(part: Part, tree: dict[str, Any]) -> list[Any]:
 def _part_from_json(row: list[Any], room: int) -> _Work:
     prefix, draws, weight, share, data = row
     tree = SamplingTree(room)
-    tree.take_in(data)
+    tree.merge(data)
     return _Work(Part(list(prefix), draws, weight, share), tree)
 
 

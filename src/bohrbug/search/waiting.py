@@ -108,7 +108,7 @@ class Waiting:
         """Part with the first records that have so many branches, or a few more, together.
 
         Returns:
-            Plain data for :meth:`take_in`.
+            Plain data for :meth:`merge`.
         """
         taken: list[list[Any]] = []
         while self._current and branches > 0:
@@ -139,7 +139,7 @@ class Waiting:
             for bound, records in self._later.items()
         ]
 
-    def take_in(
+    def merge(
         self, alphabet: list[Choice], current: list[list[Any]], later: list[list[Any]]
     ) -> None:
         """Take in what others have written; what is of the current bound comes first."""

@@ -94,7 +94,7 @@ class Chief(Protocol):
         ...
 
     def learn_from(self, plan: Plan) -> None:
-        """Execute a plan with eyes open; the search begins again if there is reason to."""
+        """Execute a plan and watch for what is new; the search begins again if there is reason."""
         ...
 
     def take_race(self, plan: Plan) -> None:
@@ -253,12 +253,12 @@ class Crew:
             # In order, or a failure late in the sequence is found before an early one.
             stops = self._chief.stops_at_first_failure
             most = min(most, IN_SEQUENCE if stops else MOST_IN_SEQUENCE)
-        state = strategy.hand_out(most)
+        state = strategy.take_piece(most)
         if state is None and not self._pieces():
             # All has come back: this may be the time for the next bound, or the next strategy.
             if strategy.next_plan() is None:
                 return None
-            state = strategy.hand_out(most)
+            state = strategy.take_piece(most)
         return None if state is None else Piece(state, most)
 
     def _spare(self) -> int:
@@ -296,14 +296,14 @@ class Crew:
                     self._assign()
             case Reported(piece, news):
                 hired.piece = piece
-                self._strategy.take_in(news)
+                self._strategy.merge(news)
                 if not self._shared.stop:
                     self._assign()
             case Finished(piece):
                 hired.piece = None
                 chief.take_figures(piece.figures)
                 self._shared.set_executions(hired.number, 0)
-                self._strategy.take_in(piece.state)
+                self._strategy.merge(piece.state)
                 if not self._shared.stop:
                     self._assign()
             case FoundFailure(plan, signature, position):
@@ -422,7 +422,7 @@ class Crew:
         """What nobody has finished goes back to where all is known."""
         for piece in self._pieces():
             self._chief.take_figures(piece.figures)
-            self._strategy.take_in(piece.state)
+            self._strategy.merge(piece.state)
         self._waiting.clear()
         self._hired.clear()
 

@@ -72,7 +72,6 @@ def runtime_of(
 def settings_of(options: ExploreOptions) -> NativeSettings:
     """How executions of a native program are run, from the options of an exploration."""
     return NativeSettings(
-        late_timeouts=options.timeouts == "late",
         max_steps=options.max_steps,
         after_release=options.level != "sync",
         hang_seconds=options.hang_seconds,

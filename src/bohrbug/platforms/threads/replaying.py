@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from bohrbug.exploration.alignment_diff import AlignmentDiff, alignment_diff_of
 from bohrbug.exploration.findings import CONFIRMATIONS, LONG
 from bohrbug.exploration.minimisation.budget import Budget
 from bohrbug.exploration.minimisation.preemptions import early_timeouts, minimise
 from bohrbug.exploration.minimisation.systematic import MOST_WITH_THE_GIL
-from bohrbug.exploration.misfits import Misfits, misfits_of
 from bohrbug.exploration.program_text import PointText, current_text
 from bohrbug.exploration.realignment import (
     Alignment,
@@ -150,7 +150,7 @@ class _Replays:
             cause=None,
         )
         marks = marks_of(recorded.trace, alignment)
-        misfits = misfits_of(
+        misfits = alignment_diff_of(
             recorded.trace, marks, marks.policy, replayed.trace, alignment, reproduction.texts, []
         )
         return replace(replayed, edit=Edit(alignment.changed, misfits, failure, aligned=False))
@@ -168,12 +168,12 @@ class _Replays:
         points, gone = self._points(alignment)
         marks = marks_of(recorded.trace, alignment)
 
-        def misfits(policy: Aligned, trace: Trace) -> Misfits:
-            return misfits_of(
+        def misfits(policy: Aligned, trace: Trace) -> AlignmentDiff:
+            return alignment_diff_of(
                 recorded.trace, marks, policy, trace, alignment, reproduction.texts, gone
             )
 
-        tried: list[tuple[Trace, Misfits]] = []
+        tried: list[tuple[Trace, AlignmentDiff]] = []
         with self._entered(points, debugger) as (platform, expected, watched):
             for policy in variants(marks):
                 plan = Plan((), policy, conditions=expected.plan.conditions)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix import layout
-from bohrbug.runtime.posix.made import Made, Prepared
+from bohrbug.runtime.posix.completed import CompletedExecution, Prepared
 from bohrbug.runtime.posix.segment import SMALL, Segment
 
 SMALL_SEGMENTS = 48
@@ -34,7 +34,7 @@ class Ahead:
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self._free = list(segments)
-        self._made: dict[Plan, Made] = {}
+        self._made: dict[Plan, CompletedExecution] = {}
         self._rules: object = None
         # How many are made grows as long as the rules are the same, and none takes long.
         self._most = 1
@@ -85,7 +85,7 @@ class Ahead:
         """Nothing is ready any more: something else comes first."""
         self._next = ()
 
-    def take(self, plan: Plan, rules: object) -> Made | None:
+    def take(self, plan: Plan, rules: object) -> CompletedExecution | None:
         """The execution of a plan, if it was made; its segment may be used by the next order.
 
         Parameters:
@@ -156,7 +156,7 @@ class Ahead:
         self._most *= 2
         return list(zip(self._wanted(plan, foresee(most + 1)), self._free[:most], strict=False))
 
-    def keep(self, made: Iterable[Made], seconds: float) -> None:
+    def keep(self, made: Iterable[CompletedExecution], seconds: float) -> None:
         """Keep what was made by the rules that :meth:`take` was told last.
 
         Parameters:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import SeenAccess
+from bohrbug.runtime.posix.completed import CompletedExecution, Prepared, made_of
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Choice, Done, Engine
 from bohrbug.runtime.posix.fibers import Fibers
-from bohrbug.runtime.posix.going_ahead import GoingAhead
 from bohrbug.runtime.posix.launching import Launcher
-from bohrbug.runtime.posix.made import Made, Prepared, made_of
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.segment import Segment, SegmentFile
+from bohrbug.runtime.posix.speculation import SpeculativeRunner
 from bohrbug.runtime.protocol import Foresight
 
 
@@ -41,7 +41,9 @@ class Making:
         self._fibers = fibers
         self._preparation = preparation
         self._segment = segments.first
-        self._ahead = GoingAhead(launcher.orders, choice, fibers, preparation, segments.small)
+        self._ahead = SpeculativeRunner(
+            launcher.orders, choice, fibers, preparation, segments.small
+        )
         # What the first execution did, which a process that is restored has to repeat; and on what
         # that depended beside its plan.
         self._reference: Done | None = None
@@ -55,7 +57,7 @@ class Making:
         """
         self._ahead.foresight = plans
 
-    def make(self, plan: Plan) -> Made:
+    def make(self, plan: Plan) -> CompletedExecution:
         """An execution of a plan; its segment may be used again by the next call."""
         made = self._ahead.take(plan, self._choice.current)
         while made is None:
@@ -72,7 +74,7 @@ class Making:
         wanted: Sequence[SeenAccess] = (),
         engine: Engine = Engine.ANEW,
         on_fibers: bool = False,
-    ) -> Made:
+    ) -> CompletedExecution:
         """An execution of a plan that is looked at closely.
 
         Parameters:
@@ -103,7 +105,7 @@ class Making:
         self._preparation.prepare_accesses(self._segment, wanted)
         return prepared
 
-    def _first_of(self, engine: Engine, prepared: Sequence[Prepared]) -> Made | None:
+    def _first_of(self, engine: Engine, prepared: Sequence[Prepared]) -> CompletedExecution | None:
         """Execute plans; the first one is asked for, and ``None`` if it has to be tried again."""
         ends = self._execute(engine, [each.segment for each in prepared])
         made = made_of(prepared, engine, ends)
@@ -139,7 +141,7 @@ class Making:
 
     # -- does a process that is restored do the same again? ----------------------------
 
-    def _refer_to(self, made: Made) -> None:
+    def _refer_to(self, made: CompletedExecution) -> None:
         ended = made.ended
         if ended.code >= 0 and not ended.hung and not ended.interrupted:
             self._reference = Done.of(made.plan, made.engine, made.segment, made.printed)

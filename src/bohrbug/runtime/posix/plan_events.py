@@ -34,7 +34,7 @@ class _What(NamedTuple):
 
 
 _Counted = tuple[_What, int]
-"""An event: what is done, and the how-many-th time."""
+"""An event: what is done, and its 1-based occurrence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,12 @@ from bohrbug.runtime.posix.accesses import (
 from bohrbug.runtime.posix.ahead import SMALL_SEGMENTS
 from bohrbug.runtime.posix.build import UnsupportedError
 from bohrbug.runtime.posix.commands import command_of
+from bohrbug.runtime.posix.completed import CompletedExecution
 from bohrbug.runtime.posix.ended import Ended, Printed
 from bohrbug.runtime.posix.engines import Choice, Engine, ways_in_words
 from bohrbug.runtime.posix.fibers import Fibers
 from bohrbug.runtime.posix.launching import Launcher
 from bohrbug.runtime.posix.learnt import Learnt
-from bohrbug.runtime.posix.made import Made
 from bohrbug.runtime.posix.making import Making
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
@@ -293,7 +293,7 @@ class NativeRuntime:
         return self._run(plan, making.make, learn=True)
 
     def _run(
-        self, plan: Plan, make: Callable[[Plan], Made], *, learn: bool
+        self, plan: Plan, make: Callable[[Plan], CompletedExecution], *, learn: bool
     ) -> tuple[NativeTrace, Reading]:
         self._interrupted = False
         started = time.perf_counter()
@@ -312,7 +312,7 @@ class NativeRuntime:
         trace.seconds = time.perf_counter() - started
         return trace, reading
 
-    def _check(self, made: Made) -> None:
+    def _check(self, made: CompletedExecution) -> None:
         """See that the program took part in an execution, and that it was as it was to be."""
         segment, ended = made.segment, made.ended
         if not segment.header.started and not ended.interrupted:

@@ -12,8 +12,10 @@ class NativeSettings:
     """How executions are run.
 
     Parameters:
-        late_timeouts: a timeout fires only when no task is enabled.
-        max_steps: steps after which an execution is ended as a livelock.
+        late_timeouts: a timeout fires only when no task is enabled; as the conditions of the
+            last plan said.
+        max_steps: steps after which an execution is ended as a livelock, at most: the conditions
+            of a plan may say fewer.
         after_release: there is a scheduling point after an operation that lets others go on, too.
         hang_seconds: seconds of real time without a step after which an execution hangs.
         one_cpu: all threads share one processor, which makes handing over several times faster.

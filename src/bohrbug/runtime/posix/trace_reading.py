@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.accesses import HooksFolder, seen_in, unseen_in
+from bohrbug.runtime.posix.completed import CompletedExecution
 from bohrbug.runtime.posix.elf import is_of_rust
 from bohrbug.runtime.posix.layout import USE_AFTER_FREE
-from bohrbug.runtime.posix.made import Made
 from bohrbug.runtime.posix.native_trace import NativeTrace
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.recorded import Reading
@@ -35,7 +35,7 @@ class TraceReader:
         """Of the program and its libraries, as far as they were seen."""
 
     def read(
-        self, plan: Plan, made: Made, hooks: HooksFolder, learn: bool
+        self, plan: Plan, made: CompletedExecution, hooks: HooksFolder, learn: bool
     ) -> tuple[NativeTrace, Reading]:
         """The trace of an execution, without its outcome, and what the segment holds.
 
@@ -62,7 +62,7 @@ class TraceReader:
             self._note_misuses(trace, reading)
         return trace, reading
 
-    def _reading(self, made: Made, hooks: HooksFolder, learn: bool) -> Reading:
+    def _reading(self, made: CompletedExecution, hooks: HooksFolder, learn: bool) -> Reading:
         learnt, preload = self._learnt, self._preparation.preload
 
         def read() -> Reading:

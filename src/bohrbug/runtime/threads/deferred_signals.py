@@ -9,7 +9,7 @@ from bohrbug.model.operation import Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.outside import Handler
 from bohrbug.runtime.threads.resources import ResourceState
-from bohrbug.runtime.threads.task import Firing, TaskKilled
+from bohrbug.runtime.threads.task import TaskKilled, TimeoutPolicy
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -35,7 +35,7 @@ def after_signals(
     place: Any,
     ready: Callable[[], bool] | None,
     external: bool = False,
-    firing: Firing = Firing.EARLY,
+    firing: TimeoutPolicy = TimeoutPolicy.EARLY,
 ) -> bool:
     """The root was chosen and signals wait for it: handle them, then go on as before.
 
@@ -50,7 +50,7 @@ def after_signals(
     task.ready = None
     task.deadline = None
     task.external = False
-    task.firing = Firing.EARLY
+    task.firing = TimeoutPolicy.EARLY
     task.timed_out = False
     _handle(execution)
     if timed_out:

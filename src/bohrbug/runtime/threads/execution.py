@@ -34,7 +34,6 @@ from bohrbug.runtime.threads.deciding import Deciding
 from bohrbug.runtime.threads.deferred_signals import after_signals
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
-from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.lifecycle import carry
 from bohrbug.runtime.threads.monitoring import Detector
 from bohrbug.runtime.threads.outside import Handler, Outside
@@ -47,7 +46,8 @@ from bohrbug.runtime.threads.pace import (
 from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
-from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Firing, Task, TaskKilled
+from bohrbug.runtime.threads.shared_test_state import SharedTestState
+from bohrbug.runtime.threads.task import ANNOUNCING, JOINED, Task, TaskKilled, TimeoutPolicy
 
 _new_operation = tuple.__new__
 
@@ -61,7 +61,7 @@ class Execution(Deciding):
     Parameters:
         plan: what to execute.
         settings: how.
-        lasting: what it shares with the others of the test.
+        shared: what it shares with the others of the test.
 
     Attributes:
         detector: told of every synchronisation, or ``None``.
@@ -98,21 +98,21 @@ class Execution(Deciding):
         "unraisablehook_before",
     )
 
-    def __init__(self, plan: Plan, settings: Settings, lasting: Lasting) -> None:
-        self.ending = Ending(self, lasting.explainer, lasting.end_hooks)
-        super().__init__(plan, settings, lasting.names, self.ending.ask)
+    def __init__(self, plan: Plan, settings: Settings, shared: SharedTestState) -> None:
+        self.ending = Ending(self, shared.explainer, shared.end_hooks)
+        super().__init__(plan, settings, shared.names, self.ending.ask)
         conditions = plan.conditions
-        self.checks = Checks(self, conditions.max_steps, lasting.invariant)
+        self.checks = Checks(self, conditions.max_steps, shared.invariant)
         self.outside = Outside(self)
         self.settings = settings
-        self.pool = lasting.pool
-        self._swap = lasting.swap
+        self.pool = shared.pool
+        self._swap = shared.swap
         self.detector: Detector | None = None
         self.interrupted = False
         self.atomic = 0
         self.gil = self._minds_gil = conditions.gil
         self.sink: Any = None
-        self._namespaces = lasting.namespaces
+        self._namespaces = shared.namespaces
         self._variables: dict[int, Names] = {}
         self._ends = Ends(self.root.id, self.rows)
         self.patience = float("inf")
@@ -192,7 +192,7 @@ class Execution(Deciding):
         ready: Callable[[], bool] | None = None,
         timeout: float | None = None,
         external: bool = False,
-        firing: Firing = Firing.EARLY,
+        firing: TimeoutPolicy = TimeoutPolicy.EARLY,
     ) -> bool:
         """A scheduling point: the running task is about to do an operation.
 
@@ -236,7 +236,7 @@ class Execution(Deciding):
             task.ready = ready
             task.waits_for = state
             task.external = external
-            if firing is not Firing.EARLY:
+            if firing is not TimeoutPolicy.EARLY:
                 task.firing = firing
                 self._late_firing = True
             task.blocked_since = len(self.rows)
@@ -262,14 +262,14 @@ class Execution(Deciding):
         if ready is not None:
             if (
                 task.deadline is not None
-                and task.firing is Firing.EARLY
+                and task.firing is TimeoutPolicy.EARLY
                 and not self._late_timeouts
             ):
                 self.trace.early_timeouts.append(len(self.rows) - 1)
             task.ready = None
             task.deadline = None
             task.external = False
-            task.firing = Firing.EARLY
+            task.firing = TimeoutPolicy.EARLY
             if task.timed_out:
                 task.timed_out = False
                 return False

@@ -3,7 +3,7 @@
 By default it is the address of an object, and with it the order of sets of objects, that of
 ``sorted(locks, key=id)``, or which shard ``hash(key) % 8`` is.  Addresses differ from one execution
 to the next, as what is free in memory does.  So objects that an execution makes are known by their
-number: which task has made them, and as the how-many-th of their class.
+number: which task has made them, and how many of their class it had made before.
 
 That takes the accelerator, as it exchanges what ``object`` does in C.
 """

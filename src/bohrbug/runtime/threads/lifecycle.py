@@ -10,7 +10,7 @@ from bohrbug.accelerator import native
 from bohrbug.model.operation import BEGIN, END, Operation
 from bohrbug.runtime.threads.outside import Outside
 from bohrbug.runtime.threads.resources import ResourceState, ResourceTable
-from bohrbug.runtime.threads.task import Carrier, CarrierPool, Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import Carrier, CarrierPool, Task, TaskKilled, TimeoutPolicy
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -161,7 +161,7 @@ def _end(execution: Execution, task: Task) -> None:
 
 end: Callable[[Execution, Task], object] = _end
 if native is not None:
-    end = native.use_tasks(Task, ResourceState, ResourceTable, Firing.EARLY, END, _end)
+    end = native.use_tasks(Task, ResourceState, ResourceTable, TimeoutPolicy.EARLY, END, _end)
     native.use_carriers(Carrier, CarrierPool, Task, Outside, _fail, _leave_child)
 
 

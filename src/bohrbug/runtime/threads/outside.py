@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.outcome import Outcome, OutcomeKind
 from bohrbug.runtime.threads import control
-from bohrbug.runtime.threads.task import Firing, Task
+from bohrbug.runtime.threads.task import Task, TimeoutPolicy
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
@@ -105,7 +105,7 @@ class Outside:
         """The tasks whose timeout may fire although other tasks are enabled."""
         if self.alarm():
             return []
-        return [task for task in timed if task.firing is Firing.EARLY]
+        return [task for task in timed if task.firing is TimeoutPolicy.EARLY]
 
     def pass_time(self, timed: Sequence[Task], first: Task) -> Sequence[Task] | None:
         """Let real time pass before virtual time jumps, if something outside needs it.
@@ -122,7 +122,7 @@ class Outside:
         # What a daemon listens to may be silent for ever, such as a server's news.  But helpers
         # that bring the answers of children are daemons, as in a ``multiprocessing.Pool``.
         paced = any(
-            task.firing is Firing.IN_REAL_TIME and (self.has_children or not task.daemon)
+            task.firing is TimeoutPolicy.IN_REAL_TIME and (self.has_children or not task.daemon)
             for task in execution.alive
         )
         alarm = self.alarm()
@@ -140,8 +140,8 @@ class Outside:
             return timed
         if self.wait(min(ahead, max(patience, alarm)), external_only=True):
             return None
-        if first.firing is Firing.IN_REAL_TIME and ahead > patience:
-            # Firing it now would call a slow world a broken one.
+        if first.firing is TimeoutPolicy.IN_REAL_TIME and ahead > patience:
+            # TimeoutPolicy it now would call a slow world a broken one.
             execution.ending.give_up()
             return None
         return [first]

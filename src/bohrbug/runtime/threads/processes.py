@@ -29,7 +29,7 @@ from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.outside import Glances
 from bohrbug.runtime.threads.stacks import is_own
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing
+from bohrbug.runtime.threads.task import TimeoutPolicy
 
 patches = LatePatches()
 
@@ -39,7 +39,7 @@ def _wait_for_child(
 ) -> bool:
     state = execution.resources.state_named("processes", "a child process", "process")
     return execution.perform(
-        EXTERNAL, state, place, ready, timeout, external=True, firing=Firing.IN_REAL_TIME
+        EXTERNAL, state, place, ready, timeout, external=True, firing=TimeoutPolicy.IN_REAL_TIME
     )
 
 

@@ -39,7 +39,6 @@ from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
-from bohrbug.runtime.threads.lasting import Lasting
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watcher
 from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.raised import forget_raised
@@ -61,6 +60,7 @@ from bohrbug.runtime.threads.rewrite.named import Named
 from bohrbug.runtime.threads.rewrite.place import Place
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
+from bohrbug.runtime.threads.shared_test_state import SharedTestState
 from bohrbug.runtime.threads.watchdog import Watchdog
 
 RARE_WATCHED = 40
@@ -144,7 +144,9 @@ class ThreadsRuntime:
         # Entered while the functions are rewritten otherwise than at first.
         self._otherwise = ExitStack()
         self._types = Types(_is_synchronisation)
-        self._lasting = Lasting(explainer, invariant, _END_HOOKS, thread_state.swap_running_loop)
+        self._shared = SharedTestState(
+            explainer, invariant, _END_HOOKS, thread_state.swap_running_loop
+        )
         self._thread_names = thread_functions.ThreadNames()
         self.execution: Execution | None = None
         # The sink that makes a task of this execution yield; made when one spins.
@@ -197,7 +199,7 @@ class ThreadsRuntime:
             native.forget_shared()
         self._thread_names.close()
         HandedOver.telling = staticmethod(as_it_is)
-        self._lasting.pool.close()
+        self._shared.pool.close()
         if self._collected:
             gc.enable()
         installation.restore()
@@ -299,11 +301,11 @@ class ThreadsRuntime:
         if self.level is not Level.SYNC:
             self._tell_breakers(breakers or conditions.gil)
             self._points.use(conditions.points)
-        self._lasting.names.origin = conditions.origin
-        execution = Execution(plan, self._settings, self._lasting)
+        self._shared.names.origin = conditions.origin
+        execution = Execution(plan, self._settings, self._shared)
         if breakers:
             execution.watch_breakers()
-        namespaces = len(self._lasting.namespaces)
+        namespaces = len(self._shared.namespaces)
         self.execution = execution
         self.made += 1
         watcher: Watcher | None = None
@@ -346,7 +348,7 @@ class ThreadsRuntime:
             len(execution.all_tasks),
             points,
             # Operations conflict now that did not before.
-            len(self._lasting.namespaces) - namespaces,
+            len(self._shared.namespaces) - namespaces,
             bool(points),
             self._instrumentation.all_tell,
             free_threaded_only_steps=tuple(execution.free_threaded_only_steps),

@@ -23,7 +23,7 @@ from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.recording import effect, note_gate, saw
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import Task, TaskKilled, TimeoutPolicy
 
 patches = LatePatches()
 
@@ -86,7 +86,7 @@ class Semaphore:
                 self._is_free,
                 None if end is None else max(end - execution.clock.now, 0.0),
                 has_children or self._is_held_elsewhere(),
-                Firing.IN_REAL_TIME if has_children else Firing.EARLY,
+                TimeoutPolicy.IN_REAL_TIME if has_children else TimeoutPolicy.EARLY,
             )
             self._note_gate(execution, True)
             if not in_time:

@@ -22,7 +22,7 @@ from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.processes import Deferring
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing
+from bohrbug.runtime.threads.task import TimeoutPolicy
 
 patches = LatePatches()
 
@@ -39,7 +39,7 @@ def _wait(
     """Wait until ``ready`` holds; false if the virtual timeout fired."""
     state = _signals_of(execution)
     return execution.perform(
-        EXTERNAL, state, place, ready, timeout, external=True, firing=Firing.LATE
+        EXTERNAL, state, place, ready, timeout, external=True, firing=TimeoutPolicy.LATE
     )
 
 

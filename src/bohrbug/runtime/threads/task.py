@@ -19,7 +19,7 @@ class TaskKilled(BaseException):
     """
 
 
-class Firing(Enum):
+class TimeoutPolicy(Enum):
     """When the timeout of a waiting task may fire."""
 
     EARLY = "early"
@@ -107,7 +107,7 @@ class Task:
         self.external = False
         # ``pending`` is still to come, not what the task is doing now.
         self.waiting = True
-        self.firing = Firing.EARLY
+        self.firing = TimeoutPolicy.EARLY
         self.waits_for: Any = None
         self.blocked_since = 0
         # Depth of calls into modelled primitives, within which nothing is a scheduling point.

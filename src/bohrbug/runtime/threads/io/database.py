@@ -21,7 +21,7 @@ from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.outside import LONGEST_PAUSE
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing
+from bohrbug.runtime.threads.task import TimeoutPolicy
 
 _real_monotonic = time.monotonic
 
@@ -204,7 +204,7 @@ class Waiting:
         def may_be_free() -> bool:
             return self._database.uses != uses or (has_children and _real_monotonic() > look)
 
-        firing = Firing.IN_REAL_TIME if has_children else Firing.LATE
+        firing = TimeoutPolicy.IN_REAL_TIME if has_children else TimeoutPolicy.LATE
         return execution.perform(
             kind, state, place, may_be_free, left, external=has_children, firing=firing
         )

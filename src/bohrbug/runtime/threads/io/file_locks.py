@@ -23,7 +23,7 @@ from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.resources import ResourceState
 from bohrbug.runtime.threads.rewrite.descriptors import share_position
 from bohrbug.runtime.threads.synchronizers import place_of
-from bohrbug.runtime.threads.task import Firing, Task, TaskKilled
+from bohrbug.runtime.threads.task import Task, TaskKilled, TimeoutPolicy
 
 _real_flock = fcntl.flock
 _real_lockf = fcntl.lockf
@@ -290,7 +290,7 @@ def _lock(
                 place,
                 is_free,
                 external=is_elsewhere,
-                firing=Firing.IN_REAL_TIME if is_elsewhere else Firing.EARLY,
+                firing=TimeoutPolicy.IN_REAL_TIME if is_elsewhere else TimeoutPolicy.EARLY,
             )
             if execution.aborting:
                 raise TaskKilled from None

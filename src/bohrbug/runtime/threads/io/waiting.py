@@ -10,7 +10,7 @@ from bohrbug.model.operation import EXTERNAL
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, note_arrival, reach_of
 from bohrbug.runtime.threads.resources import ResourceState
-from bohrbug.runtime.threads.task import Firing
+from bohrbug.runtime.threads.task import TimeoutPolicy
 
 _real_poll = select.poll
 
@@ -46,9 +46,9 @@ def wait_until(
     if now and execution.current.inside:
         return True
     where = Reach.NEAR if now else reach()
-    firing = Firing.LATE if is_safety_net else Firing.EARLY
+    firing = TimeoutPolicy.LATE if is_safety_net else TimeoutPolicy.EARLY
     if where is Reach.FAR:
-        firing = Firing.IN_REAL_TIME
+        firing = TimeoutPolicy.IN_REAL_TIME
     return execution.perform(
         EXTERNAL,
         state,

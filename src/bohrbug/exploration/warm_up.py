@@ -15,7 +15,7 @@ MOST = 6
 """Executions before the strategy has its turn."""
 
 
-class Priming:
+class WarmUp:
     """Makes the first executions, and looks closer at a failure of one of them.
 
     Parameters:

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from bohrbug.model.plan import Plan
 from bohrbug.runtime.posix.ahead import Ahead
+from bohrbug.runtime.posix.completed import CompletedExecution, Prepared, made_of
 from bohrbug.runtime.posix.engines import Choice, Engine
 from bohrbug.runtime.posix.fibers import Fibers
-from bohrbug.runtime.posix.made import Made, Prepared, made_of
 from bohrbug.runtime.posix.orders import Orders
 from bohrbug.runtime.posix.preparing import Preparation
 from bohrbug.runtime.posix.segment import SMALL, Segment
 from bohrbug.runtime.protocol import Foresight
 
 
-class GoingAhead:
+class SpeculativeRunner:
     """Lets a waiting program make executions before anybody asks for them.
 
     Which ones there are, and where, is kept by :class:`~bohrbug.runtime.posix.ahead.Ahead`.
@@ -53,7 +53,7 @@ class GoingAhead:
         safe_forks = engine is Engine.FORK_SERVER and not self._choice.leaves_something
         return self.foresight if engine is Engine.SNAPSHOT or safe_forks else None
 
-    def take(self, plan: Plan, engine: Engine) -> Made | None:
+    def take(self, plan: Plan, engine: Engine) -> CompletedExecution | None:
         """The execution of a plan, if it was made; meanwhile others are.
 
         Parameters:
@@ -93,7 +93,7 @@ class GoingAhead:
         foresight = self.foresight_for(engine)
         return [] if foresight is None else self._prepare(self._ahead.places(plan, foresight))
 
-    def keep(self, made: Iterable[Made]) -> None:
+    def keep(self, made: Iterable[CompletedExecution]) -> None:
         """Keep what was made behind a plan."""
         self._ahead.keep(made, self._orders.waited)
 

@@ -48,7 +48,7 @@ class Late:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfits:
+class AlignmentDiff:
     """What of a recorded execution does not fit an execution of the program of today.
 
     Parameters:
@@ -74,7 +74,7 @@ class Misfits:
     tasks_new: tuple[TaskInfo, ...] = ()
 
 
-def misfits_of(
+def alignment_diff_of(
     recorded: Trace,
     marks: Marks,
     policy: Aligned,
@@ -82,7 +82,7 @@ def misfits_of(
     alignment: Alignment,
     texts: Mapping[str, FileText],
     points: Sequence[tuple[PlaceKey, PointText]],
-) -> Misfits:
+) -> AlignmentDiff:
     """Compare a recorded execution with one that was to follow it.
 
     Parameters:
@@ -98,7 +98,7 @@ def misfits_of(
     done = {index for index in order if index is not None}
     tasks = tasks_followed(policy, trace)
     stood_for = set(tasks.values())
-    return Misfits(
+    return AlignmentDiff(
         len(recorded) - len(recorded.arities),
         len(done),
         _late(policy, order, alignment),

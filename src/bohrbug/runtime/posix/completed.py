@@ -28,7 +28,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Made(Prepared):
+class CompletedExecution(Prepared):
     """An execution.
 
     Parameters:
@@ -47,9 +47,9 @@ class Made(Prepared):
 
 def made_of(
     prepared: Sequence[Prepared], engine: Engine, ends: Sequence[tuple[Ended, Printed]]
-) -> list[Made]:
+) -> list[CompletedExecution]:
     """The first executions that were prepared, as many as have ended."""
     return [
-        Made(each.plan, each.names, each.segment, engine, *end)
+        CompletedExecution(each.plan, each.names, each.segment, engine, *end)
         for each, end in zip(prepared, ends, strict=False)
     ]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class SharedTestState:
     """What all executions of a test share.
 
     Parameters:
