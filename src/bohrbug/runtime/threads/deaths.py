@@ -75,13 +75,15 @@ class Deaths(lives.Ending):
         """See :class:`.lives.Ending`."""
         self._execution.namespaces.add(_UNKNOWN)
 
-    def _matters(self, life: lives.Life) -> bool:
-        # Variables are numbered: only if it would be the same in each execution of the plan.
-        return any(place in self._points for place in life.places())
+    def matters(self, life: lives.Life) -> bool:
+        """Whether it makes a difference, as far as is known, when a life ends."""
+        # Variables are numbered, and uses are steps: only if it would be the same in each execution
+        # of the plan.  What has no point need not be told of, references made there included.
+        return any(place in self._points for place in life.references_at())
 
     def made(self, life: lives.Life) -> None:
         """Number it where it is made, so that it has the same name whoever comes first then."""
-        if self._matters(life):
+        if self.matters(life):
             shadow = self._variables.shadow_of_whole(life.variable)
             if shadow is not None:
                 self._execution.name_of(shadow)
@@ -99,7 +101,7 @@ class Deaths(lives.Ending):
         Returns:
             Whether it does.
         """
-        matters = self._matters(life)
+        matters = self.matters(life)
         if matters:
             self._write(life.variable)
         return matters
@@ -153,9 +155,11 @@ class _SweepingSink:
         That is a scheduling point and no access: nobody races with a life.  Who lets go of it last
         ends it, so that the order of all who let go of it matters.
         """
-        variable = lives.use(owner, place)
-        if variable is not None and place in self._points and self._usual.enabled:
-            shadow = self._variables.shadow_of_whole(variable)
+        life = lives.use(owner, place)
+        if life is None or place not in self._points or not self._usual.enabled:
+            return
+        if self._deaths.matters(life):
+            shadow = self._variables.shadow_of_whole(life.variable)
             if shadow is not None:
                 self._execution.access(place, WRITE, shadow)
 

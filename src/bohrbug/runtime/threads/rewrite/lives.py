@@ -103,10 +103,14 @@ class Life:
         self.ended_at: list[Place] = []
         self.watch(target)
 
+    def references_at(self) -> list[Place]:
+        """Where references to it were made and read."""
+        return [*self.made_at, *(place for read in self.readers.values() for place in read)]
+
     def places(self) -> list[Place]:
         """Where references to it were made and read, and where the object was used."""
-        told = (*self.readers.values(), *self.users.values())
-        return [*self.made_at, *(place for places in told for place in places)]
+        used = (place for places in self.users.values() for place in places)
+        return [*self.references_at(), *used]
 
     @property
     def matters(self) -> bool:
@@ -332,7 +336,7 @@ def read(reference: Any, place: Place) -> Named:
     return known[1].variable
 
 
-def use(target: Any, place: Place) -> Named | None:
+def use(target: Any, place: Place) -> Life | None:
     """An object is about to be used, which its task keeps alive until then.
 
     So a task that has got it, weakly or not, and has not used it yet, decides who ends its life.
@@ -342,7 +346,7 @@ def use(target: Any, place: Place) -> Named | None:
         place: where.
 
     Returns:
-        The variable of its life, if there are weak references to it.
+        Its life, if there are weak references to it.
     """
     life = _by_target.get(id(target))
     task = _ending.current()
@@ -351,7 +355,7 @@ def use(target: Any, place: Place) -> Named | None:
     places = life.users.setdefault(task, [])
     if not any(each is place for each in places):
         places.append(place)
-    return life.variable
+    return life
 
 
 def held_by(holder: Any) -> list[Life]:
