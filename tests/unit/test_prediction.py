@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import bohrbug
-from bohrbug.exploration.opposing import MOST_TRIES, OpposingPredictor, opposing_plans
-from bohrbug.exploration.prediction import TRIES, OrderingPredictor, _places_of
+from bohrbug.exploration.prediction import TRIES, Predictor, _places_of
 from bohrbug.exploration.result import Result, VerdictKind
 from bohrbug.model.conditions import Level
 from bohrbug.model.operation import ACQUIRE, RELEASE, WAIT, WAKE, Operation, Resource
@@ -18,7 +17,6 @@ from bohrbug.model.plan import Plan, UniformRandom
 from bohrbug.model.trace import Trace
 from bohrbug.monitors.lock_order import (
     LockCycle,
-    all_lock_cycles,
     lock_cycles,
     nestings_of,
     per_task_history_hash,
@@ -274,7 +272,7 @@ def test_a_race_that_a_lock_hides_is_predicted_and_then_seen() -> None:
 
 def predicted_beside(races: list[Race], budget: int = 5) -> list[object]:
     """The keys of the races that one execution leads to."""
-    predictor = OrderingPredictor(budget)
+    predictor = Predictor(budget)
     with threads_runtime(hidden_by_a_lock, Settings(), Level.RACY, Scope()) as runtime:
         # The first one shows which functions there are.
         runtime.execute(Plan())
@@ -334,7 +332,7 @@ def test_a_race_that_the_lock_keeps_from_happening_is_not_confirmed() -> None:
 
 
 def test_the_budget_of_directed_executions_is_kept() -> None:
-    predictor = OrderingPredictor(3)
+    predictor = Predictor(3)
     predictor.observe(passing(nested("a", "b"), nested("b", "a")))
     attempts = []
     while (attempt := predictor.next_attempt()) is not None:
@@ -353,7 +351,7 @@ def deadlock_of(*names: str) -> Trace:
 
 
 def test_a_prediction_is_confirmed_by_a_deadlock_of_its_own_tasks_only() -> None:
-    predictor = OrderingPredictor(TRIES)
+    predictor = Predictor(TRIES)
     predictor.observe(passing(nested("a", "b"), nested("b", "a")))
     (prediction,) = predictor.predictions
     for trace, is_confirmed in (
@@ -370,7 +368,7 @@ def test_a_prediction_is_confirmed_by_a_deadlock_of_its_own_tasks_only() -> None
 
 
 def test_what_is_confirmed_is_tried_no_more() -> None:
-    predictor = OrderingPredictor(100)
+    predictor = Predictor(100)
     predictor.observe(passing(nested("a", "b"), nested("b", "a")))
     attempt = predictor.next_attempt()
     assert attempt is not None
@@ -382,52 +380,13 @@ def test_an_execution_that_did_what_another_did_is_not_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked_at = []
-    monkeypatch.setattr(OrderingPredictor, "_foresee", lambda _, trace: looked_at.append(trace))
-    predictor = OrderingPredictor(3)
+    monkeypatch.setattr(Predictor, "_foresee", lambda _, trace: looked_at.append(trace))
+    predictor = Predictor(3)
     tasks = (nested("a"), nested("b"))
     first = passing(*tasks)
     for trace in (first, passing(*tasks, plan=Plan(("0.1",))), passing(nested("a"), nested("a"))):
         predictor.observe(trace)
     assert looked_at == [first, trace]
-
-
-def against_each_other(*tasks: Task) -> list[str]:
-    """How the executions end that are directed against the lock cycles of a passing one."""
-    trace = passing(*tasks)
-    every = list(all_lock_cycles(nestings_of(trace)))
-    plans = (plan for _, plan in opposing_plans(every, trace))
-    return [execute(program_of(*tasks), plan)[1][0] for plan in plans]
-
-
-def test_a_schedule_that_passed_is_turned_into_one_that_deadlocks() -> None:
-    assert against_each_other(nested("a", "b"), nested("b", "a"))[0] == "deadlock"
-    ring = (nested("a", "b"), nested("b", "c"), nested("c", "a"))
-    assert against_each_other(*ring)[0] == "deadlock"
-
-
-def test_a_lock_on_the_way_to_the_cycle_does_not_hinder_it() -> None:
-    # Who is stopped while it holds its first lock keeps the other from getting there.
-    busy = [("acquire", "a"), ("release", "a")] * 3
-    assert against_each_other(nested("a", "b"), busy + nested("b", "a")) == [
-        "deadlock",
-        "deadlock",
-        "done",
-        "done",
-    ]
-
-
-def test_no_more_than_so_many_schedules_are_tried_in_vain() -> None:
-    predictor = OpposingPredictor(100)
-    made = 0
-    for more in range(20):
-        # Each does more than the one before.
-        predictor.observe(passing(nested("a", "b"), [*nested("c") * more, *nested("b", "a")]))
-        while (attempt := predictor.next_attempt()) is not None:
-            made += 1
-            predictor.judge(attempt, Trace())
-    (prediction,) = predictor.unconfirmed
-    assert made == prediction.executions
-    assert MOST_TRIES <= made < MOST_TRIES + TRIES
 
 
 def test_a_lock_that_a_waiting_task_has_not_got_back_yet_is_not_held() -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bohrbug.exploration.ongoing import Ongoing
-from bohrbug.exploration.opposing import OpposingPredictor
 from bohrbug.exploration.platform import Platform
-from bohrbug.exploration.prediction import OrderingPredictor, Prediction, Predictor
+from bohrbug.exploration.prediction import Prediction, Predictor
 from bohrbug.model.conditions import Level
 from bohrbug.model.plan import Ordered, Plan
 from bohrbug.model.trace import Trace
@@ -27,11 +26,8 @@ class Directing:
         self._exploration = exploration
         self._platform = platform
         self._sees_races = options.level != Level.SYNC.value and options.races != "ignore"
-        self._predictor: Predictor = (
-            OrderingPredictor(options.predict)
-            if Ordered in platform.runtime.policies
-            else OpposingPredictor(options.predict)
-        )
+        can_order = Ordered in platform.runtime.policies
+        self._predictor = Predictor(options.predict if can_order else 0)
         self.is_under_way = False
 
     @property
@@ -63,8 +59,6 @@ class Directing:
     def predict_races(self) -> None:
         """Look at one passing execution for races that another schedule may have."""
         exploration, predictor = self._exploration, self._predictor
-        if not isinstance(predictor, OrderingPredictor):
-            return
         if not self._sees_races or not predictor.budget or exploration.has_ended:
             return
         plan = Plan().under(exploration.learner.conditions)

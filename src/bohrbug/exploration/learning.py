@@ -10,31 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bohrbug.exploration.figures import step_limit
-from bohrbug.model.checksum import checksum_of
+from bohrbug.model.checksum import checksum_of_plan
 from bohrbug.model.conditions import Conditions
-from bohrbug.model.plan import NonPreemptive, Plan
+from bohrbug.model.plan import Plan
 from bohrbug.runtime.protocol import Executed, Runtime
 
 WATCHED_AT_FIRST = 40
 """Executions, since something new was found, in which all accesses are watched for races."""
 
 WATCHED_LATER = 8
-"""After these, in one of so many; in which ones, the plan decides: see :func:`sample`."""
-
-
-def sample(plan: Plan) -> int:
-    """The number by which a plan is sampled.
-
-    What a sample of the executions shows must not depend on the order in which they are
-    made, nor on how they are divided among processes: so the plan itself decides.
-    """
-    policy = plan.policy
-    seed = getattr(policy, "seed", None)
-    if seed is not None:
-        return checksum_of(plan.prefix, seed & 0xFFFFFFFF)
-    return checksum_of(
-        plan.prefix, other=b"" if isinstance(policy, NonPreemptive) else repr(policy).encode()
-    )
+"""After these, in one of so many; in which ones, the plan decides."""
 
 
 class Sampling:
@@ -56,7 +41,7 @@ class Sampling:
         self.executions += 1
         self.quiet += 1
         # CHESS, section 3.5: races are looked for "on the first few runs".
-        return self.quiet <= WATCHED_AT_FIRST or sample(plan) % WATCHED_LATER == 0
+        return self.quiet <= WATCHED_AT_FIRST or checksum_of_plan(plan) % WATCHED_LATER == 0
 
 
 class Learner:

@@ -8,7 +8,6 @@ listed as unconfirmed, and nobody has to believe it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,15 +23,12 @@ TRIES = 5
 """Directed executions of each prediction."""
 
 LOOKED_AT = 30
-"""Passing executions that are looked at for lock orders, and after these ..."""
-
-LATER = 25
-"""... one of so many; in which ones, what they did decides: see :func:`is_sampled`."""
+"""Passing executions that are looked at for lock orders; after these a sample of them is."""
 
 
 def is_sampled(trace: Trace) -> bool:
     """Whether an execution is looked at for lock orders, whoever made it and when."""
-    return trace.checksum() % LATER == 0
+    return trace.checksum() % trace.ONE_IN == 0
 
 
 @dataclass(slots=True)
@@ -66,7 +62,7 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Predictor(ABC):
+class Predictor:
     """Collects predictions and says how to check them.
 
     Parameters:
@@ -81,14 +77,6 @@ class Predictor(ABC):
     # Those of the executions that were looked at: equal ones give no more reason to fear.
     _histories: set[int | None] = field(default_factory=set)
 
-    @abstractmethod
-    def _is_looked_at(self, trace: Trace) -> bool:
-        """Whether the passing execution that was counted last is looked at."""
-
-    @abstractmethod
-    def _foresee(self, trace: Trace) -> None:
-        """Predict the lock cycles of a passing execution, and plan how to try them."""
-
     @property
     def unconfirmed(self) -> list[Prediction]:
         """The predictions that were tried and did not happen."""
@@ -96,11 +84,8 @@ class Predictor(ABC):
 
     @property
     def known(self) -> frozenset[object] | None:
-        """The keys of what was predicted, or needs no prediction.
-
-        ``None``: of executions by other processes no predictions are wanted.
-        """
-        return None
+        """The keys of what was predicted, or needs no prediction; ``None`` if none is wanted."""
+        return frozenset(self._known) if self.budget else None
 
     @property
     def waiting(self) -> int:
@@ -112,17 +97,21 @@ class Predictor(ABC):
         if not self.budget:
             return
         self._passed += 1
-        if self._is_looked_at(trace):
+        if self._passed <= LOOKED_AT or is_sampled(trace):
             self.look_at(trace)
 
     def look_at(self, trace: Trace) -> None:
         """Look for deadlocks that another schedule than that of a passing execution may have."""
         if not self.budget:
             return
-        deeds = per_task_history_hash(trace)
-        if deeds is None or deeds not in self._histories:
-            self._histories.add(deeds)
+        history = per_task_history_hash(trace)
+        if history is None or history not in self._histories:
+            self._histories.add(history)
             self._foresee(trace)
+
+    def _foresee(self, trace: Trace) -> None:
+        for cycle in lock_cycles(nestings_of(trace)):
+            self._add(cycle)
 
     def _predict(self, what: LockCycle | PossibleRace) -> Prediction:
         self._known.add(what.key)
@@ -154,24 +143,6 @@ class Predictor(ABC):
             prediction.confirmed = trace.outcome.kind in kinds and what.tasks <= waiting
         else:
             prediction.confirmed = any(_places_of(race) == what.key for race in trace.races)
-
-
-class OrderingPredictor(Predictor):
-    """Predictions for a runtime that can impose orderings on an execution."""
-
-    __slots__ = ()
-
-    @property
-    def known(self) -> frozenset[object] | None:
-        """See :class:`Predictor`."""
-        return frozenset(self._known) if self.budget else None
-
-    def _is_looked_at(self, trace: Trace) -> bool:
-        return self._passed <= LOOKED_AT or is_sampled(trace)
-
-    def _foresee(self, trace: Trace) -> None:
-        for cycle in lock_cycles(nestings_of(trace)):
-            self._add(cycle)
 
     def observe_races(self, possible: Iterable[PossibleRace], known: Iterable[Race]) -> None:
         """Predict races that a passing execution gives reason to expect.

@@ -7,6 +7,7 @@ import zlib
 from typing import Any
 
 from bohrbug.accelerator import native
+from bohrbug.model.plan import NonPreemptive, Plan
 
 
 def _never_quick(*_: object) -> int | None:
@@ -39,3 +40,18 @@ def checksum_of_rows(rows: list[tuple[Any, ...]]) -> int | None:
     """The same of the choices that rows begin with, where it is quick; else ``None``."""
     number = _quick(rows, 0, True)
     return None if number is None else int(number)
+
+
+def checksum_of_plan(plan: Plan) -> int:
+    """The number by which a plan is sampled.
+
+    What a sample of the executions shows must not depend on the order in which they are
+    made, nor on how they are divided among processes: so the plan itself decides.
+    """
+    policy = plan.policy
+    seed = getattr(policy, "seed", None)
+    if seed is not None:
+        return checksum_of(plan.prefix, seed & 0xFFFFFFFF)
+    return checksum_of(
+        plan.prefix, other=b"" if isinstance(policy, NonPreemptive) else repr(policy).encode()
+    )

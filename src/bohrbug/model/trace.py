@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from bohrbug.model.checksum import checksum_of
 from bohrbug.model.operation import CHOOSE, Operation, Resource, ResourceId, TaskId, is_fault
@@ -142,8 +142,11 @@ class Trace:
         """The plan that gives this execution again."""
         return Plan(tuple(self.choices), conditions=self.plan.conditions)
 
+    ONE_IN: ClassVar[int] = 25
+    """Of so many executions that passed one is looked at more closely, such as for lock orders."""
+
     def checksum(self) -> int:
-        """The number of its choices, see :func:`~bohrbug.model.checksum.checksum_of`."""
+        """A number of it by which it is sampled, the same in every process."""
         return checksum_of(self.choices)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bohrbug.model.checksum import checksum_of_plan
 from bohrbug.model.outcome import PASSED, Uncontrolled
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
@@ -20,6 +21,9 @@ class NativeTrace(Trace):
         plan: the plan that was executed.
         reading: what the segment held then.
     """
+
+    ONE_IN = 500
+    """To make the columns takes as long as to execute the program several times."""
 
     __slots__ = ("_reading", "engine", "on_fibers", "seen")
 
@@ -45,6 +49,10 @@ class NativeTrace(Trace):
 
     def __len__(self) -> int:
         return self._reading.steps
+
+    def checksum(self) -> int:
+        """That of its plan: choices are read only if somebody looks at them."""
+        return checksum_of_plan(self.plan)
 
     @property
     def task_count(self) -> int:
