@@ -33,7 +33,7 @@ from bohrbug.model.outcome import Race
 from bohrbug.model.serialise import trace_from_json, trace_to_json
 from bohrbug.model.trace import Trace
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x42_6F_68_72
 """``Bohr``."""
 
