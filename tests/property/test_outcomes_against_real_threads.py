@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from bohrbug import VerdictKind
 from tests.oracle.comparing import RealThreads, explored
 from tests.oracle.families import FAMILIES
 from tests.oracle.programs import source_of
@@ -56,7 +55,7 @@ def test_what_was_missed_once_is_reached(
     path = tmp_path / f"program_{seed}.py"
     path.write_text(source_of(seed), encoding="utf-8")
     found = explored(path, executions=3_000, seconds=20)
-    assert found.result.verdict.kind is VerdictKind.HOLDS
+    assert not found.result.failures
     assert real_threads.outcomes(path, seed, 100) <= found.outcomes
 
 

@@ -66,10 +66,13 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
 READ, WRITE = ("file file", False), ("file file", True)
 DESCRIPTOR = ("descriptor", True)
-STREAM = (("stream", True), DESCRIPTOR)
-"""An open file, and where its descriptor is."""
 CONTENTS_READ, CONTENTS_WRITE = ("contents of a file", False), ("contents of a file", True)
 FLAGS_READ, FLAGS_WRITE = ("flags of descriptor", False), ("flags of descriptor", True)
+STREAM = (("stream", True), FLAGS_READ, DESCRIPTOR)
+"""An open file, whether its descriptor is open, and where that is."""
+CLOSED = (*STREAM, FLAGS_WRITE)
+WRITTEN_OUT = (*STREAM, CONTENTS_WRITE, FLAGS_WRITE)
+"""A file that is closed: what waits in its buffer is written."""
 FOLDER_READ = (("file", False), ("names in folder", False))
 CLOSE = (FLAGS_WRITE, DESCRIPTOR)
 
@@ -187,7 +190,7 @@ CURRENT_READ = ("the current folder", False)
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (opens, [READ, *STREAM, READ, *STREAM, WRITE, *STREAM, WRITE, *STREAM]),
+        (opens, [READ, *CLOSED, READ, *CLOSED, WRITE, *WRITTEN_OUT, WRITE, *WRITTEN_OUT]),
         (opens_by_flags, [READ, *CLOSE, WRITE, *CLOSE]),
         (
             reads_and_writes,
@@ -197,8 +200,10 @@ CURRENT_READ = ("the current folder", False)
         (
             moves_in_descriptors,
             [
-                *(WRITE, DESCRIPTOR, FLAGS_READ, CONTENTS_READ, FLAGS_READ, CONTENTS_WRITE),
-                *(DESCRIPTOR, CONTENTS_READ, DESCRIPTOR, CONTENTS_WRITE, *CLOSE),
+                *(WRITE, FLAGS_READ, DESCRIPTOR),
+                *(FLAGS_READ, CONTENTS_READ, FLAGS_READ, CONTENTS_WRITE),
+                *(FLAGS_READ, DESCRIPTOR, CONTENTS_READ),
+                *(FLAGS_READ, DESCRIPTOR, CONTENTS_WRITE, *CLOSE),
             ],
         ),
         (
@@ -208,12 +213,12 @@ CURRENT_READ = ("the current folder", False)
                 *(FLAGS_READ, FLAGS_WRITE, DESCRIPTOR, FLAGS_READ, FLAGS_WRITE, *CLOSE),
             ],
         ),
-        (uses_pipes, [FLAGS_WRITE, FLAGS_WRITE]),
+        (uses_pipes, [FLAGS_READ, FLAGS_READ, FLAGS_WRITE, FLAGS_WRITE]),
         (options_of_sockets, [FLAGS_READ, FLAGS_WRITE]),
         (
             makes_and_removes,
             [
-                *(WRITE, *STREAM, ("name other", True), ("file other", True), *STREAM),
+                *(WRITE, *WRITTEN_OUT, ("name other", True), ("file other", True), *WRITTEN_OUT),
                 *(("name other", True), ("file other", True)),
                 *(CURRENT_READ, ("name other", True), ("file other", True)),
                 *(CURRENT_READ, ("names in folder other", True)),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,7 +18,8 @@ from bohrbug.model.plan import Plan
 from bohrbug.platforms.threads.platform import threads_runtime
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads import runtime as runtime_module
-from bohrbug.runtime.threads.deaths import _SweepingSink
+from bohrbug.runtime.threads.data.places import PlaceSet
+from bohrbug.runtime.threads.deaths import Deaths, _SweepingSink
 from bohrbug.runtime.threads.rewrite.scope import Scope
 from bohrbug.runtime.threads.settings import Settings
 from tests.programs.counter import Counter
@@ -112,7 +113,9 @@ def test_nothing_is_swept_for_another_thread(access: str, monkeypatch: pytest.Mo
     usual: Any = SimpleNamespace(join=ignore, announced=ignore, part=ignore, breaker=ignore)
     usual.attribute = usual.item = usual.whole = ignore
     variables: Any = SimpleNamespace(sweep=lambda: swept.append(control.real_get_ident()))
-    sink = _SweepingSink(usual, variables)
+    usual.enabled = False
+    execution: Any = SimpleNamespace(sink=usual)
+    sink = _SweepingSink(cast(Deaths, None), execution, variables, PlaceSet())
     arguments: tuple[Any, ...] = ([], True, None) if access == "whole" else ([], 0, True, None)
     monkeypatch.setattr(control.current, "thread", control.real_get_ident())
     with ThreadPoolExecutor(1) as pool:

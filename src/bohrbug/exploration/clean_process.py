@@ -13,6 +13,7 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -104,13 +105,21 @@ class CleanProcess:
         return answer == _HAPPENS
 
 
+_LOOKS_FOR_THREADS = 10
+
+
 def _can_fork() -> bool:
     if sys.platform != "linux":
         return False
     try:
-        return len(os.listdir("/proc/self/task")) == 1
+        for _ in range(_LOOKS_FOR_THREADS):
+            if len(os.listdir("/proc/self/task")) == 1:
+                return True
+            # One that has just ended is still there for a moment.
+            time.sleep(0.002)
     except OSError:
-        return False
+        pass
+    return False
 
 
 def _identity(descriptor: int) -> tuple[int, int]:

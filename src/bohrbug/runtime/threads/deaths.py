@@ -175,7 +175,7 @@ class _SweepingSink:
             or self._execution.current.joined == ANNOUNCING
         ):
             return
-        for life in lives.held_by(holder):
+        for life in lives.let_go_by(holder):
             self._deaths.affect(life)
 
     def attribute(self, owner: Any, name: str, is_write: bool, place: Any) -> None:
@@ -207,5 +207,5 @@ class _SweepingSink:
         lives.catch_up()
         self._usual.whole(owner, is_write, place)
         if is_write:
-            self._let_go(lives.frame_that_drops(owner) or owner)
+            self._let_go(owner)
             self._sweep()

@@ -26,7 +26,6 @@ from bohrbug.runtime.threads.rewrite.place import Place
 Reference = weakref.ReferenceType
 PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 _PACKAGE = __name__.rpartition(".")[0]
-_OURS = frozenset({_PACKAGE, _PACKAGE.rpartition(".")[0]})
 _target_of: Callable[[Any], Any] = vars(Reference)["__call__"]
 
 
@@ -81,6 +80,7 @@ class Life:
         "calls_back",
         "ended_at",
         "ended_by",
+        "holders",
         "made_at",
         "readers",
         "reference",
@@ -95,6 +95,9 @@ class Life:
         self.made_at: list[Place] = []
         # The places where each task has used the object itself: until then it keeps it alive.
         self.users: dict[int, list[Place]] = {}
+        # Which task has had the object in which function, as far as is known: in a local variable
+        # it may have it still.
+        self.holders: set[tuple[int, int]] = set()
         # Something is called when it ends.
         self.calls_back = False
         # A task has got it weakly and let go of it in one expression, and no lock kept others out.
@@ -279,6 +282,7 @@ def made(target: Any, make: Callable[[Any], Any] | None, place: Place) -> None:
     except TypeError:
         # It will be said where it is made.
         return
+    life.holders.add((_ending.current(), id(place[0])))
     # An instruction has one place: by identity, and seldom many.
     if not any(each is place for each in life.made_at):
         life.made_at.append(place)
@@ -352,14 +356,25 @@ def use(target: Any, place: Place) -> Life | None:
     task = _ending.current()
     if life is None or task < 0 or _target_of(life.reference) is not target:
         return None
+    life.holders.add((task, id(place[0])))
     places = life.users.setdefault(task, [])
     if not any(each is place for each in places):
         places.append(place)
     return life
 
 
-def held_by(holder: Any) -> list[Life]:
-    """The lives of objects that an object, a frame, or a dict of it holds."""
+def let_go_by(holder: Any) -> list[Life]:
+    """The lives of objects that a change to an object may let go of.
+
+    Parameters:
+        holder: the object; its ``__dict__`` is part of it.  If it stands for the local variables of
+            the running task, all count that this task has had in that function: a frame that
+            runs doesn't tell what it holds.
+    """
+    task = _ending.current()
+    if _dropping.get(task) is holder:
+        holding = task, id(_dropping_at[task][0])
+        return [life for life in _lives.values() if holding in life.holders and life.ended_by < 0]
     found = gc.get_referents(holder)
     # One of them may be its ``__dict__``.
     found += gc.get_referents(*(each for each in found if type(each) is dict))
@@ -368,16 +383,6 @@ def held_by(holder: Any) -> list[Life]:
         for each in found
         if (life := _by_target.get(id(each))) is not None and _target_of(life.reference) is each
     ]
-
-
-def frame_that_drops(variable: Any) -> FrameType | None:
-    """The frame that is about to let go of its local variables, if these are what is told of."""
-    if _dropping.get(_ending.current()) is not variable:
-        return None
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__package__") in _OURS:
-        frame = frame.f_back
-    return frame
 
 
 def look(target: Any, place: Place) -> Named | None:
@@ -398,6 +403,7 @@ def _note_place(life: Life, place: Place) -> bool:
 
 def _note_read(target: Any, reference: Any, place: Place) -> Life:
     life = _life_of(target)
+    life.holders.add((_ending.current(), id(place[0])))
     if _note_place(life, place):
         life.watch(target)
     if id(reference) not in _by_reference and reference_has_no_callback(reference):
