@@ -66,8 +66,7 @@ class Nesting:
         asked: when it took ``wanted``.
         holding: all locks that it held then.
         clock: what starts and joins of tasks order before it.
-        steps: in which steps of the execution it took ``held``, and ``wanted``.
-        operations: what it did in these, with their places.
+        operations: how it took ``held``, and ``wanted``, with their places.
     """
 
     task: TaskId
@@ -77,7 +76,6 @@ class Nesting:
     asked: Event
     holding: frozenset[ResourceId]
     clock: VectorClock
-    steps: tuple[int, int]
     operations: tuple[Operation, Operation]
 
     @property
@@ -135,12 +133,6 @@ class LockCycle:
     def tasks(self) -> frozenset[TaskId]:
         """The tasks that would wait for each other."""
         return frozenset(nesting.task for nesting in self.nestings)
-
-    @property
-    def span(self) -> int:
-        """From the first to the last of its steps in the execution that it was seen in."""
-        steps = [step for nesting in self.nestings for step in nesting.steps]
-        return max(steps) - min(steps)
 
 
 class _Holding:
@@ -293,7 +285,6 @@ def nestings_of(trace: Trace) -> list[Nesting]:
                 second,
                 frozenset(locks),
                 clocks[step],
-                (taken, step),
                 (trace.operations[taken], trace.operations[step]),
             )
             found.setdefault(nesting.key, nesting)
@@ -309,13 +300,13 @@ def lock_cycles(nestings: list[Nesting]) -> Iterator[LockCycle]:
         nestings: of one execution.
     """
     known: set[frozenset[object]] = set()
-    for cycle in all_lock_cycles(nestings):
+    for cycle in _all_lock_cycles(nestings):
         if cycle.key not in known:
             known.add(cycle.key)
             yield cycle
 
 
-def all_lock_cycles(nestings: list[Nesting]) -> Iterator[LockCycle]:
+def _all_lock_cycles(nestings: list[Nesting]) -> Iterator[LockCycle]:
     """Cycles of nestings that could happen at the same time, whichever tasks take part.
 
     Parameters:
