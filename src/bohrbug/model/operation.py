@@ -96,6 +96,10 @@ YIELD = _kind("yield", is_write=False, is_yield=True)
 CONTINUE = _kind("continue", is_write=False)
 """Going on after an operation that let others go on, where accesses can't be seen: what follows
 may be a plain store that another task should see, or should not yet."""
+RESUME = _kind("resume")
+"""A task of an event loop goes on behind an ``await``; or the loop's thread behind the loop."""
+CALLBACK = _kind("callback")
+"""An event loop calls what it was asked to."""
 CALL = _kind("call")
 """A call of a function with a buffer of its own, which the next call overwrites."""
 STATEMENT = _kind("statement", is_release=True)

@@ -42,6 +42,7 @@ class Deciding:
 
     Attributes:
         alive: the tasks that have not ended, oldest first.
+        loop_tasks: those of event loops, which are not threads, in the order of their making.
         rows: one for each step: choice, task, operation, enabled, timed, yielded.
         next_check: the next step at which something rare is looked at, see :class:`Checks`.
         aborting: all that is left is unwound.
@@ -74,6 +75,7 @@ class Deciding:
         "ending",
         "fairness",
         "free_threaded_only_steps",
+        "loop_tasks",
         "next_check",
         "outside",
         "resources",
@@ -107,7 +109,10 @@ class Deciding:
         self.root.greenlet = getcurrent()
         self.all_tasks: list[Task] = [self.root]
         self.alive: list[Task] = [self.root]
-        self.trace = RecordedTrace(plan, self.all_tasks, self.resources, self.rows, Uncontrolled())
+        self.loop_tasks: list[Task] = []
+        self.trace = RecordedTrace(
+            plan, self.all_tasks, self.resources, self.rows, Uncontrolled(), self.loop_tasks
+        )
         self.fairness = Fairness(self.trace.uncontrolled)
         # The plan.
         self._prefix: Sequence[Choice] = plan.prefix
@@ -159,6 +164,19 @@ class Deciding:
             enabled, timed = fairness.filter(enabled, timed)
         chosen = self._pick(step, running, enabled, timed, yielded)
         self._record(step, running, chosen, enabled, timed, yielded)
+        return chosen
+
+    def decide_by_default(self, default: Task) -> Task:
+        """Choose who runs next where another task than the running one goes on by default.
+
+        Parameters:
+            default: the task whose going on is no preemption.
+        """
+        rows = self.rows
+        step = len(rows)
+        chosen = self._decide(default)
+        if step and len(rows) > step and rows[step - 1][1] != default.id:
+            self.trace.defaults[step] = default.id
         return chosen
 
     def _options(self) -> tuple[list[Task], list[Task], list[Task]] | None:

@@ -35,6 +35,7 @@ from bohrbug.runtime.threads.deferred_signals import after_signals
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.lifecycle import carry
+from bohrbug.runtime.threads.loops.tasks import LoopTasks
 from bohrbug.runtime.threads.monitoring import Detector
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.pace import (
@@ -67,6 +68,7 @@ class Execution(Deciding):
         detector: told of every synchronisation, or ``None``.
         sink: told of accesses to data.
         interrupted: it ends at the next step, as the user wants.
+        loops: what is known of the tasks of event loops, once there is one.
         atomic: depth of sections in which control is never taken away, such as an import.
         gil: only where a build with the GIL could switch threads is a scheduling point.
         patience: real seconds without a step that are not taken for a hang yet.
@@ -88,6 +90,7 @@ class Execution(Deciding):
         "excepthook_before",
         "gil",
         "interrupted",
+        "loops",
         "nudge",
         "nudged",
         "patience",
@@ -115,6 +118,7 @@ class Execution(Deciding):
         self._namespaces = shared.namespaces
         self._variables: dict[int, Names] = {}
         self._ends = Ends(self.root.id, self.rows)
+        self.loops: LoopTasks | None = None
         self.patience = float("inf")
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
@@ -178,7 +182,7 @@ class Execution(Deciding):
 
     def let_go(self) -> None:
         """Drop what refers back here, so that the execution dies without a garbage collection."""
-        self.detector = self.sink = self.nudge = None
+        self.detector = self.sink = self.nudge = self.loops = None
         del self.ending, self.checks
         self.outside.let_go()
 
@@ -257,7 +261,7 @@ class Execution(Deciding):
             task.deadline = None
             raise TaskKilled
         task.waiting = False
-        if self.signals and task is self.root:
+        if self.signals and (task.host or task) is self.root:
             return after_signals(self, kind, state, place, ready, external, firing)
         if ready is not None:
             if (
