@@ -21,6 +21,7 @@ from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Outside
 from bohrbug.runtime.threads.pace import IDLE_YIELDS, LONELY_STEPS, TIME_SLICE
 from bohrbug.runtime.threads.recorded import RecordedTrace
+from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -178,6 +179,10 @@ class Deciding:
         if step and len(rows) > step and rows[step - 1][1] != default.id:
             self.trace.defaults[step] = default.id
         return chosen
+
+    def may_fire_early(self) -> bool:
+        """Whether timeouts may fire although somebody can go on."""
+        return not self._late_timeouts and not self.outside.alarm_set
 
     def _options(self) -> tuple[list[Task], list[Task], list[Task]] | None:
         """Who could run: the enabled tasks, those that a timeout could wake, and all sleeping ones.
@@ -367,4 +372,6 @@ class Deciding:
         self.trace.arities[step] = arity
         operation = _new_operation(Operation, (CHOOSE, state.id, place))
         self.rows.append((value, task.id, operation, (task.id,), (), False))
+        if task.host is not None:
+            effect(self, task.state, True)
         return value

@@ -276,8 +276,12 @@ class Execution(Deciding):
             task.firing = TimeoutPolicy.EARLY
             if task.timed_out:
                 task.timed_out = False
+                if task.host is not None:
+                    effect(self, task.state, True)
                 return False
         task.breakable = False
+        if task.host is not None:
+            effect(self, task.state, True)
         if self.detector is not None:
             self.detector.synchronise(task.index, state, kind.is_write)
         return True
@@ -322,6 +326,9 @@ class Execution(Deciding):
             raise TaskKilled
         task.waiting = False
         task.breakable = False
+        if task.host is not None:
+            # In the middle of what it runs, a loop runs nothing else.
+            effect(self, task.state, True)
         if task.joined:
             task.joined = JOINED
         if container is not None:

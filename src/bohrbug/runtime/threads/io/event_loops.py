@@ -15,9 +15,8 @@ from typing import Any
 from bohrbug.model.operation import PUT
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
-from bohrbug.runtime.threads.io.channels import channel_of
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
+from bohrbug.runtime.threads.loops.tasks import loop_tasks_of, place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
@@ -55,6 +54,21 @@ def _register_loops(module: Any) -> None:
             execution.resources.register(self._selector, execution.current, _TYPE, place)
 
 
+@patches.when_imported("asyncio.selector_events")
+def _wake_loops(module: Any) -> None:
+    cls = module.BaseSelectorEventLoop
+    write_to_self = cls._write_to_self
+
+    @patches.method(cls, "_write_to_self")
+    def wake(self: Any) -> None:
+        execution = controlled()
+        turns: LoopTurns | None = self.__dict__.get(_TURNS)
+        if execution is None or turns is None or turns.execution is not execution:
+            write_to_self(self)
+        else:
+            turns.wake()
+
+
 @patches.when_imported("asyncio.events")
 def _watch_handles(module: Any) -> None:
     cls = module.Handle
@@ -82,7 +96,7 @@ def _control_loops(module: Any) -> None:
         if execution is None or not _can_control(execution, self):
             run_once(self)
         else:
-            turns_of(execution, self).run()
+            turns_of(execution, self).run(place_from(_getframe(1)))
 
 
 def _can_control(execution: Execution, loop: Any) -> bool:
@@ -98,7 +112,7 @@ def turns_of(execution: Execution, loop: Any) -> LoopTurns:
     turns: LoopTurns | None = loop.__dict__.get(_TURNS)
     if turns is None or turns.execution is not execution:
         state = _state_of(execution, loop._selector)
-        turns = loop.__dict__[_TURNS] = LoopTurns(execution, loop, state, channel_of)
+        turns = loop.__dict__[_TURNS] = LoopTurns(execution, loop, state)
     return turns
 
 

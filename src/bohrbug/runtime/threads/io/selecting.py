@@ -14,7 +14,6 @@ from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.event_loops import looked_for_work
 from bohrbug.runtime.threads.io.patches import patches
 from bohrbug.runtime.threads.io.waiting import READABLE, is_ready, wait_until
-from bohrbug.runtime.threads.loops import turns
 from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.synchronizers import place_of
 
@@ -232,11 +231,9 @@ def _wrap_selector(cls: Any) -> None:
         if execution is None or execution.current.inside:
             return original(self, timeout)
         task = execution.current
-        caller = _getframe(1).f_globals.get("__name__")
-        is_loop = caller in ("asyncio.base_events", turns.__name__)
+        is_loop = _getframe(1).f_globals.get("__name__") == "asyncio.base_events"
         if is_loop:
-            if caller != turns.__name__:
-                execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
+            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
 
         def look() -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 LATE_TURNS = 16
 """So many turns an arrival may be late, and no longer: a loop that only spins must not starve it."""
@@ -22,7 +22,7 @@ class Order(Enum):
     """What is promised of when something comes."""
 
     FIFO = "first in, first out"
-    TIMER = "any turn, but not before a timer that was over earlier"
+    TIMER = "any turn, but not before a timer that is over earlier"
     ARRIVAL = "any turn"
 
 
@@ -36,6 +36,10 @@ class Entry(Protocol):
 
     order: Order
     turns_late: int
+
+    def is_over_before(self, other: Any) -> bool:
+        """Of two timers: whether this one is over before the other, which stands behind it."""
+        ...
 
     def is_cancelled(self) -> bool:
         """Whether it is not to be run any more."""
@@ -81,6 +85,10 @@ class ReadyQueue(Generic[_Entry]):
         self._turn += late
         self._turn += arrived
 
+    def arrive(self, arrived: Iterable[_Entry]) -> None:
+        """More has arrived before anything of this turn was run."""
+        self._turn += arrived
+
     def next_ones(self, following: Iterable[_Entry]) -> list[_Entry]:
         """What may run next, in the order in which the loop would run it if nothing were late.
 
@@ -92,7 +100,7 @@ class ReadyQueue(Generic[_Entry]):
         while turn and turn[0].is_cancelled():
             turn.popleft()
         found: list[_Entry] = []
-        has_timer = False
+        timers: list[_Entry] = []
         for entries in (turn, following):
             for entry in entries:
                 if entry.is_cancelled():
@@ -101,9 +109,10 @@ class ReadyQueue(Generic[_Entry]):
                     found.append(entry)
                     return found
                 if entry.order is Order.TIMER:
-                    if has_timer:
+                    is_held_back = any(timer.is_over_before(entry) for timer in timers)
+                    timers.append(entry)
+                    if is_held_back:
                         continue
-                    has_timer = True
                 found.append(entry)
         return found
 

@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.task import Task
 
 if TYPE_CHECKING:
     from bohrbug.runtime.threads.execution import Execution
+    from bohrbug.runtime.threads.resources import ResourceState
 
 
 class Asked(Enum):
@@ -37,14 +38,16 @@ class Origin:
         task: whose step it is.
         asked: how it came to be.
         number: handles are numbered in the order of their making.
+        made_at: virtual seconds.
     """
 
-    __slots__ = ("asked", "number", "task")
+    __slots__ = ("asked", "made_at", "number", "task")
 
-    def __init__(self, task: Task, asked: Asked, number: int) -> None:
+    def __init__(self, task: Task, asked: Asked, number: int, made_at: float) -> None:
         self.task = task
         self.asked = asked
         self.number = number
+        self.made_at = made_at
 
 
 class LoopEntry:
@@ -54,15 +57,25 @@ class LoopEntry:
         handle: asyncio's.
         task: whose step it is.
         order: what is promised of it.
+        made_at: virtual seconds, of a timer.
     """
 
-    __slots__ = ("handle", "order", "task", "turns_late")
+    __slots__ = ("handle", "made_at", "order", "task", "turns_late")
 
-    def __init__(self, handle: Any, task: Task, order: Order) -> None:
+    def __init__(self, handle: Any, task: Task, order: Order, made_at: float = 0.0) -> None:
         self.handle = handle
         self.task = task
         self.order = order
+        self.made_at = made_at
         self.turns_late = 0
+
+    def is_over_before(self, other: LoopEntry) -> bool:
+        """See :class:`.ready_queue.Entry`.
+
+        Virtual time stands still between waits.  So two timers may seem to be over at the same
+        time; which of them was is known if they were set at the same time, too.
+        """
+        return self.handle._when < other.handle._when or self.made_at == other.made_at
 
     def is_cancelled(self) -> bool:
         """See :class:`.ready_queue.Entry`."""
@@ -82,6 +95,7 @@ class LoopTasks:
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
         self.have_choices = False
+        self._number = 0
         self._origins: dict[int, Origin] = {}
         self._of_asyncio: dict[int, tuple[ref[Any], Task]] = {}
 
@@ -110,7 +124,10 @@ class LoopTasks:
             task = self._made(creator, place_from(frame))
             code = _code_of(callback)
             task.target = code.co_qualname if code else type(callback).__name__
-        self._origins[id(handle)] = Origin(task, asked, len(self._origins))
+        self._origins[id(handle)] = Origin(
+            task, asked, self._number, self._execution.clock.now
+        )
+        self._number += 1
 
     def known(self, asyncio_task: Any) -> Task | None:
         """The task of the model that an asyncio task is; ``None`` if it was not seen."""
@@ -159,15 +176,17 @@ def loop_tasks_of(execution: Execution) -> LoopTasks:
     return execution.loops
 
 
-def bind(task: Task, host: Task, loop: Any) -> None:
+def bind(task: Task, host: Task, loop: Any, state: ResourceState) -> None:
     """Let a task of a loop be run by a thread.
 
     Parameters:
         task: of the loop.
         host: the task that the thread is.
         loop: the event loop.
+        state: the loop as a resource.
     """
     task.host = host
+    task.state = state
     task.index = host.index
     task.ident = host.ident
     task.greenlet = host.greenlet

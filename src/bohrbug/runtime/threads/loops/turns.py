@@ -16,7 +16,9 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.model.operation import RESUME, Operation
+from bohrbug.model.operation import RESUME, WAKE, Operation
+from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
+from bohrbug.runtime.threads.io.waiting import wait_until
 from bohrbug.runtime.threads.loops.ready_queue import Order, ReadyQueue
 from bohrbug.runtime.threads.loops.tasks import Asked, LoopEntry, bind, loop_tasks_of, operation_of
 from bohrbug.runtime.threads.recording import effect, saw
@@ -38,6 +40,11 @@ IMPATIENT = "something was late in an event loop for no more than 16 turns"
 _new_operation = tuple.__new__
 
 
+def _not_yet() -> bool:
+    """Of a timer that may be over early: it is not over."""
+    return False
+
+
 class LoopTurns:
     """One event loop in one execution.
 
@@ -45,14 +52,15 @@ class LoopTurns:
         execution: the execution.
         loop: a selector event loop of asyncio.
         state: the loop as a resource.
-        channel_of: the resource of a descriptor that the loop watches.
     """
 
     __slots__ = (
         "_called",
-        "_channel_of",
         "_host",
+        "_is_awake",
+        "_is_beginning",
         "_offered",
+        "_place",
         "_queue",
         "_standing",
         "_turns_without_pause",
@@ -62,12 +70,15 @@ class LoopTurns:
     )
 
     def __init__(
-        self, execution: Execution, loop: Any, state: ResourceState, channel_of: Any
+        self, execution: Execution, loop: Any, state: ResourceState
     ) -> None:
         self.execution = execution
         self.loop = loop
         self.state = state
-        self._channel_of = channel_of
+        self._place: Any = None
+        self._is_awake = True
+        # Nothing of the turn has run.
+        self._is_beginning = True
         self._queue: ReadyQueue[LoopEntry] = ReadyQueue()
         # What was called for during this turn.
         self._called: deque[LoopEntry] = deque()
@@ -80,10 +91,18 @@ class LoopTurns:
 
     # -- a turn ----------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Turn after turn, until the loop is stopped."""
+    def run(self, place: Any) -> None:
+        """Turn after turn, until the loop is stopped.
+
+        Parameters:
+            place: in the program, of the call that runs the loop.
+        """
+        self._place = place
         execution, loop = self.execution, self.loop
         self._host = self._standing = execution.current
+        if execution.rows:
+            # What the thread did before, it did before all that the loop runs.
+            effect(execution, self.state, True)
         try:
             while True:
                 self._begin_turn()
@@ -93,9 +112,12 @@ class LoopTurns:
                         self._begin_turn()
                     self._run(entry)
                 if loop._stopping:
-                    return
+                    break
         finally:
             self._leave()
+        if execution.rows[-1][1] != self._host.id:
+            # What it does from here on, it does after all that.
+            execution.perform(RESUME, self.state, place)
 
     def _begin_turn(self) -> None:
         if self.execution.aborting:
@@ -109,14 +131,13 @@ class LoopTurns:
             if self._turns_without_pause >= SPINNING_TURNS and loop._scheduled:
                 self._turns_without_pause = 0
                 self._let_time_pass()
-            events = self._poll()
+            events = self._seen(self._watched())
         else:
             self._turns_without_pause = 0
-            self._stand(self._host)
-            events = loop._selector.select(seconds)
-            self._take_called()
+            events = self._wait(seconds)
         called, self._called = self._called, deque()
         self._queue.begin_turn(called, [*self._ready(events), *self._timers()])
+        self._is_beginning = True
         if self._queue.was_impatient:
             self.execution.trace.uncontrolled.assume(IMPATIENT)
 
@@ -141,27 +162,68 @@ class LoopTurns:
         seconds: float = loop._scheduled[0]._when - loop.time()
         return max(0, seconds)
 
-    def _poll(self) -> list[Any]:
-        """Which descriptors are ready, without waiting for one."""
-        loop, execution = self.loop, self.execution
+    def _wait(self, seconds: float | None) -> list[Any]:
+        """Wait until something has arrived; which descriptors are ready then.
+
+        Parameters:
+            seconds: until the next timer is over; ``None``: there is none.
+        """
+        execution, loop = self.execution, self.loop
+        self._stand(self._host)
+        watched = self._watched()
+        self._is_awake = False
+        wait_until(
+            execution,
+            self.state,
+            self._place,
+            (lambda: self._was_called() or bool(self._look())) if watched else self._was_called,
+            seconds,
+            lambda: furthest(execution, watched) if watched else Reach.LOCAL,
+            is_safety_net=False,
+        )
+        self._is_awake = True
+        self._take_called()
+        return self._seen(watched)
+
+    def _was_called(self) -> bool:
+        """Whether another thread has woken the loop; one out of control leaves only its call."""
+        return self._is_awake or bool(self.loop._ready)
+
+    def wake(self) -> None:
+        """Another thread wakes the loop up."""
+        self._is_awake = True
+
+    def _watched(self) -> list[int]:
+        """The descriptors that the loop watches, but for the one by which it is woken."""
+        loop = self.loop
         watched = loop._selector.get_map()
         own = loop._ssock
-        number = None if own is None else own.fileno()
+        number = None if own is None or loop._signal_handlers else own.fileno()
         if not watched or (len(watched) == 1 and number in watched):
             return []
-        task = execution.current
+        return sorted(descriptor for descriptor in watched if descriptor != number)
+
+    def _look(self) -> list[Any]:
+        """What is ready at this moment."""
+        task = self.execution.current
         task.inside += 1
         try:
-            events: list[Any] = loop._selector.select(0)
+            return self.loop._selector.select(0)  # type: ignore[no-any-return]
         finally:
             task.inside -= 1
+
+    def _seen(self, watched: list[int]) -> list[Any]:
+        """Which of the descriptors that the loop watches are ready; the running step sees it."""
+        if not watched:
+            return []
+        execution = self.execution
+        events = self._look()
         found = {key.fd for key, _ in events}
         if execution.rows:
-            for descriptor in sorted(watched):
-                if descriptor == number:
-                    continue
-                state = self._channel_of(execution, descriptor, None)
+            for descriptor in watched:
+                state = channel_of(execution, descriptor, None)
                 if descriptor in found:
+                    # What the other side did before it made this ready, it did before us.
                     effect(execution, state, False)
                 else:
                     saw(execution, state)
@@ -207,10 +269,10 @@ class LoopTurns:
             timer._scheduled = False
             if not timer._cancelled:
                 origin = origin_of(timer)
-                # Virtual time stands still: what was set first is over first, as in reality.
-                found.append((timer._when, origin.number, timer, origin.task))
+                entry = LoopEntry(timer, origin.task, Order.TIMER, origin.made_at)
+                found.append((timer._when, origin.number, entry))
         found.sort(key=lambda each: each[:2])
-        return [LoopEntry(timer, task, Order.TIMER) for _, _, timer, task in found]
+        return [entry for _, _, entry in found]
 
     def _let_time_pass(self) -> None:
         """The loop spins until a timer is over: in reality that would take time."""
@@ -250,7 +312,10 @@ class LoopTurns:
         if stops and found[-1].order is not Order.FIFO:
             # The loop may end before what is late.
             tasks.append(self._host)
-            self._host.pending = _new_operation(Operation, (RESUME, self.state.id, None))
+            self._host.pending = _new_operation(Operation, (RESUME, self.state.id, self._place))
+        early = self._early_timer()
+        if early is not None:
+            tasks.append(early)
         if len(tasks) > 1:
             loop_tasks_of(execution).have_choices = True
         alive = execution.alive
@@ -266,30 +331,64 @@ class LoopTurns:
         for entry in offered:
             if entry.task is not chosen and entry.task in alive:
                 alive.remove(entry.task)
-        if self._host in tasks and chosen is not self._host:
-            alive.remove(self._host)
+        for task in tasks[len(found) :]:
+            if task is not chosen and task in alive:
+                alive.remove(task)
         self._standing = execution.current = chosen
         if execution.aborting:
             raise TaskKilled
         chosen.waiting = False
         if execution.detector is not None:
             execution.detector.synchronise(chosen.index, self.state, True)
+        if chosen is early:
+            chosen.ready = chosen.deadline = None
+            chosen.timed_out = False
+            self._queue.arrive(self._timers())
+            return self._next()
         if chosen is self._host:
             return None
         return next(entry for entry in offered if entry.task is chosen)
+
+    def _early_timer(self) -> Task | None:
+        """The task of the next timer, if time may pass before this turn takes what has arrived."""
+        execution, loop = self.execution, self.loop
+        if not self._is_beginning or not loop._scheduled or not execution.may_fire_early():
+            return None
+        self._is_beginning = False
+        timers = sorted(
+            (timer._when, origin.number, timer, origin.task)
+            for timer in loop._scheduled
+            if not timer._cancelled
+            for origin in (loop_tasks_of(execution).origin_of(timer),)
+        )
+        if not timers:
+            return None
+        when, _, timer, task = timers[0]
+        if task.host is not self._host:
+            bind(task, self._host, loop, self.state)
+        _, place = operation_of(LoopEntry(timer, task, Order.TIMER))
+        task.pending = _new_operation(Operation, (WAKE, self.state.id, place))
+        task.waiting = True
+        task.ready = _not_yet
+        task.deadline = execution.clock.now + max(when - loop.time(), 0.0)
+        return task
 
     def _offer(self, entry: LoopEntry) -> Task:
         """The task of an entry, about to take its step."""
         task = entry.task
         if task.host is not self._host:
-            bind(task, self._host, self.loop)
+            bind(task, self._host, self.loop, self.state)
         kind, place = operation_of(entry)
         task.pending = _new_operation(Operation, (kind, self.state.id, place))
         task.waiting = True
         return task
 
     def called_from_outside(self) -> None:
-        """Another thread has asked for a call while this loop is between two steps."""
+        """Another thread has asked for a call, which by itself does not wake the loop."""
+        if not self._is_awake:
+            self._take_called()
+            return
+        # It may come next, if the loop is between two steps.
         offered = self._offered
         if offered is None or self.loop._stopping:
             return
@@ -300,6 +399,7 @@ class LoopTurns:
             offered.append(entry)
 
     def _run(self, entry: LoopEntry) -> None:
+        self._is_beginning = False
         handle, loop = entry.handle, self.loop
         if not loop._debug:
             handle._run()
