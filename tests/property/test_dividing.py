@@ -16,7 +16,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.search.bounded_dpor import BoundedReduction
 from bohrbug.search.delay_bounding import DelayBounding
 from bohrbug.search.dfs import DepthFirst
-from bohrbug.search.divisible import Divisible, Reporting, State, StateError, is_divisible
+from bohrbug.search.divisible import Divisible, State, StateError, is_divisible
 from bohrbug.search.dpor import OptimalReduction
 from bohrbug.search.pct import PCT
 from bohrbug.search.preemption_bounding import PreemptionBounding
@@ -79,7 +79,7 @@ def through_json(state: State) -> State:
 
 
 def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple[Divisible, Log]:
-    """Pieces go to workers that do a little, split, stop and come back, in any order."""
+    """Pieces go to workers that do a little, stop and come back, in any order."""
     random = Random(seed)
     chief, log = make(), Log(program)
     pieces: list[State] = []
@@ -87,8 +87,10 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
         log.step(chief)
     while sum(log.schedules.values()) < most:
         move = random.randrange(4)
-        if move == 0 and (piece := chief.take_piece(random.randrange(1, 9))) is not None:
-            pieces.append(piece)
+        if move == 0:
+            piece = chief.take_piece(random.randrange(1, 9), random.randrange(1, 4))
+            if piece is not None:
+                pieces.append(piece)
         elif move == 1:
             saved = through_json(chief.state())
             chief = make()
@@ -99,12 +101,6 @@ def divided(make: Make, program: Program, seed: int, most: int = 3_000) -> tuple
             for _ in range(random.randrange(12)):
                 if not log.step(worker):
                     break
-                if isinstance(worker, Reporting):
-                    news = worker.report(random.random() < 0.4)
-                    if news is not None:
-                        chief.merge(through_json(news))
-                elif random.random() < 0.2 and (piece := worker.split()) is not None:
-                    pieces.append(piece)
             state = through_json(worker.state())
             if random.random() < 0.5:
                 chief.merge(state)

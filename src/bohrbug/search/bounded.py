@@ -18,7 +18,7 @@ from bohrbug.search.branching import (
     counted,
     last_branching_step,
 )
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import Dividing, State
 from bohrbug.search.estimates import (
     REDUCED_POWER,
     Estimate,
@@ -38,7 +38,7 @@ WAITING_LIMIT = 5_000_000
 """Branches that wait for a later bound, at some 12 bytes each."""
 
 
-class BoundedSearch:
+class BoundedSearch(Dividing):
     """All schedules in the order of their cost, with happens-before caching.
 
     What costs how much is said by a subclass: the preemptions of a schedule
@@ -396,9 +396,17 @@ class BoundedSearch:
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
+    @property
+    def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
+        return self._subtrees.waiting + self._waiting.now > 1
+
+    def _put_back(self) -> None:
+        if self._prefix is not None:
+            self._subtrees.add(self._prefix)
+            self._prefix = None
+
+    def _all(self) -> State:
         return {
             **self._piece(self._subtrees.to_json(), self._waiting.current_to_json()),
             "is_piece": self._is_piece,
@@ -418,15 +426,8 @@ class BoundedSearch:
         keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
         return b64encode(keys.tobytes()).decode("ascii")
 
-    def _put_back(self) -> None:
-        if self._prefix is not None:
-            self._subtrees.add(self._prefix)
-            self._prefix = None
-
     def _piece(self, subtrees: dict[str, Any], current: Sequence[list[Any]]) -> State:
         return {
-            "strategy": self.name,
-            "version": VERSION,
             "is_piece": True,
             "cost": self._cost,
             "alphabet": self._waiting.alphabet_to_json(),
@@ -443,12 +444,8 @@ class BoundedSearch:
             "visited": "",
         }
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        What is shared with other processes stays so.
-        """
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
+        # What is shared with other processes stays so.
         visited = self._visited
         self.restart()
         self._subtrees = Subtrees()
@@ -463,44 +460,26 @@ class BoundedSearch:
             keys = array("q")
             keys.frombytes(b64decode(state["visited"]))
             self._visited = new_keys(keys)
-        self.merge(state)
+        self._add(state)
 
-    def take_piece(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`; a piece is of the current bound."""
-        self._put_back()
+    def _cut(self, most: int, wanted: int) -> State | None:
+        # A piece is of the current bound.
         if not self._cost and not self._undivided:
             self._undivided = self._size_of_first_level()
-        part = self._subtrees.part()
+        part = self._subtrees.part(wanted)
         if part is not None:
             return self._piece(part, ())
         most = max(min(most, self._waiting.now // 8, 256), 1)
         taken = self._waiting.part_with(most)
         return self._piece(Subtrees().to_json(), taken) if taken else None
 
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._put_back()
-        waiting = self._waiting.now
-        if waiting > (0 if self._subtrees else 1):
-            taken = self._waiting.part_with((waiting + 1) // 2)
-            return self._piece(Subtrees().to_json(), taken)
-        part = self._subtrees.split()
-        return None if part is None else self._piece(part, ())
-
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._put_back()
+    def _add(self, state: State) -> None:
         self._subtrees.merge(state["subtrees"])
         self._waiting.merge(state["alphabet"], state["current"], state["later"])
         self._tally.add(Tally.from_json(state["tally"]))
         self._waiting.dropped += state["dropped"]
         self._within_bound += state["within_bound"]
         self._beyond_bound |= state["beyond_bound"]
-
-    def position(self) -> None:
-        """A tree has no such sequence: see :class:`~bohrbug.search.divisible.Divisible`."""
-        return
 
     def begin_sharing(self) -> None:
         """See :class:`~bohrbug.search.divisible.Sharing`."""

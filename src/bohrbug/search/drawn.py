@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bohrbug.model.plan import Plan
-from bohrbug.search.divisible import State
+from bohrbug.search.divisible import Dividing, State
 from bohrbug.search.generations import Generations
 
 
-class DrawnInGenerations:
+class DrawnInGenerations(Dividing):
     """Goes through the plans that a strategy draws in generations, and divides that work.
 
     The first execution is for learning, and of no generation.  Subclasses have the sequence in
@@ -57,19 +57,14 @@ class DrawnInGenerations:
 
     # -- dividing ----------------------------------------------------------------------
 
-    def take_piece(self, most: int) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
+    def _put_back(self) -> None:
         self._plan = None
+
+    def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
         if not self._has_learned or not self._generations.can_take_piece:
             return None
         self._begin_generation()
         taken = self._generations.take(most)
-        return None if taken is None else self._piece(taken)
-
-    def split(self) -> State | None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        self._plan = None
-        taken = self._generations.halve()
         return None if taken is None else self._piece(taken)
 
     def position(self) -> int | None:

@@ -10,7 +10,7 @@ from bohrbug.model.outcome import OutcomeKind
 from bohrbug.model.plan import Plan, Priorities
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import counted
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import Generations
@@ -164,8 +164,7 @@ class PCT(DrawnInGenerations):
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
+    def _all(self) -> State:
         return {
             **self._piece(self._generations.state()),
             "made": [[depth, length, count] for (depth, length), count in self._made.items()],
@@ -173,8 +172,6 @@ class PCT(DrawnInGenerations):
 
     def _piece(self, generations: State) -> State:
         return {
-            "strategy": self.name,
-            "version": VERSION,
             **generations,
             "tasks": self._tasks,
             "steps": self._steps,
@@ -182,9 +179,7 @@ class PCT(DrawnInGenerations):
             "made": [],
         }
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         self._plan = None
         self._generations.restore(state)
         self._tasks = state["tasks"]
@@ -192,10 +187,7 @@ class PCT(DrawnInGenerations):
         self._length = state["length"]
         self._made = Counter({(depth, length): count for depth, length, count in state["made"]})
 
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._plan = None
+    def _add(self, state: State) -> None:
         self._generations.merge(state)
         self.take_learned(state["tasks"], state["steps"])
         for depth, length, count in state["made"]:

@@ -11,7 +11,7 @@ from bohrbug.model.plan import Constraint, Plan, ReadsFrom
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.generations import SMALLEST_PIECE, Generations
 from bohrbug.search.plain import EventTable, point_from_json, point_to_json
@@ -195,8 +195,7 @@ class ReadsFromFuzzing(DrawnInGenerations):
 
     # -- dividing --------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
+    def _all(self) -> State:
         table = EventTable()
         state = {
             **self._piece_of(self._generations.state(), table, self._batch),
@@ -226,8 +225,6 @@ class ReadsFromFuzzing(DrawnInGenerations):
     ) -> State:
         """A piece with these plans; what is in the table may become more."""
         return {
-            "strategy": self.name,
-            "version": VERSION,
             **generations,
             "is_piece": True,
             "tally": Tally().to_json(),
@@ -247,13 +244,9 @@ class ReadsFromFuzzing(DrawnInGenerations):
             "events": table.rows,
         }
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        A worker keeps what it knows from one piece to the next, and what it has told in an
-        earlier batch it need not tell again.
-        """
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
+        # A worker keeps what it knows from one piece to the next, and what it has told in an
+        # earlier batch it need not tell again.
         if state["is_piece"]:
             self._begin_piece(state["first"] + state["learned_at"])
         else:
@@ -289,10 +282,7 @@ class ReadsFromFuzzing(DrawnInGenerations):
         self._is_piece = True
         self._mark = self._conflicts.known
 
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._plan = None
+    def _add(self, state: State) -> None:
         self._generations.merge(state)
         self._tally.add(Tally.from_json(state["tally"]))
         self._conflicts.merge(state["touches"])

@@ -10,7 +10,7 @@ from bohrbug.model.plan import Plan, Policy
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted
 from bohrbug.search.conflicts import Conflicts
-from bohrbug.search.divisible import VERSION, State, checked_state
+from bohrbug.search.divisible import State
 from bohrbug.search.drawn import DrawnInGenerations
 from bohrbug.search.estimates import rounded_up
 from bohrbug.search.generations import SMALLEST_PIECE, Generations
@@ -165,8 +165,7 @@ class ConflictSampler(DrawnInGenerations):
 
     # -- dividing ----------------------------------------------------------------------
 
-    def state(self) -> State:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
+    def _all(self) -> State:
         return {
             **self._piece(self._generations.state()),
             "is_piece": self._is_piece,
@@ -179,8 +178,6 @@ class ConflictSampler(DrawnInGenerations):
 
     def _piece(self, generations: State) -> State:
         return {
-            "strategy": self.name,
-            "version": VERSION,
             **generations,
             "is_piece": True,
             "effective": self._effective(),
@@ -220,15 +217,11 @@ class ConflictSampler(DrawnInGenerations):
         """See :class:`~bohrbug.search.strategy.Taught`."""
         self._take_learned(lessons)
 
-    def restore(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`.
-
-        A worker keeps what it knows of conflicts from one piece to the next.
-        """
-        state = checked_state(state, self.name)
+    def _become(self, state: State) -> None:
         self._plan = None
         self._is_piece = state["is_piece"]
         if not self._is_piece:
+            # A worker keeps what it knows of conflicts from one piece to the next.
             self._conflicts = Conflicts()
         self._mark = self._conflicts.known if self._is_piece else 0
         self._generations.restore(state)
@@ -238,10 +231,7 @@ class ConflictSampler(DrawnInGenerations):
         if state["learned"] is not None:
             self._take_learned(state["learned"])
 
-    def merge(self, state: State) -> None:
-        """See :class:`~bohrbug.search.divisible.Divisible`."""
-        state = checked_state(state, self.name)
-        self._plan = None
+    def _add(self, state: State) -> None:
         self._generations.merge(state)
         self._steady += state["steady"]
         self._tally.add(Tally.from_json(state["tally"]))
