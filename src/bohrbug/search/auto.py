@@ -414,6 +414,13 @@ class Auto(Dividing):
         self._looked_at = state["looked_at"]
         self._size = float(state["size"])
 
+    def _figures(self) -> State:
+        # They are with what they decide about.
+        return {}
+
+    def _add_figures(self, figures: State) -> None:
+        pass
+
     def _cut(self, most: int, wanted: int) -> State | None:
         # A piece is of one member.
         if not self._has_first or self.complete:

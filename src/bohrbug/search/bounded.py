@@ -407,59 +407,45 @@ class BoundedSearch(Dividing):
             self._prefix = None
 
     def _all(self) -> State:
-        return {
-            **self._piece(self._subtrees.to_json(), self._waiting.current_to_json()),
-            "is_piece": self._is_piece,
-            "later": self._waiting.later_to_json(),
-            "tally": self._tally.to_json(),
-            "dropped": self._waiting.dropped,
-            "beyond_bound": self._beyond_bound,
-            "covered_bound": self._covered_bound,
-            "bound_is_whole": self._bound_is_whole,
-            "within_bound": self._within_bound,
-            "undivided": self._undivided,
-            "visited": "" if self._is_piece else self._packed_cache(),
-        }
+        work = self._piece(self._subtrees.to_json(), self._waiting.current_to_json())
+        work["later"] = self._waiting.later_to_json()
+        if not self._is_piece:
+            visited = self._visited
+            keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
+            work["whole"] = {
+                "covered_bound": self._covered_bound,
+                "bound_is_whole": self._bound_is_whole,
+                "undivided": self._undivided,
+                "visited": b64encode(keys.tobytes()).decode("ascii"),
+            }
+        return work
 
-    def _packed_cache(self) -> str:
-        visited = self._visited
-        keys = visited.to_array() if isinstance(visited, SharedKeys) else array("q", visited)
-        return b64encode(keys.tobytes()).decode("ascii")
-
-    def _piece(self, subtrees: dict[str, Any], current: Sequence[list[Any]]) -> State:
+    def _piece(self, subtrees: dict[str, Any], current: list[list[Any]]) -> State:
         return {
-            "is_piece": True,
             "cost": self._cost,
             "alphabet": self._waiting.alphabet_to_json(),
             "subtrees": subtrees,
-            "current": list(current),
+            "current": current,
             "later": [],
-            "tally": Tally().to_json(),
-            "dropped": 0,
-            "beyond_bound": False,
-            "covered_bound": None,
-            "bound_is_whole": True,
-            "within_bound": 0,
-            "undivided": 0.0,
-            "visited": "",
         }
 
     def _become(self, state: State) -> None:
-        # What is shared with other processes stays so.
         visited = self._visited
         self.restart()
         self._subtrees = Subtrees()
-        self._is_piece = state["is_piece"]
         self._cost = state["cost"]
-        self._covered_bound = state["covered_bound"]
-        self._bound_is_whole = state["bound_is_whole"]
-        self._undivided = state["undivided"]
-        if self._is_piece and isinstance(visited, SharedKeys):
-            self._visited = visited
-        else:
+        self._is_piece = "whole" not in state
+        if not self._is_piece:
+            whole = state["whole"]
+            self._covered_bound = whole["covered_bound"]
+            self._bound_is_whole = whole["bound_is_whole"]
+            self._undivided = whole["undivided"]
             keys = array("q")
-            keys.frombytes(b64decode(state["visited"]))
+            keys.frombytes(b64decode(whole["visited"]))
             self._visited = new_keys(keys)
+        elif isinstance(visited, SharedKeys):
+            # What is shared with other processes stays so.
+            self._visited = visited
         self._add(state)
 
     def _cut(self, most: int, wanted: int) -> State | None:
@@ -468,7 +454,7 @@ class BoundedSearch(Dividing):
             self._undivided = self._size_of_first_level()
         part = self._subtrees.part(wanted)
         if part is not None:
-            return self._piece(part, ())
+            return self._piece(part, [])
         most = max(min(most, self._waiting.now // 8, 256), 1)
         taken = self._waiting.part_with(most)
         return self._piece(Subtrees().to_json(), taken) if taken else None
@@ -476,10 +462,20 @@ class BoundedSearch(Dividing):
     def _add(self, state: State) -> None:
         self._subtrees.merge(state["subtrees"])
         self._waiting.merge(state["alphabet"], state["current"], state["later"])
-        self._tally.add(Tally.from_json(state["tally"]))
-        self._waiting.dropped += state["dropped"]
-        self._within_bound += state["within_bound"]
-        self._beyond_bound |= state["beyond_bound"]
+
+    def _figures(self) -> State:
+        return {
+            **super()._figures(),
+            "dropped": self._waiting.dropped,
+            "within_bound": self._within_bound,
+            "beyond_bound": self._beyond_bound,
+        }
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._waiting.dropped += figures["dropped"]
+        self._within_bound += figures["within_bound"]
+        self._beyond_bound |= figures["beyond_bound"]
 
     def begin_sharing(self) -> None:
         """See :class:`~bohrbug.search.divisible.Sharing`."""

@@ -212,7 +212,8 @@ class BoundedReduction(DividedPath[BoundedNode, Addition]):
         self._is_cold = True
 
     def _figures(self) -> State:
-        return {"beyond_bound": self._beyond_bound}
+        return {**super()._figures(), "beyond_bound": self._beyond_bound}
 
-    def _add_figures(self, state: State) -> None:
-        self._beyond_bound |= state["beyond_bound"]
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._beyond_bound |= figures["beyond_bound"]

@@ -122,7 +122,7 @@ class DepthFirst(Dividing):
             self._prefix = None
 
     def _all(self) -> State:
-        return {"subtrees": self._subtrees.to_json(), "tally": self._tally.to_json()}
+        return {"subtrees": self._subtrees.to_json()}
 
     def _become(self, state: State) -> None:
         self.restart()
@@ -133,8 +133,7 @@ class DepthFirst(Dividing):
     def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
         self._was_divided = True
         part = self._subtrees.part(wanted)
-        return None if part is None else {"subtrees": part, "tally": Tally().to_json()}
+        return None if part is None else {"subtrees": part}
 
     def _add(self, state: State) -> None:
         self._subtrees.merge(state["subtrees"])
-        self._tally.add(Tally.from_json(state["tally"]))

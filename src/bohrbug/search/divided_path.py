@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Generic
 
 from bohrbug.model.plan import Choice, Plan
-from bohrbug.search.branching import Tally
 from bohrbug.search.divisible import Dividing, State
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Asleep, Event
@@ -38,7 +37,6 @@ class DividedPath(Dividing, Path[Node], Generic[Node, Insertion]):
     _node_type: type[Node]
     _insertion_type: type[Insertion]
     _races: RaceFinder
-    _tally: Tally
 
     # -- what searches differ in -------------------------------------------------------
 
@@ -64,14 +62,6 @@ class DividedPath(Dividing, Path[Node], Generic[Node, Insertion]):
 
     def _take_over(self, choices: list[Choice], facts: PathFacts) -> None:
         """Get ready for the path whose nodes are there, of which no execution was seen."""
-        raise NotImplementedError
-
-    def _figures(self) -> State:
-        """What is counted beside the tally."""
-        raise NotImplementedError
-
-    def _add_figures(self, state: State) -> None:
-        """Add what :meth:`_figures` gave."""
         raise NotImplementedError
 
     def _count(self, nodes: dict[int, Node], sign: int) -> None:
@@ -162,7 +152,7 @@ class DividedPath(Dividing, Path[Node], Generic[Node, Insertion]):
 
     def _all(self) -> State:
         writer = EventWriter(self._races)
-        state = {**self._figures(), "tally": self._tally.to_json(), "fresh": self._is_fresh}
+        state: State = {"fresh": self._is_fresh}
         if self._trunk is None:
             part = self._rest()
             state |= {
@@ -178,7 +168,6 @@ class DividedPath(Dividing, Path[Node], Generic[Node, Insertion]):
 
     def _become(self, state: State) -> None:
         self.restart()
-        self._add_counted(state)
         if state["fresh"]:
             return
         self._is_fresh = False
@@ -220,18 +209,8 @@ class DividedPath(Dividing, Path[Node], Generic[Node, Insertion]):
     def _add(self, state: State) -> None:
         trunk = self._trunk
         assert trunk is not None, "only who knows the whole takes something in"
-        if state["piece"] not in trunk.pieces:
-            # It was given up.
-            return
-        self._add_counted(state)
         reader = EventReader(self._races, state["footprints"])
         trunk.take_back(state["piece"], *self._read(reader, state))
-
-    def _add_counted(self, state: State) -> None:
-        # Of a piece that was only handed out there are no figures.
-        if "tally" in state:
-            self._tally.add(Tally.from_json(state["tally"]))
-            self._add_figures(state)
 
     def _read(
         self, reader: EventReader, state: State

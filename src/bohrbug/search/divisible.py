@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+from bohrbug.search.branching import Tally
 from bohrbug.search.strategy import Strategy
 
 State = dict[str, Any]
@@ -105,22 +106,24 @@ def is_divisible(strategy: Strategy) -> TypeGuard[Divisible]:
 class Dividing:
     """How a strategy says how its work is cut: a subclass fills in five methods about plain data.
 
-    What is the same for all is here: the head by which states are told apart, and that a plan
-    that was proposed and not executed is put back before anything is moved.
+    What is the same for all is here: the head by which states are told apart, that a plan
+    that was proposed and not executed is put back before anything is moved, and that figures of
+    what was done go along with a state, and are added up, but for a piece that nobody began.
     """
 
     name: str
+    _tally: Tally
 
     def _put_back(self) -> None:
         """Take back a plan that was proposed and not executed."""
         raise NotImplementedError
 
     def _all(self) -> State:
-        """All that is left to do and the figures of what was done."""
+        """All that is left to do."""
         raise NotImplementedError
 
     def _become(self, state: State) -> None:
-        """Become what :meth:`_all` or :meth:`_cut` gave, whatever this strategy was before."""
+        """Have what :meth:`_all` or :meth:`_cut` gave to do, and nothing done."""
         raise NotImplementedError
 
     def _cut(self, most: int, wanted: int) -> State | None:
@@ -128,18 +131,30 @@ class Dividing:
         raise NotImplementedError
 
     def _add(self, state: State) -> None:
-        """Add the figures of a piece, and what is left of it."""
+        """Add what is left of a piece."""
         raise NotImplementedError
+
+    def _figures(self) -> State:
+        """Figures of what was done."""
+        return {"tally": self._tally.to_json()}
+
+    def _add_figures(self, figures: State) -> None:
+        """Add what :meth:`_figures` gave."""
+        self._tally.add(Tally.from_json(figures["tally"]))
 
     def state(self) -> State:
         """See :class:`Divisible`."""
         self._put_back()
-        return {**self._head(), **self._all()}
+        # In this order: what is to do may have to be prepared for that.
+        work = self._all()
+        return {**self._head(), **work, "figures": self._figures()}
 
     def restore(self, state: State) -> None:
         """See :class:`Divisible`."""
         self._check(state)
         self._become(state)
+        if "figures" in state:
+            self._add_figures(state["figures"])
 
     def take_piece(self, most: int, wanted: int = 1) -> State | None:
         """See :class:`Divisible`."""
@@ -152,6 +167,8 @@ class Dividing:
         self._check(state)
         self._put_back()
         self._add(state)
+        if "figures" in state:
+            self._add_figures(state["figures"])
 
     @property
     def can_be_cut(self) -> bool:

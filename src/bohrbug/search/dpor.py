@@ -140,8 +140,10 @@ class OptimalReduction(ReductionPath):
     # -- figures of pieces ---------------------------------------------------------------
 
     def _figures(self) -> State:
-        return {"dropped": self._waiting.dropped, "redundant": self._redundant}
+        redundant = self._redundant
+        return {**super()._figures(), "dropped": self._waiting.dropped, "redundant": redundant}
 
-    def _add_figures(self, state: State) -> None:
-        self._waiting.dropped += state["dropped"]
-        self._redundant += state["redundant"]
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._waiting.dropped += figures["dropped"]
+        self._redundant += figures["redundant"]

@@ -60,6 +60,9 @@ class DrawnInGenerations(Dividing):
     def _put_back(self) -> None:
         self._plan = None
 
+    def _all(self) -> State:
+        return self._piece(self._generations.state())
+
     def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
         if not self._has_learned or not self._generations.can_take_piece:
             return None

@@ -164,19 +164,12 @@ class PCT(DrawnInGenerations):
 
     # -- dividing ----------------------------------------------------------------------
 
-    def _all(self) -> State:
-        return {
-            **self._piece(self._generations.state()),
-            "made": [[depth, length, count] for (depth, length), count in self._made.items()],
-        }
-
     def _piece(self, generations: State) -> State:
         return {
             **generations,
             "tasks": self._tasks,
             "steps": self._steps,
             "length": self._length,
-            "made": [],
         }
 
     def _become(self, state: State) -> None:
@@ -185,10 +178,15 @@ class PCT(DrawnInGenerations):
         self._tasks = state["tasks"]
         self._steps = state["steps"]
         self._length = state["length"]
-        self._made = Counter({(depth, length): count for depth, length, count in state["made"]})
+        self._made = Counter()
 
     def _add(self, state: State) -> None:
         self._generations.merge(state)
         self.take_learned(state["tasks"], state["steps"])
-        for depth, length, count in state["made"]:
+
+    def _figures(self) -> State:
+        return {"made": [[*made, count] for made, count in self._made.items()]}
+
+    def _add_figures(self, figures: State) -> None:
+        for depth, length, count in figures["made"]:
             self._made[depth, length] += count

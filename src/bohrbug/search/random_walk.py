@@ -74,20 +74,19 @@ class RandomWalk(Dividing):
         self._plan = None
 
     def _all(self) -> State:
-        return {"left": self._left.ranges(), "tally": self._tally.to_json()}
+        return {"left": self._left.ranges()}
 
     def _become(self, state: State) -> None:
         self._plan = None
         self._left = Indices(state["left"])
-        self._tally = Tally.from_json(state["tally"])
+        self._tally = Tally()
 
     def _cut(self, most: int, wanted: int) -> State | None:  # noqa: ARG002
         taken = self._left.take(most)
-        return None if taken is None else {"left": [taken], "tally": Tally().to_json()}
+        return None if taken is None else {"left": [taken]}
 
     def _add(self, state: State) -> None:
         self._left.merge(state["left"])
-        self._tally.add(Tally.from_json(state["tally"]))
 
     def position(self) -> int | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 from bohrbug.model.operation import Point, ResourceId
 from bohrbug.model.plan import Constraint, Plan, ReadsFrom
@@ -197,20 +196,14 @@ class ReadsFromFuzzing(DrawnInGenerations):
 
     def _all(self) -> State:
         table = EventTable()
-        state = {
-            **self._piece_of(self._generations.state(), table, self._batch),
-            "is_piece": self._is_piece,
-            "tally": self._tally.to_json(),
-            "touches": self._conflicts.since(self._mark),
-            "seen": [[index, seen.to_json(table)] for index, seen in self._seen.items()],
-        }
+        work = self._piece_of(self._generations.state(), table, self._batch)
         if not self._is_piece:
-            state |= {
+            work["whole"] = {
                 "corpus": self._corpus.to_json(table),
                 "next_seen": self._next_seen,
                 "since_new": self._since_new,
             }
-        return state
+        return work
 
     def _piece(self, generations: State) -> State:
         batch = {
@@ -226,10 +219,6 @@ class ReadsFromFuzzing(DrawnInGenerations):
         """A piece with these plans; what is in the table may become more."""
         return {
             **generations,
-            "is_piece": True,
-            "tally": Tally().to_json(),
-            "touches": [],
-            "seen": [],
             "points": [point_to_json(point) for point in self._points],
             "resources": list(self._resources),
             "batch": [
@@ -247,14 +236,13 @@ class ReadsFromFuzzing(DrawnInGenerations):
     def _become(self, state: State) -> None:
         # A worker keeps what it knows from one piece to the next, and what it has told in an
         # earlier batch it need not tell again.
-        if state["is_piece"]:
+        if "whole" not in state:
             self._begin_piece(state["first"] + state["learned_at"])
         else:
             self.restart()
         table = EventTable(state["events"])
         self._generations.restore(state)
-        self._tally = Tally.from_json(state["tally"])
-        self._conflicts.merge(state["touches"])
+        self._tally = Tally()
         self._points = frozenset([point_from_json(point) for point in state["points"]])
         self._resources = frozenset(state["resources"])
         self._batch = {
@@ -263,11 +251,12 @@ class ReadsFromFuzzing(DrawnInGenerations):
             )
             for index, seed, rows, everywhere in state["batch"]
         }
-        self._seen = dict(_seen_from_json(state["seen"], table))
+        self._seen = {}
         if not self._is_piece:
-            self._corpus = Corpus.from_json(state["corpus"], table)
-            self._next_seen = state["next_seen"]
-            self._since_new = state["since_new"]
+            whole = state["whole"]
+            self._corpus = Corpus.from_json(whole["corpus"], table)
+            self._next_seen = whole["next_seen"]
+            self._since_new = whole["since_new"]
 
     def _begin_piece(self, batch: int) -> None:
         """Get ready for a piece of a batch, which begins with that number."""
@@ -284,11 +273,19 @@ class ReadsFromFuzzing(DrawnInGenerations):
 
     def _add(self, state: State) -> None:
         self._generations.merge(state)
-        self._tally.add(Tally.from_json(state["tally"]))
-        self._conflicts.merge(state["touches"])
-        self._seen |= _seen_from_json(state["seen"], EventTable(state["events"]))
+
+    def _figures(self) -> State:
+        table = EventTable()
+        return {
+            **super()._figures(),
+            "touches": self._conflicts.since(self._mark),
+            "seen": [[index, seen.to_json(table)] for index, seen in self._seen.items()],
+            "events": table.rows,
+        }
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._conflicts.merge(figures["touches"])
+        table = EventTable(figures["events"])
+        self._seen |= {index: Seen.from_json(row, table) for index, row in figures["seen"]}
         self._take_in_seen()
-
-
-def _seen_from_json(rows: Iterable[list[Any]], table: EventTable) -> Iterator[tuple[int, Seen]]:
-    return ((index, Seen.from_json(row, table)) for index, row in rows)

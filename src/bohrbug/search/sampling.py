@@ -166,13 +166,7 @@ class ConflictSampler(DrawnInGenerations):
     # -- dividing ----------------------------------------------------------------------
 
     def _all(self) -> State:
-        return {
-            **self._piece(self._generations.state()),
-            "is_piece": self._is_piece,
-            "steady": self._steady,
-            "tally": self._tally.to_json(),
-            "learned": self._learned(),
-        }
+        return {**super()._all(), "is_piece": self._is_piece}
 
     _is_piece = False
 
@@ -181,9 +175,6 @@ class ConflictSampler(DrawnInGenerations):
             **generations,
             "is_piece": True,
             "effective": self._effective(),
-            "steady": 0,
-            "tally": Tally().to_json(),
-            "learned": None,
         }
 
     def _effective(self) -> State:
@@ -226,14 +217,16 @@ class ConflictSampler(DrawnInGenerations):
         self._mark = self._conflicts.known if self._is_piece else 0
         self._generations.restore(state)
         self._make_effective(state["effective"])
-        self._steady = state["steady"]
-        self._tally = Tally.from_json(state["tally"])
-        if state["learned"] is not None:
-            self._take_learned(state["learned"])
+        self._steady = 0
+        self._tally = Tally()
 
     def _add(self, state: State) -> None:
         self._generations.merge(state)
-        self._steady += state["steady"]
-        self._tally.add(Tally.from_json(state["tally"]))
-        if state["learned"] is not None:
-            self._take_learned(state["learned"])
+
+    def _figures(self) -> State:
+        return {**super()._figures(), "steady": self._steady, "learned": self._learned()}
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._steady += figures["steady"]
+        self._take_learned(figures["learned"])

@@ -107,7 +107,6 @@ class UniformSampling(Dividing):
         self._plan: Plan | None = None
         # In a worker: its parts, and how many leaves the first process knew.
         self._work: list[_Work] | None = None
-        self._charged = 0
         self._known_before = 0
         # In the first process: parts that wait for a worker, of so many draws, and pieces that
         # are with workers.
@@ -237,39 +236,23 @@ class UniformSampling(Dividing):
     def _all(self) -> State:
         if self._work is not None:
             parts = [_part_to_json(work.part, work.tree.to_json()) for work in self._work]
-            return self._piece(parts, self._random, self._tally)
+            return self._piece(parts, self._random, self._known_before)
         return {
             "random": random_to_json(self._random),
             "remaining": self._remaining,
-            "tally": self._tally.to_json(),
             "tree": self._tree.to_json(),
-            "estimates": str(self._estimates),
-            "estimated": self._estimated,
             "out": self._out,
         }
 
-    def _piece(self, parts: list[Any], random: Random, tally: Tally) -> State:
-        is_own = self._work is not None
-        return {
-            "random": random_to_json(random),
-            "tally": tally.to_json(),
-            "parts": parts,
-            "charged": self._charged if is_own else sum(part[1] for part in parts),
-            "known_before": self._known_before if is_own else self._tree.remembered,
-            "estimates": str(self._estimates if is_own else 0.0),
-            "estimated": self._estimated if is_own else 0,
-        }
+    def _piece(self, parts: list[Any], random: Random, known_before: int) -> State:
+        at = random_to_json(random)
+        return {"random": at, "parts": parts, "known_before": known_before}
 
     def _become(self, state: State) -> None:
         self.restart()
         self._random = random_from_json(state["random"])
-        self._tally = Tally.from_json(state["tally"])
-        # As text, for it may be infinite.
-        self._estimates = float(state["estimates"])
-        self._estimated = state["estimated"]
         if "parts" in state:
             self._work = [_part_from_json(row, self._room) for row in state["parts"]]
-            self._charged = state["charged"]
             self._known_before = state["known_before"]
             return
         self._remaining = state["remaining"]
@@ -298,18 +281,25 @@ class UniformSampling(Dividing):
         if self._remaining is not None:
             self._remaining -= draws
         self._out += 1
-        return self._piece(rows, Random(self._random.getrandbits(64)), Tally())
+        random = Random(self._random.getrandbits(64))
+        return self._piece(rows, random, self._tree.remembered)
 
     def _add(self, state: State) -> None:
-        tally = Tally.from_json(state["tally"])
-        self._tally.add(tally)
-        self._estimates += float(state["estimates"])
-        self._estimated += state["estimated"]
         if self._remaining is not None:
-            self._remaining += state["charged"] - tally.executions
+            self._remaining += sum(draws for _, draws, *_ in state["parts"])
         for row in state["parts"]:
             self._tree.graft(row[-1], row[0])
         self._out -= 1
+
+    def _figures(self) -> State:
+        # As text, for it may be infinite.
+        estimates = str(self._estimates)
+        return {**super()._figures(), "estimates": estimates, "estimated": self._estimated}
+
+    def _add_figures(self, figures: State) -> None:
+        super()._add_figures(figures)
+        self._estimates += float(figures["estimates"])
+        self._estimated += figures["estimated"]
 
 
 def _part_to_json(part: Part, tree: dict[str, Any]) -> list[Any]:
