@@ -390,6 +390,35 @@ def test_nothing_is_handed_out_twice() -> None:
     assert strategy.next_plan() is None
 
 
+@pytest.mark.parametrize(
+    "make", [DepthFirst, PreemptionBounding, OptimalReduction, BoundedReduction]
+)
+def test_one_path_is_cut_into_as_many_pieces_as_are_wanted(make: Make) -> None:
+    def pieces(*wanted: int) -> list[State]:
+        strategy, log = make(), Log(LOST_UPDATE[3])
+        for _ in range(3):
+            log.step(strategy)
+        taken = [strategy.take_piece(100, each) for each in wanted]
+        return [piece for piece in taken if piece is not None]
+
+    assert len(pieces(1)) == 1
+    assert len(pieces(2, 1)) == 2
+    whole, cut = pieces(1)[0], pieces(2)[0]
+    worker = make()
+    worker.restore(whole)
+    assert worker.can_be_cut
+    assert whole != cut
+
+
+def test_what_is_left_of_a_piece_is_only_worth_cutting_if_there_are_two_of_it() -> None:
+    for make in (DepthFirst, PreemptionBounding, OptimalReduction, BoundedReduction):
+        strategy, log = make(), Log(LOST_UPDATE[2])
+        while log.step(strategy):
+            pass
+        assert not strategy.can_be_cut
+    assert not RandomWalk().can_be_cut
+
+
 def test_the_empty_plan_is_what_pct_learns_from_first() -> None:
     strategy = PCT()
     assert strategy.take_piece(10) is None

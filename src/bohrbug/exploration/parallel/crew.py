@@ -329,8 +329,10 @@ class Crew:
                 chief.take_race(plan)
             case FoundLockOrder(plan):
                 chief.take_lock_order(plan, self._spare())
-            case Learned(plan):
-                self._lesson = plan
+            case Learned(plan, position):
+                # What is learned behind a failure need not stop those before it.
+                if position is None or position < self._shared.limit:
+                    self._lesson = plan
             case Hung(text):
                 chief.note_hang(text)
 

@@ -66,9 +66,15 @@ class FoundLockOrder:
 
 @dataclass(slots=True)
 class Learned:
-    """From a worker: after this plan it sees more of the test than the others do."""
+    """From a worker: after this plan it sees more of the test than the others do, and ends.
+
+    Parameters:
+        plan: which one.
+        position: see :class:`FoundFailure`.
+    """
 
     plan: Plan
+    position: int | None
 
 
 @dataclass(slots=True)

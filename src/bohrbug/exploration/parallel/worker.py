@@ -150,20 +150,24 @@ class Worker:
                 break
             left -= 1
             shared.set_executions(task.number, figures.executions)
-            if not piece.died and self._gives_back(_now() - began, cost):
+            if self.gives_back(piece, _now() - began, cost):
                 break
         ended = _now()
         state = strategy.state()
         self._cost = _now() - ended
         self._channel.send(GaveBack(state, figures))
 
-    def _gives_back(self, kept: float, cost: float) -> bool:
+    def gives_back(self, piece: Piece, kept: float, cost: float) -> bool:
         """Whether it is time to give a piece back that is not done.
 
         Parameters:
+            piece: the piece.
             kept: seconds since it came.
             cost: seconds that it takes to read or to write it.
         """
+        if piece.died:
+            # In smaller pieces nobody would see that they die over it again and again.
+            return False
         if kept > max(AT_MOST, 2 * COST * cost):
             return True
         is_asked = self._shared.is_asked(self._task.number)
@@ -194,12 +198,12 @@ class Worker:
         if trace.outcome.kind in (OutcomeKind.HANG, OutcomeKind.STEP_LIMIT):
             self._ends = True
             if trace.outcome.kind is OutcomeKind.HANG and learner.look_closer():
-                self._channel.send(Learned(again))
+                self._channel.send(Learned(again, position))
             else:
                 self._channel.send(Hung(trace.outcome.message))
         elif learned:
             self._ends = True
-            self._channel.send(Learned(again))
+            self._channel.send(Learned(again, position))
         return True
 
     def _look_at(self, trace: Trace, position: int | None, figures: Figures) -> None:
