@@ -31,8 +31,8 @@ class BoundedReduction(DividedPath[BoundedNode, Addition]):
     What is a preemption is defined by :meth:`bohrbug.model.trace.Trace.is_preemption`.
 
     *Several processes.*  A branch of a node is a piece of work: the prefix and one more choice.
-    Whoever has it explores all that is behind, and tells the owner of a node above it which
-    choices its races add there; the owner knows which of them were made.  So nothing is executed
+    Whoever has it explores all that is behind; which choices its races add at nodes above it comes
+    back with the piece, and the owner of such a node knows which of them were made.  So nothing is executed
     twice, in whatever order pieces come back.
 
     Parameters:

@@ -37,9 +37,9 @@ class OptimalReduction(ReductionPath):
     *Several processes.*  All that is known of a subtree is the prefix of its node, who sleeps
     there, and its wakeup tree; these are plain data, and another process explores the subtree
     with them.  A race that it finds may have to be inserted at a node above the subtree: such
-    nodes belong to the first process (:mod:`bohrbug.search.trunk`), which is told the sequence.
-    Whoever has a subtree gives its upper nodes to the first process when others have nothing to
-    do.  The order of exploration is free, and nothing is executed twice, because:
+    nodes belong to the first process (:mod:`bohrbug.search.trunk`), where the sequence is inserted
+    when the subtree, or what is left of it, comes back.  The order of exploration is free, and
+    nothing is executed twice, because:
 
     1. What counts is the order in which the branches of a node are *begun*, however long each
        takes.  What has begun before sleeps in what is begun later, and an insertion that a
@@ -49,8 +49,8 @@ class OptimalReduction(ReductionPath):
        the nodes on the way to it, where somebody may still sleep, stay in the trunk and take
        such insertions.  Behind the leaf everything is explored that there is, and nothing
        need be inserted from outside.
-    3. The event that stands for a begun branch is the one that was executed; until the
-       process that has it has told it, nothing else is begun at the node or inserted there.
+    3. The event that stands for a begun branch is the one that was executed; until the branch
+       comes back, nothing else is begun at the node or inserted there.
 
     Parameters:
         steps: reverse the first ``steps`` steps of an execution only.
