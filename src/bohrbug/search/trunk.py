@@ -115,6 +115,8 @@ class Trunk(Generic[Node, Insertion]):
 
     def _cut(self, name: str, depth: int) -> bool:
         """Divide a segment, at which nothing hangs, below a node; False if nothing is there."""
+        # Segments that have come to their end may hang at the lower part: as nobody is left who
+        # could insert something there, nobody will look for them.
         segment = self.segments[name]
         nodes = below(segment.nodes, depth)
         if not any(node.waiting for node in nodes.values()):
