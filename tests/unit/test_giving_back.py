@@ -46,7 +46,8 @@ def test_it_gives_back_now_and_then_what_nobody_has_asked_for() -> None:
     SHARED.ask(1, False)
     assert worker(DepthFirst()).gives_back(Piece({}, 9), 1.1 * AT_MOST, 0.0)
     assert not worker(DepthFirst()).gives_back(Piece({}, 9), 0.9 * AT_MOST, 0.0)
-    assert not worker(DepthFirst()).gives_back(Piece({}, 9), 1.1 * AT_MOST, AT_MOST)
+    assert not worker(DepthFirst()).gives_back(Piece({}, 9), 1.1 * AT_MOST, AT_MOST / COST)
+    assert worker(DepthFirst()).gives_back(Piece({}, 9), 1.1 * AT_MOST, AT_MOST / COST / 10)
 
 
 def test_it_keeps_a_piece_over_which_another_has_died() -> None:

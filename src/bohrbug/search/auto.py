@@ -9,7 +9,7 @@ from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.auto_piece import Piece, PieceWork
 from bohrbug.search.branching import counted
-from bohrbug.search.divisible import Dividing, Sharing, State, StateError, is_divisible
+from bohrbug.search.divisible import Dividing, State, StateError, is_divisible
 from bohrbug.search.estimates import Estimate, TreeProbes, share_in_words
 from bohrbug.search.novelty import Novelty, pair_from_json
 from bohrbug.search.portfolio import Member, Rotation
@@ -508,13 +508,11 @@ class Auto(Dividing):
                 member.strategy.learn_from(lessons)
 
     def begin_sharing(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         for member in self._members:
-            if isinstance(member.strategy, Sharing):
-                member.strategy.begin_sharing()
+            member.divisible.begin_sharing()
 
     def lost_a_worker(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         for member in self._members:
-            if isinstance(member.strategy, Sharing):
-                member.strategy.lost_a_worker()
+            member.divisible.lost_a_worker()

@@ -14,11 +14,10 @@ from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import (
     BRANCHING_LIMIT,
-    Tally,
     counted,
     last_branching_step,
 )
-from bohrbug.search.divisible import Dividing, State
+from bohrbug.search.divisible import State
 from bohrbug.search.estimates import (
     REDUCED_POWER,
     Estimate,
@@ -28,6 +27,7 @@ from bohrbug.search.estimates import (
 from bohrbug.search.keys import KeySet, new_keys
 from bohrbug.search.order_of_trace import fairness_memory
 from bohrbug.search.shared_keys import SharedKeys
+from bohrbug.search.systematic import PrefixSearch
 from bohrbug.search.tree import Subtrees
 from bohrbug.search.waiting import Branch, Waiting
 
@@ -38,7 +38,7 @@ WAITING_LIMIT = 5_000_000
 """Branches that wait for a later bound, at some 12 bytes each."""
 
 
-class BoundedSearch(Dividing):
+class BoundedSearch(PrefixSearch):
     """All schedules in the order of their cost, with happens-before caching.
 
     What costs how much is said by a subclass: the preemptions of a schedule
@@ -120,21 +120,16 @@ class BoundedSearch(Dividing):
     ) -> None:
         if bound is not None and bound < 0:
             raise ValueError(f"the {self.unit} bound can't be {bound}; give 0 or more, or None")
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
         self._bound = bound
         self._caching = caching
-        self._limit = steps
         self._cache_limit = cache_limit
         self._waiting_limit = waiting_limit
-        self.restart()
+        super().__init__(steps)
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._tally = Tally()
+        super().restart()
         self._cost = 0
-        self._prefix: tuple[Choice, ...] | None = None
-        self._subtrees = Subtrees([()])
         self._waiting = Waiting(self._waiting_limit, self._caching)
         self._beyond_bound = False
         self._visited: KeySet | SharedKeys = new_keys()
@@ -146,12 +141,6 @@ class BoundedSearch(Dividing):
         self._undivided = 0.0
         # A part of one bound, with a worker process; the next bound is begun elsewhere.
         self._is_piece = False
-
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._prefix is None:
-            self._prefix = self._next_prefix()
-        return None if self._prefix is None else Plan(self._prefix)
 
     def _next_prefix(self) -> tuple[Choice, ...] | None:
         while True:
@@ -319,11 +308,6 @@ class BoundedSearch(Dividing):
         return self._is_bound_done() and waiting.next_bound is None and not waiting.dropped
 
     @property
-    def given_up(self) -> int:
-        """See :class:`~bohrbug.search.strategy.GivingUp`."""
-        return self._tally.diverged
-
-    @property
     def complete(self) -> bool:
         """Whether all schedules were executed, whatever they cost."""
         return self.exhausted and not self._beyond_bound and self._tally.is_whole
@@ -401,11 +385,6 @@ class BoundedSearch(Dividing):
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return self._subtrees.waiting + self._waiting.now > 1
 
-    def _put_back(self) -> None:
-        if self._prefix is not None:
-            self._subtrees.add(self._prefix)
-            self._prefix = None
-
     def _all(self) -> State:
         work = self._piece(self._subtrees.to_json(), self._waiting.current_to_json())
         work["later"] = self._waiting.later_to_json()
@@ -478,11 +457,11 @@ class BoundedSearch(Dividing):
         self._beyond_bound |= figures["beyond_bound"]
 
     def begin_sharing(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`."""
+        """See :class:`~bohrbug.search.divisible.Divisible`."""
         if self._caching and not isinstance(self._visited, SharedKeys):
             self._visited = SharedKeys(self._visited, self._cache_limit)
 
     def lost_a_worker(self) -> None:
-        """See :class:`~bohrbug.search.divisible.Sharing`: what it has seen may not be done."""
+        """See :class:`~bohrbug.search.divisible.Divisible`: what it has seen may not be done."""
         if isinstance(self._visited, SharedKeys):
             self._visited.clear()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.bounded_dpor_trunk import Addition, BoundedNode, BoundedTrunk
-from bohrbug.search.branching import BRANCHING_LIMIT, Tally, counted, last_branching_step
+from bohrbug.search.branching import BRANCHING_LIMIT, counted, last_branching_step
 from bohrbug.search.divided_path import DividedPath
 from bohrbug.search.divisible import State
 from bohrbug.search.races_of_trace import RaceFinder
@@ -32,8 +32,8 @@ class BoundedReduction(DividedPath[BoundedNode, Addition]):
 
     *Several processes.*  A branch of a node is a piece of work: the prefix and one more choice.
     Whoever has it explores all that is behind; which choices its races add at nodes above it comes
-    back with the piece, and the owner of such a node knows which of them were made.  So nothing is executed
-    twice, in whatever order pieces come back.
+    back with the piece, and the owner of such a node knows which of them were made.  So nothing
+    is executed twice, in whatever order pieces come back.
 
     Parameters:
         bound: the largest number of preemptions, or ``None`` for no bound.
@@ -45,15 +45,12 @@ class BoundedReduction(DividedPath[BoundedNode, Addition]):
     def __init__(self, bound: int | None = 2, steps: int = BRANCHING_LIMIT) -> None:
         if bound is not None and bound < 0:
             raise ValueError(f"the preemption bound can't be {bound}; give 0 or more, or None")
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
         self._bound = bound
-        self._limit = steps
-        self.restart()
+        super().__init__(steps)
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._tally = Tally()
+        super().restart()
         self._races = RaceFinder(self._limit, irreversible=True)
         self._beyond_bound = False
         self._begin_whole()
@@ -136,11 +133,6 @@ class BoundedReduction(DividedPath[BoundedNode, Addition]):
                 if here is None:
                     here = self._nodes[step] = BoundedNode((trace.choices[step],))
                 here.add(choice)
-
-    @property
-    def given_up(self) -> int:
-        """See :class:`~bohrbug.search.strategy.GivingUp`."""
-        return self._tally.diverged
 
     @property
     def complete(self) -> bool:

@@ -8,18 +8,17 @@ from itertools import islice
 from bohrbug.model.plan import Choice, Plan
 from bohrbug.model.trace import Trace
 from bohrbug.search.branching import (
-    BRANCHING_LIMIT,
-    Tally,
     alternatives,
     counted,
     last_branching_step,
 )
-from bohrbug.search.divisible import Dividing, State
+from bohrbug.search.divisible import State
 from bohrbug.search.estimates import Estimate, share_of_tree, size_from_share
+from bohrbug.search.systematic import PrefixSearch
 from bohrbug.search.tree import Subtrees
 
 
-class DepthFirst(Dividing):
+class DepthFirst(PrefixSearch):
     """Every schedule once: stateless depth-first search (Godefroid, POPL 1997, VeriSoft).
 
     Takes memory for one path only and executes no choice sequence twice.  The
@@ -32,25 +31,11 @@ class DepthFirst(Dividing):
 
     name = "dfs"
 
-    def __init__(self, steps: int = BRANCHING_LIMIT) -> None:
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
-        self._limit = steps
-        self.restart()
-
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._subtrees = Subtrees([()])
-        self._tally = Tally()
-        self._prefix: tuple[Choice, ...] | None = None
+        super().restart()
         # Then the tree is in pieces, of which no share can be told.
         self._was_divided = False
-
-    def next_plan(self) -> Plan | None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        if self._prefix is None:
-            self._prefix = self._subtrees.take()
-        return None if self._prefix is None else Plan(self._prefix)
 
     def lookahead_plans(self, most: int) -> Sequence[Plan]:
         """See :class:`~bohrbug.search.strategy.Foresighted`."""
@@ -79,11 +64,6 @@ class DepthFirst(Dividing):
     def exhausted(self) -> bool:
         """Whether every schedule was executed, up to the given number of steps."""
         return self._prefix is None and not self._subtrees
-
-    @property
-    def given_up(self) -> int:
-        """See :class:`~bohrbug.search.strategy.GivingUp`."""
-        return self._tally.diverged
 
     @property
     def complete(self) -> bool:
@@ -115,11 +95,6 @@ class DepthFirst(Dividing):
     def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return self._subtrees.waiting > 1
-
-    def _put_back(self) -> None:
-        if self._prefix is not None:
-            self._subtrees.add(self._prefix)
-            self._prefix = None
 
     def _all(self) -> State:
         return {"subtrees": self._subtrees.to_json()}

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from typing import Generic
 
 from bohrbug.model.plan import Choice, Plan
-from bohrbug.search.divisible import Dividing, State
+from bohrbug.search.divisible import State
 from bohrbug.search.event_codec import EventReader, EventWriter
 from bohrbug.search.footprint import Asleep, Event
 from bohrbug.search.path import Path
 from bohrbug.search.races_of_trace import RaceFinder
+from bohrbug.search.systematic import Systematic
 from bohrbug.search.tree_parts import (
     AttachPoint,
     Insertion,
@@ -28,7 +29,7 @@ from bohrbug.search.tree_parts import (
 from bohrbug.search.trunk import Trunk
 
 
-class DividedPath(Dividing, Path[Node], Generic[Node, Insertion]):
+class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
     """A search along one path, which may be a piece of a tree.
 
     Subclasses have the algorithm, and say what there is to know of the path.
@@ -39,10 +40,6 @@ class DividedPath(Dividing, Path[Node], Generic[Node, Insertion]):
     _races: RaceFinder
 
     # -- what searches differ in -------------------------------------------------------
-
-    def restart(self) -> None:
-        """See :class:`~bohrbug.search.strategy.Strategy`."""
-        raise NotImplementedError
 
     def _new_trunk(self) -> Trunk[Node, Insertion]:
         """A trunk for nodes of this kind."""

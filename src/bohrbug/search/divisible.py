@@ -75,6 +75,14 @@ class Divisible(Strategy, Protocol):
         """Add the figures of a piece, and what is left of it, to this strategy."""
         ...
 
+    def begin_sharing(self) -> None:
+        """Called before worker processes are forked: something may be shared in memory."""
+        ...
+
+    def lost_a_worker(self) -> None:
+        """A worker process has died; what it had is done again from its last state."""
+        ...
+
     def position(self) -> int | None:
         """The place of the plan that was proposed last in the one sequence of all plans.
 
@@ -82,19 +90,6 @@ class Divisible(Strategy, Protocol):
         has no such sequence.  Where there is one, the failure with the least position is
         the one that is found first, however many processes took part.
         """
-        ...
-
-
-@runtime_checkable
-class Sharing(Protocol):
-    """A divisible strategy that keeps something in memory that its workers share."""
-
-    def begin_sharing(self) -> None:
-        """Called before worker processes are forked."""
-        ...
-
-    def lost_a_worker(self) -> None:
-        """A worker process has died; what it had is done again from its last state."""
         ...
 
 
@@ -178,6 +173,12 @@ class Dividing:
     def position(self) -> int | None:
         """See :class:`Divisible`; a tree has no such sequence."""
         return None
+
+    def begin_sharing(self) -> None:
+        """See :class:`Divisible`."""
+
+    def lost_a_worker(self) -> None:
+        """See :class:`Divisible`."""
 
     def _head(self) -> State:
         return {"strategy": self.name, "version": VERSION}

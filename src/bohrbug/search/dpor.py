@@ -79,11 +79,6 @@ class OptimalReduction(ReductionPath):
         return not self._waiting.dropped and super().exhausted
 
     @property
-    def given_up(self) -> int:
-        """See :class:`~bohrbug.search.strategy.GivingUp`."""
-        return self._tally.diverged
-
-    @property
     def complete(self) -> bool:
         """Whether a schedule for every happens-before graph was executed."""
         return self.exhausted and self._tally.is_whole

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bohrbug.model.operation import ResourceId
 from bohrbug.model.plan import Choice, NonPreemptive, Plan, Sleeper, Sleeping
 from bohrbug.model.trace import Trace
-from bohrbug.search.branching import BRANCHING_LIMIT, Tally
+from bohrbug.search.branching import BRANCHING_LIMIT
 from bohrbug.search.divided_path import DividedPath
 from bohrbug.search.dpor_parts import Insertion, Node, Waiting
 from bohrbug.search.dpor_trunk import ReductionTrunk
@@ -45,15 +45,12 @@ class ReductionPath(DividedPath[Node, Insertion]):
     """
 
     def __init__(self, steps: int = BRANCHING_LIMIT, waiting_limit: int = WAITING_LIMIT) -> None:
-        if steps < 0:
-            raise ValueError(f"the number of steps to branch at can't be {steps}; give 0 or more")
-        self._limit = steps
         self._waiting_limit = waiting_limit
-        self.restart()
+        super().__init__(steps)
 
     def restart(self) -> None:
         """See :class:`~bohrbug.search.strategy.Strategy`."""
-        self._tally = Tally()
+        super().restart()
         self._races = RaceFinder(self._limit)
         self._names: dict[Footprint, tuple[tuple[ResourceId, ...], tuple[ResourceId, ...]]] = {}
         self._waiting = Waiting(self._waiting_limit)

@@ -29,7 +29,7 @@ from bohrbug.exploration.parallel.messages import (
 from bohrbug.exploration.parallel.shared import SharedNumbers
 from bohrbug.exploration.parallel.worker import Task, Worker, live_as_worker
 from bohrbug.model.plan import Plan
-from bohrbug.search.divisible import Divisible, Sharing
+from bohrbug.search.divisible import Divisible
 
 IN_SEQUENCE = 32
 """Plans of one sequence that a worker takes at a time, if those after a failure are not wanted."""
@@ -197,8 +197,7 @@ class Crew:
 
         When it returns, the workers have ended and the strategy knows all that is left.
         """
-        if isinstance(self._strategy, Sharing):
-            self._strategy.begin_sharing()
+        self._strategy.begin_sharing()
         try:
             for number in range(self._size):
                 self._hire(number)
@@ -377,8 +376,7 @@ class Crew:
             if code and not self._shared.stop:
                 self._chief.note_death(f"a worker process {_how(code)}")
             return
-        if isinstance(self._strategy, Sharing):
-            self._strategy.lost_a_worker()
+        self._strategy.lost_a_worker()
         piece.died += 1
         if piece.died < 2 or self._shared.stop:
             self._waiting.append(piece)

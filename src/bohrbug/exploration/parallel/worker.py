@@ -44,7 +44,8 @@ AT_MOST = 1.0
 """Seconds that it keeps one, so that what others have to know comes to them, and is kept."""
 
 COST = 10
-"""So many times as long as it takes to read and write a piece it is kept at the least."""
+"""So many times as long as it takes to read or write a piece it is kept when others wait, and ten
+times as long as that if none do."""
 
 _now = time.perf_counter
 _exit, _getppid, _kill, _getpid = os._exit, os.getppid, os.kill, os.getpid
@@ -168,7 +169,7 @@ class Worker:
         if piece.died:
             # In smaller pieces nobody would see that they die over it again and again.
             return False
-        if kept > max(AT_MOST, 2 * COST * cost):
+        if kept > max(AT_MOST, 10 * COST * cost):
             return True
         is_asked = self._shared.is_asked(self._task.number)
         return is_asked and kept > max(AT_LEAST, COST * cost) and self._strategy.can_be_cut
