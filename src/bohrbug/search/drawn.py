@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bohrbug.model.plan import Plan
 from bohrbug.search.divisible import Dividing, State
 from bohrbug.search.generations import Generations
@@ -50,6 +52,12 @@ class DrawnInGenerations(Dividing):
                 self._plan = self._plan_at(index)
         return self._plan
 
+    def lookahead_plans(self, most: int) -> Sequence[Plan]:
+        """See :class:`~bohrbug.search.strategy.Foresighted`: those of this generation."""
+        if not self._has_learned:
+            return ()
+        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
+
     def _begin_generation(self) -> None:
         if self._generations.is_due():
             self._generations.begin_next()
@@ -69,6 +77,9 @@ class DrawnInGenerations(Dividing):
         self._begin_generation()
         taken = self._generations.take(most)
         return None if taken is None else self._piece(taken)
+
+    def _add(self, state: State) -> None:
+        self._generations.merge(state)
 
     def position(self) -> int | None:
         """See :class:`~bohrbug.search.divisible.Divisible`."""

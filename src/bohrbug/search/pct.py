@@ -114,12 +114,6 @@ class PCT(DrawnInGenerations):
         depth = self._depths[self._generations.turn_of(index) % len(self._depths)]
         return Plan((), Priorities(self._seeds.at(index), depth, max(self._length, 1)))
 
-    def lookahead_plans(self, most: int) -> Sequence[Plan]:
-        """See :class:`~bohrbug.search.strategy.Foresighted`."""
-        if not self._has_learned:
-            return ()
-        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
-
     def _take_effect(self) -> None:
         self._length = self._steps
 
@@ -181,7 +175,7 @@ class PCT(DrawnInGenerations):
         self._made = Counter()
 
     def _add(self, state: State) -> None:
-        self._generations.merge(state)
+        super()._add(state)
         self.take_learned(state["tasks"], state["steps"])
 
     def _figures(self) -> State:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from bohrbug.model.operation import Point, ResourceId
@@ -99,12 +98,6 @@ class ReadsFromFuzzing(DrawnInGenerations):
             # A batch is made of what all executions of the last one have shown.
             return self._plan
         return super().next_plan()
-
-    def lookahead_plans(self, most: int) -> Sequence[Plan]:
-        """See :class:`~bohrbug.search.strategy.Foresighted`: those of the batch."""
-        if not self._has_learned:
-            return ()
-        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
 
     @property
     def _has_learned(self) -> bool:
@@ -270,9 +263,6 @@ class ReadsFromFuzzing(DrawnInGenerations):
         self._plan = None
         self._is_piece = True
         self._mark = self._conflicts.known
-
-    def _add(self, state: State) -> None:
-        self._generations.merge(state)
 
     def _figures(self) -> State:
         table = EventTable()

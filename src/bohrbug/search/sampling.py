@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from bohrbug.model.operation import Point
@@ -116,12 +115,6 @@ class ConflictSampler(DrawnInGenerations):
         points = None if everywhere else self._points
         return Plan((), self.policy(seed, points))
 
-    def lookahead_plans(self, most: int) -> Sequence[Plan]:
-        """See :class:`~bohrbug.search.strategy.Foresighted`."""
-        if not self._has_learned:
-            return ()
-        return [self._plan_at(index) for index in self._generations.sure_ones(most)]
-
     @property
     def _has_learned(self) -> bool:
         return self._tally.executions > 0 or self._generations.has_begun
@@ -219,9 +212,6 @@ class ConflictSampler(DrawnInGenerations):
         self._make_effective(state["effective"])
         self._steady = 0
         self._tally = Tally()
-
-    def _add(self, state: State) -> None:
-        self._generations.merge(state)
 
     def _figures(self) -> State:
         return {**super()._figures(), "steady": self._steady, "learned": self._learned()}
