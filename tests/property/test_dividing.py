@@ -271,7 +271,8 @@ LOST_UPDATE = {
 
 
 @pytest.mark.parametrize(("tasks", "classes"), [(2, 4), (3, 36)])
-@pytest.mark.parametrize("seed", range(6))
+# In the last three something is found for a node while nobody knows how its branch began.
+@pytest.mark.parametrize("seed", [*range(6), 46, 71, 112])
 def test_a_lost_update_has_as_many_classes_however_it_is_divided(
     tasks: int, classes: int, seed: int
 ) -> None:
