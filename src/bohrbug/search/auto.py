@@ -473,10 +473,9 @@ class Auto(Dividing):
             self._pupil,
         )
 
-    @property
     def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`: whether the member's piece can."""
-        return self._work is not None and self._member.divisible.can_be_cut
+        return self._work is not None and self._member.divisible.can_be_cut()
 
     def _add(self, state: State) -> None:
         member = self._members[state["piece"]]

@@ -380,7 +380,6 @@ class BoundedSearch(PrefixSearch):
 
     # -- dividing ----------------------------------------------------------------------
 
-    @property
     def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return self._subtrees.waiting + self._waiting.now > 1

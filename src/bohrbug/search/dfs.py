@@ -91,7 +91,6 @@ class DepthFirst(PrefixSearch):
 
     # -- dividing ----------------------------------------------------------------------
 
-    @property
     def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return self._subtrees.waiting > 1

@@ -142,7 +142,6 @@ class DividedPath(Systematic, Path[Node], Generic[Node, Insertion]):
 
     # -- dividing ----------------------------------------------------------------------
 
-    @property
     def can_be_cut(self) -> bool:
         """See :class:`~bohrbug.search.divisible.Divisible`."""
         return len(self._opened()) > 1

@@ -66,7 +66,6 @@ class Divisible(Strategy, Protocol):
         """
         ...
 
-    @property
     def can_be_cut(self) -> bool:
         """Whether a piece has enough left for two; quick to find out, and need not be exact."""
         ...
@@ -165,7 +164,6 @@ class Dividing:
         if "figures" in state:
             self._add_figures(state["figures"])
 
-    @property
     def can_be_cut(self) -> bool:
         """See :class:`Divisible`; pieces of a sequence are small as they are."""
         return False

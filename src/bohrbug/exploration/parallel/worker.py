@@ -172,7 +172,7 @@ class Worker:
         if kept > max(AT_MOST, 10 * COST * cost):
             return True
         is_asked = self._shared.is_asked(self._task.number)
-        return is_asked and kept > max(AT_LEAST, COST * cost) and self._strategy.can_be_cut
+        return is_asked and kept > max(AT_LEAST, COST * cost) and self._strategy.can_be_cut()
 
     # -- an execution --------------------------------------------------------------
 
