@@ -46,6 +46,7 @@ _RESOURCE_SIZE = ctypes.sizeof(layout.ResourceRecord)
 _PROCESS_SIZE = ctypes.sizeof(layout.ProcessRecord)
 _MODULE_SIZE = ctypes.sizeof(layout.ModuleRecord)
 _NAME_SIZE = ctypes.sizeof(layout.NameRecord)
+_POLICY_TASK_SIZE = ctypes.sizeof(layout.PolicyTask)
 _STEP_SIZE = ctypes.sizeof(layout.StepRecord)
 
 _COUNTS = struct.Struct("=IIII")
@@ -131,6 +132,7 @@ class Sizes:
             "events": steps * ctypes.sizeof(layout.EventRecord),
             "pairs": steps * ctypes.sizeof(layout.PairRecord),
             "below": layout.MOST_TASKS * layout.MOST_TASKS // 8,
+            "policy_tasks": layout.MOST_TASKS * _POLICY_TASK_SIZE,
             "steps": steps * _STEP_SIZE,
             "pool": self.pool * 2,
             "stacks": self.stacks * 8,
@@ -239,6 +241,7 @@ class Segment:
                 ("modules", MOST_MODULES, _MODULE_SIZE),
                 ("names", layout.MOST_TASKS, _NAME_SIZE),
                 ("below", layout.MOST_TASKS, layout.MOST_TASKS // 8),
+                ("policy_tasks", layout.MOST_TASKS, _POLICY_TASK_SIZE),
             )
         ]
 
@@ -317,7 +320,7 @@ class Segment:
         self.end_reading()
         counts_at = self.start + _COUNTS_AT
         tasks, resources, processes, modules = _COUNTS.unpack_from(self._memory, counts_at)
-        counts = (tasks, resources, processes, modules, self.header.names, tasks)
+        counts = (tasks, resources, processes, modules, self.header.names, tasks, tasks)
         memory = self._memory
         for (at, most, size), count in zip(self._cleared, counts, strict=True):
             if count:
