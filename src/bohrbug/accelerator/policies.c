@@ -14,6 +14,7 @@ typedef struct {
     PyObject *operation;       /* the one that it is about to do, or None; NULL: it is new */
     Py_hash_t resource;
     bool writes, yields;
+    bool is_at_point;          /* it is a decision wherever it acts on */
 } Pending;
 
 typedef struct {
@@ -170,15 +171,26 @@ look_at(Decider *self, uint32_t number, PyObject *operation)
     known->writes = slot_get(kind, kind_slots[KIND_IS_WRITE]) == Py_True;
     known->yields = slot_get(kind, kind_slots[KIND_IS_YIELD]) != Py_False;
     known->resource = PyObject_Hash(resource);
-    int decides = self->points == Py_None ? 1 : is_among(operation, self->points);
-    if (decides == 0 && self->named != NULL)
-        decides = PySequence_Contains(self->named, resource);
-    its->is_quiet = !decides && !known->yields;
-    int is_selected = decides;
+    int at_point = self->points == Py_None ? 1 : is_among(operation, self->points);
+    known->is_at_point = at_point != 0;
+    its->is_quiet = !at_point && !known->yields;
+    int is_selected = at_point;
     if (self->policy == WEIGHTED && self->selected != self->points)
         is_selected = self->selected == Py_None ? 1 : is_among(operation, self->selected);
     its->is_selected = is_selected > 0;
-    return decides < 0 || is_selected < 0 || PyErr_Occurred() ? -1 : 0;
+    return at_point < 0 || is_selected < 0 || PyErr_Occurred() ? -1 : 0;
+}
+
+/* Whether the resource is one that is named may change. */
+static int
+look_at_named(Decider *self, uint32_t number)
+{
+    const Pending *known = &self->pending[number];
+    if (self->named == NULL || known->operation == Py_None || known->is_at_point || known->yields)
+        return 0;
+    int named = PySequence_Contains(self->named, PyTuple_GET_ITEM(known->operation, RESOURCE));
+    self->tasks[number].is_quiet = !named;
+    return named < 0 ? -1 : 0;
 }
 
 /* Know of a task what it is about to do. */
@@ -188,10 +200,9 @@ note_pending(Decider *self, uint32_t number, PyObject *task)
     PyObject *operation = pending_of(task), *known = self->pending[number].operation;
     if (operation == NULL)
         return -1;
-    /* What the resources are that are named may change. */
-    if (operation == known && self->named == NULL) {
+    if (operation == known) {
         Py_DECREF(operation);
-        return 0;
+        return look_at_named(self, number);
     }
     if ((known == NULL && self->policy == WEIGHTED && meet(self, number, task) < 0) ||
         look_at(self, number, operation) < 0) {
@@ -199,7 +210,7 @@ note_pending(Decider *self, uint32_t number, PyObject *task)
         return -1;
     }
     Py_XSETREF(self->pending[number].operation, operation);
-    return 0;
+    return look_at_named(self, number);
 }
 
 static bool
