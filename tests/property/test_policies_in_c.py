@@ -62,8 +62,8 @@ class Step:
     who: tuple[int, ...]
     does: Operation | None
     yielded: bool
-    values: tuple[int, ...]
-    apart: int
+    values: tuple[int, ...] = ()
+    apart: int = 0
 
 
 steps = st.builds(
@@ -106,6 +106,22 @@ def test_a_policy_in_c_chooses_as_its_reference(
     reference, decider = reference_decider(policy), drawing_decider(policy)
     assert type(decider) is not type(reference)
     assert chosen(decider, beginning, script) == chosen(reference, beginning, script)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(seeds, st.lists(st.integers(0, 9), min_size=len(IDS), max_size=len(IDS)), points)
+def test_surw_in_c_meets_tasks_one_by_one_as_its_reference(
+    seed: int, events: list[int], selected: frozenset[str] | None
+) -> None:
+    """Events of tasks that do not exist yet count for others, which hand that on."""
+    policy = WeightedRandom(seed, tuple(zip(IDS, events, strict=True)), selected)
+    each = [Operation(WRITE, "xyz"[number % 3]) for number in range(len(IDS))]
+    script = [
+        Step(tuple(int(number <= step // 3) for number in range(len(IDS))), each[step % 5], False)
+        for step in range(3 * len(IDS))
+    ]
+    reference, decider = reference_decider(policy), drawing_decider(policy)
+    assert chosen(decider, each, script) == chosen(reference, each, script)
 
 
 def in_parts(decider: Any) -> Decider:

@@ -292,10 +292,6 @@ PyObject *chained_states(PyObject *module, PyObject *arguments);
 
 PyObject *checksum_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
-/* -- columns.c ------------------------------------------------------------------ */
-
-PyObject *columns_of(PyObject *module, PyObject *arguments);
-
 /* -- events.c, races.c ------------------------------------------------------------ */
 
 PyObject *use_events(PyObject *module, PyObject *type);

@@ -49,7 +49,6 @@ static PyMethodDef functions[] = {
     {"neighbours", neighbours, METH_VARARGS, "See the function in Python."},
     {"chained_states", chained_states, METH_VARARGS, "The hashes of the steps of a trace."},
     {"checksum_of", (PyCFunction)(void (*)(void))checksum_of, METH_FASTCALL, "See sampling.c."},
-    {"columns_of", columns_of, METH_VARARGS, "See the function in Python."},
     {"use_events", use_events, METH_O, "Know the class of events."},
     {"use_reversals", use_reversals, METH_O, "Know the class of reversals."},
     {"is_weak_initial", is_weak_initial, METH_VARARGS, "See the function in Python."},

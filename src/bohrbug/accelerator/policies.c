@@ -141,9 +141,10 @@ meet(Decider *self, uint32_t number, PyObject *task)
         its->parent = parent_of(self, id);
         its->name = NO_TASK;
         PyObject *name = PyDict_GetItemWithError(self->name_numbers, id);
-        if (name != NULL) {
-            its->name = (uint32_t)PyLong_AsUnsignedLong(name);
-            self->names[its->name].task = number + 1;
+        size_t index = name == NULL ? self->names_count : PyLong_AsSize_t(name);
+        if (index < self->names_count) {
+            its->name = (uint32_t)index;
+            self->names[index].task = number + 1;
         }
         result = PyErr_Occurred() ? -1 : 0;
     } else if (!PyErr_Occurred()) {
@@ -508,75 +509,52 @@ partial_order_decider(PyObject *Py_UNUSED(module), PyObject *arguments)
     return (PyObject *)self;
 }
 
-/* The index of the name of a task, which is made if there is none; -1: exception. There is room. */
-static long
-name_of(Decider *self, PyObject *id)
-{
-    PyObject *known = PyDict_GetItemWithError(self->name_numbers, id);
-    if (known != NULL || PyErr_Occurred())
-        return known == NULL ? -1 : PyLong_AsLong(known);
-    if (!PyUnicode_Check(id)) {
-        PyErr_SetString(PyExc_TypeError, "the id of a task is a string");
-        return -1;
-    }
-    Py_ssize_t dot = PyUnicode_FindChar(id, '.', 0, PyUnicode_GET_LENGTH(id), -1);
-    uint32_t parent = NO_TASK;
-    if (dot >= 0) {
-        PyObject *above = PyUnicode_Substring(id, 0, dot);
-        long number = above == NULL ? -1 : name_of(self, above);
-        Py_XDECREF(above);
-        if (number < 0)
-            return -1;
-        parent = (uint32_t)number;
-    }
-    struct name_in_plan *names = PyMem_Realloc(self->names, (self->names_count + 1) * sizeof *names);
-    PyObject *number = names == NULL ? PyErr_NoMemory() : PyLong_FromUnsignedLong(self->names_count);
-    if (names != NULL)
-        self->names = names;
-    int result = number == NULL ? -1 : PyDict_SetItem(self->name_numbers, id, number);
-    Py_XDECREF(number);
-    if (result < 0)
-        return -1;
-    names[self->names_count] = (struct name_in_plan){.parent = parent};
-    return (long)self->names_count++;
-}
-
+/* Take in what the plan says of the tasks that it names: the index of the parent, or -1, and the
+ * number of events that are expected. */
 static int
-take_weights(Decider *self, PyObject *weights)
+take_names(Decider *self, PyObject *rows)
 {
+    Py_ssize_t count = PyTuple_GET_SIZE(rows);
     long long sum = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(weights); i++) {
-        PyObject *id;
+    self->names = PyMem_Calloc((size_t)count + 1, sizeof *self->names);
+    if (self->names == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t parent;
         long long events;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(weights, i), "OL", &id, &events))
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "nL", &parent, &events))
             return -1;
-        long name = name_of(self, id);
-        if (name < 0)
-            return -1;
-        sum += events;
-        if (events < 0 || events > INT32_MAX || sum > INT32_MAX) {
-            PyErr_SetString(PyExc_ValueError, "the weights of SURW are too large");
+        if (parent >= i || events < 0 || events > INT32_MAX || (sum += events) > INT32_MAX) {
+            PyErr_SetString(PyExc_ValueError, "the weights of SURW are too large, or no tree");
             return -1;
         }
-        self->names[name].events = events;
+        self->names[i].parent = parent < 0 ? NO_TASK : (uint32_t)parent;
+        self->names[i].events = events;
     }
+    self->names_count = (uint32_t)count;
     return 0;
 }
 
-/* weighted_random_decider(seed, weights, selected, points) */
+/* weighted_random_decider(seed, names, rows, selected, points): see take_names
+ *
+ *     names: where in the rows each task is that the plan names
+ */
 PyObject *
 weighted_random_decider(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *seed, *weights, *selected, *points;
-    if (!PyArg_ParseTuple(arguments, "OO!OO", &seed, &PyTuple_Type, &weights, &selected, &points))
+    PyObject *seed, *names, *rows, *selected, *points;
+    if (!PyArg_ParseTuple(arguments, "OO!O!OO", &seed, &PyDict_Type, &names, &PyTuple_Type, &rows,
+                          &selected, &points))
         return NULL;
     Decider *self = new_decider(WEIGHTED, seed, points);
     if (self == NULL)
         return NULL;
     self->selected = Py_NewRef(selected == Py_None ? points : selected);
+    self->name_numbers = Py_NewRef(names);
     self->numbers = PyDict_New();
-    self->name_numbers = PyDict_New();
-    if (self->numbers == NULL || self->name_numbers == NULL || take_weights(self, weights) < 0)
+    if (self->numbers == NULL || take_names(self, rows) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }

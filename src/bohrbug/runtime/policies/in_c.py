@@ -9,7 +9,7 @@ from collections.abc import Container
 from typing import Protocol
 
 from bohrbug.accelerator import native
-from bohrbug.model.operation import Kind, Point, ResourceId
+from bohrbug.model.operation import Kind, Point, ResourceId, path_names
 from bohrbug.model.plan import PartialOrder, Priorities, UniformRandom, WeightedRandom
 from bohrbug.model.site import point_of
 from bohrbug.runtime.policies.basic import PriorityDecider, UniformRandomDecider
@@ -79,5 +79,10 @@ def _decider_in_c(policy: Drawn) -> Decider:
         case PartialOrder():
             made = native.partial_order_decider(policy.seed, policy.points, ())
         case WeightedRandom(seed, weights, selected, points):
-            made = native.weighted_random_decider(seed, weights, selected, points)
+            events = dict(weights)
+            names = path_names(events)
+            rows = tuple(
+                (names.get(task.rpartition(".")[0], -1), events.get(task, 0)) for task in names
+            )
+            made = native.weighted_random_decider(seed, names, rows, selected, points)
     return made

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 from weakref import ref
 
-from bohrbug.model.operation import Point, TaskId
+from bohrbug.model.operation import Point, TaskId, path_names
 from bohrbug.model.plan import (
     Ask,
     NonPreemptive,
@@ -77,16 +77,6 @@ POLICIES: frozenset[type[Policy]] = frozenset(
 
 class UnsupportedPolicyError(TypeError):
     """The shim knows no such policy."""
-
-
-def path_names(tasks: Iterable[TaskId]) -> dict[TaskId, int]:
-    """Numbers for tasks and all their ancestors, a parent always before its children."""
-    names: dict[TaskId, int] = {}
-    for task in tasks:
-        parts = task.split(".")
-        for end in range(1, len(parts) + 1):
-            names.setdefault(".".join(parts[:end]), len(names))
-    return names
 
 
 class Reader(Protocol):
