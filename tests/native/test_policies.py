@@ -15,7 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from bohrbug.model.history import data_choices, events_of, history_of
-from bohrbug.model.operation import CHOOSE, ROOT, SPAWN, Operation, Site
+from bohrbug.model.operation import CHOOSE, ROOT, SPAWN, YIELD, Operation, Site
 from bohrbug.model.ordering import Event, Ordering
 from bohrbug.model.plan import (
     Aligned,
@@ -251,6 +251,19 @@ def test_the_policies_that_draw_choose_as_their_reference(
                 compared += 1
                 assert decided_by_reference(policy, trace) == trace.choices, policy
         assert compared > 20
+
+
+@pytest.mark.parametrize("policy", [PartialOrder, lambda s, p: WeightedRandom(s, (), None, p)])
+def test_a_yield_is_a_decision_wherever_these_are_made(
+    native_build: Build, policy: Callable[[int, frozenset[str]], Policy]
+) -> None:
+    """Who polls a flag lets the one run that sets it, as by the reference."""
+    with runtime_for(native_build("spins.c", "-DFIXED")) as runtime:
+        for seed in range(4):
+            trace = runtime.execute(Plan(policy=policy(seed, frozenset()))).trace
+            assert not trace.outcome.is_failure
+            assert YIELD in [operation.kind for operation in trace.operations]
+            assert decided_by_reference(trace.plan.policy, trace) == trace.choices
 
 
 # -- what they are for -----------------------------------------------------------------------------
