@@ -233,4 +233,4 @@ def test_what_a_hook_skips_is_skipped_before_fixtures_and_kinds_of_tests_matter(
     assert done.out.count("too slow here") == 1
     assert "SKIPPED [3]" in done.out
     assert "not now" in done.out
-    assert "async tests are not explored" not in done.out
+    assert "not natively supported" not in done.out

@@ -69,12 +69,16 @@ class ItemExecution:
             # pytest has set them.
             vars(sys).pop(name, None)
 
+    def leave(self) -> None:
+        """Leave the item as if it had never been executed."""
+        self.let_go()
+        internals.renew(self.item, self._notes)
+        internals.sections_of(self.item)[:] = self._kept
+
     def __call__(self) -> None:
         """Execute the item once."""
         item = self.item
-        self.let_go()
-        internals.renew(item, self._notes)
-        internals.sections_of(item)[:] = self._kept
+        self.leave()
         self.skipped = None
         self._failed_subtest = None
         phase = "setup"

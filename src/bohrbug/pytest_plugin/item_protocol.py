@@ -22,9 +22,10 @@ from bohrbug.exploration.surroundings import Surroundings
 from bohrbug.exploration.verdicts import has_seen_a_failure
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
-from bohrbug.pytest_plugin import internals
+from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
 from bohrbug.pytest_plugin.execution import ItemExecution
+from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
 from bohrbug.pytest_plugin.progress import SessionProgress
 from bohrbug.pytest_plugin.remembering import update_memory
@@ -69,15 +70,29 @@ class ItemProtocol:
         self._started = time.time()
         self._begin = time.perf_counter()
         self._execution: ItemExecution
+        # What to report with a run without control that is to follow.
+        self._as_always: dict[str, Any] | None = None
 
     def run(self) -> None:
         """The whole protocol of the item."""
         item = self._item
+        with async_items.own_loops(item):
+            self._run()
+        if self._as_always is not None:
+            self._run_as_always(self._as_always)
+
+    def _run_as_always(self, data: dict[str, Any]) -> None:
+        """Run the item once without control, and report that, with what was explored, if it was."""
+        self._execution.leave()
+        for report in internals.run_as_always(self._item, self._nextitem):
+            if report.when == "call" and data:
+                setattr(report, ATTRIBUTE, data)
+            self._log(report)
+
+    def _run(self) -> None:
+        """Explore or replay the item, unless it has to be run as always."""
+        item = self._item
         try:
-            if internals.is_async(item):
-                if not self._is_skipped_before_set_up():
-                    self._skip("async tests are not explored yet")
-                return
             # Modules, classes and wider fixtures are set up once, outside control.
             setup = self._call("setup", lambda: internals.set_up_surroundings(item))
             if setup.excinfo is not None and not self._is_skipped_before_set_up():
@@ -112,8 +127,9 @@ class ItemProtocol:
             execution, item.nodeid, plugin.options_for(item), surroundings, execution.let_go
         )
         alarm = AlarmGuard(explorer.stop)
+        foreign_loops = ForeignLoops(explorer.stop)
         try:
-            with alarm, one_tracer_for_all_tasks():
+            with alarm, one_tracer_for_all_tasks(), foreign_loops:
                 result = explorer.explore()
         except BaseException as error:
             if error is not alarm.error:
@@ -126,6 +142,13 @@ class ItemProtocol:
         if execution.exit is not None:
             raise execution.exit
         failures = result.failures
+        is_in_wide_loop = async_items.is_in_wide_loop(item)
+        if foreign_loops.found:
+            self._has_to_run_as_always(f"{foreign_loops.found} is no event loop of asyncio's own")
+            return
+        if is_in_wide_loop and not remembered and failures and failures[0].execution == 1:
+            self._has_to_run_as_always("in event loops of their own they fail at once")
+            return
         text = None
         trouble = ""
         if result.untimely or (failures and not _is_plain_failure(failures[0], execution)):
@@ -146,10 +169,17 @@ class ItemProtocol:
             # Not a failure of ours, as it may be impossible; but a test that failed has not passed.
             told = "\n".join((data["line"], f"reason: {result.verdict.reason}"))
             self._finish(setup, None, data, _raiser(pytest.fail.Exception(told, pytrace=False)))
+        elif is_in_wide_loop and not result.interrupted:
+            # The tests after it in that loop may expect what it leaves there.
+            self._as_always = data
         else:
             self._finish(setup, None, data)
         if result.interrupted and not alarm.rang:
             raise KeyboardInterrupt
+
+    def _has_to_run_as_always(self, why: str) -> None:
+        self._plugin.is_plain(self._item, why)
+        self._as_always = {}
 
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""
@@ -296,12 +326,6 @@ class ItemProtocol:
         self._log(self._report(call), call)
         self._phase("teardown", None, None, {})
         return True
-
-    def _skip(self, reason: str) -> None:
-        report = self._report(self._call("setup", lambda: pytest.skip(reason)))
-        setattr(report, ATTRIBUTE, {"plain": f"skipped: {reason}"})
-        self._log(report)
-        self._phase("teardown", None, None, {})
 
     def _call(self, when: Any, function: Any) -> pytest.CallInfo[object]:
         begin = self._begin if when == "call" else time.perf_counter()

@@ -19,7 +19,7 @@ from bohrbug.exploration.reproduction import (
     read_reproduction,
 )
 from bohrbug.exploration.result import Failure, Result
-from bohrbug.pytest_plugin import hooks, internals
+from bohrbug.pytest_plugin import async_items, hooks, internals
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.item_protocol import ItemProtocol
 from bohrbug.pytest_plugin.measuring import tell_coverage
@@ -88,6 +88,7 @@ class BohrbugPlugin:
         self._reproduction = reproduction
         self._options: dict[str, ExploreOptions] = {}
         self._timeouts: dict[str, float] = {}
+        self._found_plain: dict[str, str] = {}
         self._summary = Summary()
         self.memory = memory_of(config) if reproduction is None else None
         # The item that is being executed, by us and not as always.
@@ -120,7 +121,11 @@ class BohrbugPlugin:
             return f"{type(item).__name__} is no Python function"
         if internals.is_hypothesis_test(item):
             return "hypothesis draws other examples in each execution"
-        return None
+        return self._found_plain.get(item.nodeid) or async_items.why_as_always(item)
+
+    def is_plain(self, item: pytest.Item, why: str) -> None:
+        """That a test has to be run as always has turned out when it was to be explored."""
+        self._found_plain[item.nodeid] = why
 
     # -- other plugins -----------------------------------------------------------------
 
