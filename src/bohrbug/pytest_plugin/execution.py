@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bohrbug.pytest_plugin import internals
+from bohrbug.pytest_plugin.remains import Remains
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.task import TaskKilled
@@ -31,6 +32,7 @@ class ItemExecution:
         passed: executions that were not skipped.
         error: the exception of the last execution that failed in the main thread.
         exit: ``pytest.exit`` was called.
+        remains: of executions that failed.
     """
 
     def __init__(self, item: pytest.Function) -> None:
@@ -40,6 +42,7 @@ class ItemExecution:
         self.passed = 0
         self.error: BaseException | None = None
         self.exit: BaseException | None = None
+        self.remains = Remains()
         self._failed_subtest: BaseException | None = None
         internals.keep_subtests(item, self.note_subtest)
         self._notes = internals.notes_of(item)
@@ -129,6 +132,7 @@ class ItemExecution:
             internals.finalize(self.item, finalizers)
 
     def _note(self, error: BaseException, phase: str) -> None:
+        self.remains.are_left = True
         self.phase = phase
         self.error = None if isinstance(error, TaskKilled) else error
         self._failing_sections = list(internals.sections_of(self.item))

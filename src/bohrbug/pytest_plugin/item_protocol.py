@@ -103,7 +103,7 @@ class ItemProtocol:
             # Other plugins expect that the report of the setup is made before the teardown.
             report = self._report(setup)
             self._execution = ItemExecution(item)
-            with self._plugin.running(self._execution):
+            with self._plugin.running(self._execution), self._execution.remains:
                 if self._plugin.reproduction is not None:
                     self._replay(report, self._plugin.reproduction)
                 else:
@@ -358,5 +358,7 @@ def _is_kind(error: BaseException | None, failure: Failure) -> bool:
 
 
 def _is_plain_failure(failure: Failure, execution: ItemExecution) -> bool:
-    """Whether the test fails without any other task, so that pytest's own report says it best."""
-    return len(failure.trace.task_infos) <= 1 and _is_kind(execution.error, failure)
+    """Whether the test fails without any choice, so that pytest's own report says it best."""
+    trace = failure.trace
+    has_choices = len(trace.task_infos) > 1 or bool(trace.arities)
+    return not has_choices and _is_kind(execution.error, failure)

@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.io import (
     selecting,
     sockets,
     sqlite,
+    trio_runs,
 )
 from bohrbug.runtime.threads.io.patches import patches
 
@@ -33,4 +34,5 @@ __all__ = [
     "selecting",
     "sockets",
     "sqlite",
+    "trio_runs",
 ]
