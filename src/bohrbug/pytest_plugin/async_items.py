@@ -9,6 +9,8 @@ fixtures of wider scopes, can't be made afresh: such tests are run as always.
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +20,12 @@ import pytest
 from bohrbug.pytest_plugin import internals
 
 _WIDE_SCOPES = ("class", "module", "package", "session")
+
+_LOOPS = tuple(f"_{scope}_scoped_runner" for scope in _WIDE_SCOPES)
+"""Fixtures of pytest-asyncio that make loops for several tests."""
+
+_FIRST = (1, 2)
+"""The first release of pytest-asyncio whose wide loops can be made for one test."""
 
 
 def why_as_always(item: pytest.Function) -> str | None:
@@ -29,12 +37,31 @@ def why_as_always(item: pytest.Function) -> str | None:
             return "the fixture event_loop keeps one event loop for several of them"
         if _is_async(definition):
             return "async fixtures of wider scopes keep their event loop"
+    if is_in_wide_loop(item) and _release() < _FIRST:
+        return "this release of pytest-asyncio keeps one event loop for several of them"
     return None
 
 
 def is_in_wide_loop(item: pytest.Function) -> bool:
     """Whether a test runs in a loop of pytest-asyncio that other tests run in, too."""
-    return getattr(item, "_loop_scope", "function") in _WIDE_SCOPES
+    marker = item.get_closest_marker("asyncio")
+    if marker is None or not internals.is_async(item):
+        return False
+    scope = marker.kwargs.get("loop_scope") or marker.kwargs.get("scope")
+    return (scope or _usual_scope(item.config)) in _WIDE_SCOPES
+
+
+def _usual_scope(config: pytest.Config) -> object:
+    try:
+        return config.getini("asyncio_default_test_loop_scope")
+    except ValueError:
+        # Older releases have no such setting.
+        return "function"
+
+
+def _release() -> tuple[int, ...]:
+    version = getattr(sys.modules.get("pytest_asyncio"), "__version__", "0")
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 @contextmanager
@@ -43,15 +70,12 @@ def own_loops(item: pytest.Function) -> Generator[None]:
 
     Wide loops that are there already stay, for those who run as always.
     """
-    names = [f"_{scope}_scoped_runner" for scope in _WIDE_SCOPES]
-    if not internals.is_async(item):
-        names.clear()
-    with internals.narrowed(item, names):
+    with internals.narrowed(item, _LOOPS if internals.is_async(item) else ()):
         yield
 
 
 def _is_event_loop(name: str) -> bool:
-    """Up to release 0.26 of pytest-asyncio; ``<event_loop>`` belongs to a module or class."""
+    """Before release 1.0 of pytest-asyncio; ``<event_loop>`` belongs to a module or class."""
     return name == "event_loop" or name.endswith("<event_loop>")
 
 

@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import unittest
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -27,6 +27,9 @@ from _pytest._code.code import (
 from _pytest.runner import check_interactive_exception, runtestprotocol
 from _pytest.scope import Scope
 from _pytest.unittest import TestCaseFunction
+
+_KNOWS_FIXTURES_BY_NODES = tuple(map(int, pytest.__version__.split(".")[:2])) >= (8, 1)
+"""Before, it was by their names."""
 
 Sections = list[tuple[str, str, str]]
 
@@ -191,10 +194,9 @@ def finish_fixtures(item: pytest.Function) -> None:
 
     They have no value, so that pytest neither finishes them nor can set them up anew.
     """
-    manager = item.session._fixturemanager
     # Plugins add names when an item is set up.
     for name in {*item._fixtureinfo.name2fixturedefs, *item.fixturenames}:
-        for definition in manager.getfixturedefs(name, item) or ():
+        for definition in _definitions_of(item, name):
             if definition.cached_result is None:
                 _run_all(definition._finalizers)
 
@@ -237,6 +239,12 @@ def wide_fixtures_of(item: pytest.Function) -> dict[str, pytest.FixtureDef[Any]]
     }
 
 
+def _definitions_of(item: pytest.Function, name: str) -> Sequence[pytest.FixtureDef[Any]]:
+    """The fixtures of a name that an item may ask for, the last one first in question."""
+    node: Any = item if _KNOWS_FIXTURES_BY_NODES else item.nodeid
+    return item.session._fixturemanager.getfixturedefs(name, node) or ()
+
+
 @contextmanager
 def narrowed(item: pytest.Function, names: Iterable[str]) -> Generator[None]:
     """Within it some fixtures, of whatever scope, are set up and torn down with each test.
@@ -245,10 +253,7 @@ def narrowed(item: pytest.Function, names: Iterable[str]) -> Generator[None]:
         item: of the session in question.
         names: of the fixtures; some need not exist.
     """
-    manager = item.session._fixturemanager
-    definitions: list[Any] = [
-        definition for name in names for definition in manager.getfixturedefs(name, item) or ()
-    ]
+    definitions: list[Any] = [each for name in names for each in _definitions_of(item, name)]
     kept = [(each._scope, each.cached_result, list(each._finalizers)) for each in definitions]
     for each in definitions:
         each._scope, each.cached_result, each._finalizers[:] = Scope.Function, None, []

@@ -88,7 +88,7 @@ class BohrbugPlugin:
         self._reproduction = reproduction
         self._options: dict[str, ExploreOptions] = {}
         self._timeouts: dict[str, float] = {}
-        self._found_plain: dict[str, str] = {}
+        self._plain: dict[str, str] = {}
         self._summary = Summary()
         self.memory = memory_of(config) if reproduction is None else None
         # The item that is being executed, by us and not as always.
@@ -121,11 +121,11 @@ class BohrbugPlugin:
             return f"{type(item).__name__} is no Python function"
         if internals.is_hypothesis_test(item):
             return "hypothesis draws other examples in each execution"
-        return self._found_plain.get(item.nodeid) or async_items.why_as_always(item)
+        return async_items.why_as_always(item)
 
     def is_plain(self, item: pytest.Item, why: str) -> None:
-        """That a test has to be run as always has turned out when it was to be explored."""
-        self._found_plain[item.nodeid] = why
+        """A test is run as always: some that are to be explored turn out to be such."""
+        self._plain[item.nodeid] = why
 
     # -- other plugins -----------------------------------------------------------------
 
@@ -166,7 +166,9 @@ class BohrbugPlugin:
         """Explore an item instead of running it once."""
         if self._config.getoption("setuponly", False) or self._config.getoption("setupshow", False):
             return None
-        if self._why_plain(item) is not None or not isinstance(item, pytest.Function):
+        why = self._why_plain(item)
+        if why is not None or not isinstance(item, pytest.Function):
+            self.is_plain(item, why or "")
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         try:
@@ -245,7 +247,7 @@ class BohrbugPlugin:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Say of tests that are run as always why."""
         report = yield
-        if report.when == "call" and (why := self._why_plain(item)) is not None:
+        if report.when == "call" and (why := self._plain.get(item.nodeid)) is not None:
             setattr(report, ATTRIBUTE, {"plain": why})
         return report
 
