@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bohrbug.pytest_plugin import internals
+from bohrbug.pytest_plugin.asyncio_errors import AsyncioErrors
 from bohrbug.pytest_plugin.remains import Remains
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
@@ -24,6 +25,7 @@ class ItemExecution:
 
     Parameters:
         item: to execute.
+        asyncio_errors: what asyncio only logs is a failure, ``"fail"``, or noted, ``"note"``.
 
     Attributes:
         phase: of the last execution that failed: ``setup``, ``call`` or ``teardown``.
@@ -33,9 +35,10 @@ class ItemExecution:
         error: the exception of the last execution that failed in the main thread.
         exit: ``pytest.exit`` was called.
         remains: of executions that failed.
+        asyncio_errors: what asyncio has logged in executions.
     """
 
-    def __init__(self, item: pytest.Function) -> None:
+    def __init__(self, item: pytest.Function, asyncio_errors: str = "note") -> None:
         self.item = item
         self.phase = "call"
         self.skipped: BaseException | None = None
@@ -43,6 +46,7 @@ class ItemExecution:
         self.error: BaseException | None = None
         self.exit: BaseException | None = None
         self.remains = Remains()
+        self.asyncio_errors = AsyncioErrors(asyncio_errors == "fail", self.remains)
         self._failed_subtest: BaseException | None = None
         internals.keep_subtests(item, self.note_subtest)
         self._notes = internals.notes_of(item)
@@ -84,6 +88,7 @@ class ItemExecution:
         self.leave()
         self.skipped = None
         self._failed_subtest = None
+        self.asyncio_errors.begin()
         phase = "setup"
         try:
             item.ihook.pytest_runtest_setup(item=item)
@@ -96,7 +101,15 @@ class ItemExecution:
             self._end_early(error, phase)
         self._tear_down()
         if self.skipped is None:
+            self._end_well()
             self.passed += 1
+
+    def _end_well(self) -> None:
+        try:
+            self.asyncio_errors.end()
+        except BaseException as error:
+            self._note(error, "call")
+            raise
 
     def _end_early(self, error: BaseException, phase: str) -> None:
         """The test did not come to its end: it is skipped, or the execution has failed."""

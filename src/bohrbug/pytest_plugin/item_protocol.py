@@ -24,6 +24,7 @@ from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.platforms.threads.replaying import replay
 from bohrbug.pytest_plugin import async_items, internals
 from bohrbug.pytest_plugin.alarms import AlarmGuard
+from bohrbug.pytest_plugin.asyncio_errors import AsyncioError
 from bohrbug.pytest_plugin.execution import ItemExecution
 from bohrbug.pytest_plugin.foreign_loops import ForeignLoops
 from bohrbug.pytest_plugin.measuring import one_tracer_for_all_tasks
@@ -102,8 +103,9 @@ class ItemProtocol:
                 return
             # Other plugins expect that the report of the setup is made before the teardown.
             report = self._report(setup)
-            self._execution = ItemExecution(item)
-            with self._plugin.running(self._execution), self._execution.remains:
+            execution = ItemExecution(item, self._plugin.asyncio_errors)
+            self._execution = execution
+            with self._plugin.running(execution), execution.remains, execution.asyncio_errors:
                 if self._plugin.reproduction is not None:
                     self._replay(report, self._plugin.reproduction)
                 else:
@@ -141,6 +143,7 @@ class ItemProtocol:
             progress.close()
         if execution.exit is not None:
             raise execution.exit
+        result.notices += execution.asyncio_errors.notices
         failures = result.failures
         is_in_wide_loop = async_items.is_in_wide_loop(item)
         if foreign_loops.found:
@@ -184,7 +187,7 @@ class ItemProtocol:
     def _write_reproductions(self, explorer: Explorer) -> str:
         """Write a file for each failure; why that was not possible, or ""."""
         root = self._item.config.rootpath
-        target = target_of_item(self._item)
+        target = target_of_item(self._item) | {"asyncio_errors": self._plugin.asyncio_errors}
         try:
             for failure in explorer.result.reproducible:
                 write_reproduction(explorer, failure, target, root / DIRECTORY)
@@ -359,6 +362,8 @@ def _is_kind(error: BaseException | None, failure: Failure) -> bool:
 
 def _is_plain_failure(failure: Failure, execution: ItemExecution) -> bool:
     """Whether the test fails without any choice, so that pytest's own report says it best."""
+    if isinstance(execution.error, AsyncioError):
+        return False
     trace = failure.trace
     has_choices = len(trace.task_infos) > 1 or bool(trace.arities)
     return not has_choices and _is_kind(execution.error, failure)

@@ -34,6 +34,8 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.thread_errors import Expected
 
+ASYNCIO_ERRORS = ("note", "fail")
+
 _TIMEOUT_SHARE = 0.8
 """The part of the time that pytest-timeout grants which an exploration may use."""
 
@@ -64,6 +66,9 @@ def register(config: pytest.Config) -> None:
         # There it replaces threading.excepthook around each phase, and hides exceptions of threads.
         config.pluginmanager.unregister(name="threadexception")
     plugin = BohrbugPlugin(config, settings, reproduction)
+    if plugin.asyncio_errors not in ASYNCIO_ERRORS:
+        known = " or ".join(ASYNCIO_ERRORS)
+        raise pytest.UsageError(f"bohrbug_asyncio_errors must be {known}")
     config.pluginmanager.add_hookspecs(hooks)
     config.pluginmanager.register(plugin, "bohrbug-exploring")
     tell_coverage()
@@ -202,6 +207,14 @@ class BohrbugPlugin:
             Captured.handler = None
             Captured.streams = ()
             Expected.says_so = usual
+
+    @property
+    def asyncio_errors(self) -> str:
+        """What becomes of what asyncio only logs: ``"note"`` or ``"fail"``."""
+        if self._reproduction is not None:
+            return str(self._reproduction.target.get("asyncio_errors", "note"))
+        given = self._config.getoption("bohrbug_asyncio_errors")
+        return str(given or self._config.getini("bohrbug_asyncio_errors"))
 
     @property
     def reproduction(self) -> Reproduction | None:
