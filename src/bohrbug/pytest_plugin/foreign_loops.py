@@ -7,6 +7,7 @@ test runs is known only when it does so.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -32,8 +33,10 @@ class ForeignLoops:
         self._stop = stop
         self.found = ""
         self._restore: list[tuple[Any, str, Any]] = []
+        self._warnings = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
+        self._warnings.__enter__()
         for name in ("asyncio", "asyncio.events"):
             module = sys.modules.get(name)
             if module is not None:
@@ -54,6 +57,7 @@ class ForeignLoops:
         while self._restore:
             owner, name, original = self._restore.pop()
             setattr(owner, name, original)
+        self._warnings.__exit__(kind, error, trace)
 
     def _replace(self, owner: Any, name: str, around: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)
@@ -65,6 +69,8 @@ class ForeignLoops:
             if loop is not None and controlled() is not None and not _is_asyncios_own(loop):
                 self.found = f"{type(loop).__module__}.{type(loop).__qualname__}"
                 self._stop()
+                # It was to run in that loop.
+                warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
                 raise ForeignLoopError(self.found)
             return original(loop, *args)
 

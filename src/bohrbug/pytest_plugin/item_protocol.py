@@ -182,6 +182,8 @@ class ItemProtocol:
 
     def _has_to_run_as_always(self, why: str) -> None:
         self._plugin.is_plain(self._item, why)
+        # While what it left behind may still die without a word.
+        self._execution.let_go()
         self._as_always = {}
 
     def _write_reproductions(self, explorer: Explorer) -> str:
