@@ -20,6 +20,7 @@ from bohrbug.platforms.threads.coroutine_functions import (
     CoroutineTest,
     as_test,
     is_coroutine_function,
+    outside_of_event_loops,
 )
 from bohrbug.platforms.threads.platform import explorer_of
 from bohrbug.runtime.threads.control import controlled
@@ -80,7 +81,8 @@ def explore(
     test = name or _name_of(function)
     surroundings = Surroundings(progress)
     explorer = explorer_of(as_test(function), test, _options(options), surroundings)
-    result = explorer.explore()
+    with outside_of_event_loops():
+        result = explorer.explore()
     if write:
         for failure in result.reproducible:
             write_reproduction(explorer, failure, target_of(function))

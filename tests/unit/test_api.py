@@ -188,6 +188,15 @@ def test_coroutine_functions_run_in_an_event_loop(function: Any, name: str) -> N
     assert failure.confirmed == 3
 
 
+def test_the_end_of_an_event_loop_waits_for_threads_however_long() -> None:
+    async def test() -> None:
+        asyncio.get_running_loop().run_in_executor(None, int)
+
+    # Since Python 3.12 asyncio warns if that takes 300 seconds, which no timeout is to cut short.
+    result = bohrbug.explore(test, timeouts="early", executions=100)
+    assert not result.failures
+
+
 def test_explored_coroutine_functions_are_called_like_functions() -> None:
     arguments = []
 
@@ -204,6 +213,22 @@ def test_explored_coroutine_functions_are_called_like_functions() -> None:
     assert set(arguments) == {(1, 2)}
     with pytest.raises(bohrbug.BohrbugFailure, match="assert 1 == 2"):
         bohrbug.explored(executions=300, causes=0)(count)()
+
+
+def test_an_exploration_within_a_coroutine() -> None:
+    verdicts = []
+
+    async def test() -> None:
+        await asyncio.to_thread(int)
+
+    async def main() -> None:
+        before = asyncio.get_running_loop(), asyncio.current_task()
+        verdicts.append(bohrbug.explore(test, executions=5).verdict.kind)
+        assert (asyncio.get_running_loop(), asyncio.current_task()) == before
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert verdicts[0] is not VerdictKind.FAILED
 
 
 def test_all_names_are_listed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -36,6 +37,26 @@ def test_tasks_of_a_round_run_in_order_and_in_reverse() -> None:
     assert result.verdict.kind is VerdictKind.HOLDS
     assert not result.verdict.caveats
     assert orders == {(0, 1, 2), (2, 1, 0)}
+
+
+def test_beside_hypothesis_tasks_run_in_every_order() -> None:
+    orders = set()
+
+    async def main() -> None:
+        order: list[int] = []
+
+        async def child(number: int) -> None:
+            order.append(number)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(3):
+                nursery.start_soon(child, number)
+            # As hypothesis does when it is imported.
+            trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING = True
+        orders.add(tuple(order))
+
+    assert explore(main).verdict.kind is VerdictKind.HOLDS
+    assert orders == set(itertools.permutations(range(3)))
 
 
 def test_what_depends_on_the_order_is_found_and_replayed() -> None:
@@ -107,13 +128,17 @@ def test_who_waits_for_ever_is_in_a_deadlock() -> None:
 
 @pytest.mark.parametrize("seconds", [1, 100_000])
 def test_a_sleep_ends_when_nothing_else_can_go_on(seconds: int) -> None:
+    begins = set()
+
     async def main() -> None:
         begin = trio.current_time()
+        begins.add(begin)
         await trio.sleep(seconds)
         assert trio.current_time() - begin >= seconds
 
     result = explore(main, timeouts="late")
     assert not result.failures
+    assert len(begins) == 1
     assert "taking timers of trio as firing only" in one_line_verdict(result)
 
 

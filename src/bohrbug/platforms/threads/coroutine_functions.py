@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -46,3 +48,26 @@ class CoroutineTest:
 def as_test(function: Callable[[], object]) -> Callable[[], object]:
     """The function itself, or, for a coroutine function, what runs it."""
     return CoroutineTest(function) if is_coroutine_function(function) else function
+
+
+@contextmanager
+def outside_of_event_loops() -> Generator[None]:
+    """Within it no event loop runs in this thread, so that tests can run theirs.
+
+    For explorations from within a coroutine, as in a notebook.
+    """
+    events, tasks = sys.modules.get("asyncio.events"), sys.modules.get("asyncio.tasks")
+    loop = None if events is None else events._get_running_loop()
+    if loop is None or events is None or tasks is None:
+        yield
+        return
+    task = tasks.current_task(loop)
+    if task is not None:
+        tasks._leave_task(loop, task)
+    events._set_running_loop(None)
+    try:
+        yield
+    finally:
+        events._set_running_loop(loop)
+        if task is not None:
+            tasks._enter_task(loop, task)
