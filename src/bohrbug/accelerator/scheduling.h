@@ -55,6 +55,16 @@ PyObject *shared_operation(PyTypeObject *type, PyObject *kind, PyObject *resourc
 /* What an execution records of an ordinary step. */
 PyObject *shared_row(PyObject *id, PyObject *operation, PyObject *ids);
 
+/* -- policies.c --------------------------------------------------------------------- */
+
+/* Whether it is the executor of a policy in C. */
+bool is_decider(PyObject *object);
+/* Whom it chooses of some enabled tasks, after no yield; borrowed. */
+PyObject *choose_enabled(PyObject *decider, PyObject *running, PyObject *const *enabled,
+                         Py_ssize_t count, Py_ssize_t step);
+
+/* -- deciding.c, and what it asks --------------------------------------------------- */
+
 /* Whether what a task of an execution waits for holds; -1: an exception is set. */
 int is_ready(PyObject *execution, PyObject *ready);
 

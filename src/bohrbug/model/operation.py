@@ -7,6 +7,7 @@ the state of its resource, and whether it may unblock tasks that wait for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,16 @@ EXIT: ResourceId = "exit"
 
 It depends on everything, which the happens-before graph does not tell.
 """
+
+
+def path_names(tasks: Iterable[TaskId]) -> dict[TaskId, int]:
+    """Numbers for tasks and all their ancestors, a parent always before its children."""
+    names: dict[TaskId, int] = {}
+    for task in tasks:
+        parts = task.split(".")
+        for end in range(1, len(parts) + 1):
+            names.setdefault(".".join(parts[:end]), len(names))
+    return names
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from bohrbug.model.outcome import Divergence, Uncontrolled
 from bohrbug.model.plan import Choice, NonPreemptive, Plan
 from bohrbug.model.site import site_of
 from bohrbug.paths import display_path
-from bohrbug.runtime.policies import Asked, decider_for, earliest, next_in_turn
+from bohrbug.runtime.policies import Asked, decider_for, earliest
 from bohrbug.runtime.threads import control
 from bohrbug.runtime.threads.checks import Checks
 from bohrbug.runtime.threads.clock import VirtualClock
@@ -265,13 +265,7 @@ class Deciding:
         """Who runs the next step, by the plan."""
         if step < self._prefix_length:
             return self._follow(step, running, enabled, timed, yielded)
-        if not self._non_preemptive:
-            return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
-        if not enabled:
-            return earliest(timed)
-        if running in enabled and not yielded:
-            return running
-        return next_in_turn(running, enabled, yielded, step)
+        return self._decider.choose(running, enabled, timed, yielded, step)  # type: ignore[return-value]
 
     def _record(
         self,
@@ -351,6 +345,7 @@ class Deciding:
         """Go on without preemptions from here on, and let timeouts fire late."""
         self._prefix_length = 0
         self._non_preemptive = True
+        self._decider = decider_for(NonPreemptive())
         self._late_timeouts = True
 
     # -- data --------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.accelerator import twin
 from bohrbug.accelerator.plain import plain
 from bohrbug.model.checksum import checksum_of_rows
 from bohrbug.model.outcome import PASSED, TaskInfo, Uncontrolled
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("choices", "tasks", "operations", "enabled", "timed", "yielded")
 
 
-@twin
-def columns_of(rows: list[tuple[Any, ...]], width: int, /) -> tuple[list[Any], ...]:
+def columns_of(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
     """The columns of rows that have ``width`` values each."""
     if not rows:
         return tuple([] for _ in range(width))
