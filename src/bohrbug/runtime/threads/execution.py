@@ -35,7 +35,6 @@ from bohrbug.runtime.threads.deferred_signals import after_signals
 from bohrbug.runtime.threads.ending import Ending
 from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.lifecycle import carry
-from bohrbug.runtime.threads.loops.tasks import LoopTasks
 from bohrbug.runtime.threads.monitoring import Detector
 from bohrbug.runtime.threads.outside import Handler, Outside
 from bohrbug.runtime.threads.pace import (
@@ -118,7 +117,8 @@ class Execution(Deciding):
         self._namespaces = shared.namespaces
         self._variables: dict[int, Names] = {}
         self._ends = Ends(self.root.id, self.rows)
-        self.loops: LoopTasks | None = None
+        # A LoopTasks, which knows this class.
+        self.loops: Any = None
         self.patience = float("inf")
         self.nudge: Callable[[], object] | None = None
         self.nudged = False
@@ -261,7 +261,7 @@ class Execution(Deciding):
             task.deadline = None
             raise TaskKilled
         task.waiting = False
-        if self.signals and (task.host or task) is self.root:
+        if self.signals and task is self.root:
             return after_signals(self, kind, state, place, ready, external, firing)
         if ready is not None:
             if (

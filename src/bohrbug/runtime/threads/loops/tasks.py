@@ -110,7 +110,7 @@ class LoopTasks:
         creator = self._execution.current
         owner = getattr(callback, "__self__", None)
         asked = Asked.CALLED
-        if owner is not None and is_asyncio_task(owner):
+        if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
             known = self.known(owner)
             if known is None:
                 task = self._made(creator, place_from(frame))
@@ -171,9 +171,10 @@ class LoopTasks:
 
 def loop_tasks_of(execution: Execution) -> LoopTasks:
     """What is known of the tasks of an execution's event loops."""
-    if execution.loops is None:
-        execution.loops = LoopTasks(execution)
-    return execution.loops
+    loops: LoopTasks | None = execution.loops
+    if loops is None:
+        loops = execution.loops = LoopTasks(execution)
+    return loops
 
 
 def bind(task: Task, host: Task, loop: Any, state: ResourceState) -> None:
@@ -200,7 +201,7 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     """What a task of a loop is about to do, and where it stands."""
     callback = entry.handle._callback
     owner = getattr(callback, "__self__", None)
-    if owner is not None and is_asyncio_task(owner):
+    if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
         coroutine = owner.get_coro()
         place = _place_in(coroutine)
         kind = RESUME if place is not None and place[1] >= 0 and _has_begun(coroutine) else BEGIN
@@ -225,6 +226,11 @@ def place_from(frame: FrameType | None) -> Any:
 def _is_of_asyncio(module: dict[str, Any]) -> bool:
     name = module.get("__name__", "")
     return name.startswith(("asyncio.", "bohrbug.runtime."))
+
+
+def _goes_on(callback: Any) -> bool:
+    """Whether a callback lets a task of asyncio go on; one may also be asked to cancel it."""
+    return _is_step(callback) or callback.__name__ in ("task_wakeup", "__wakeup")
 
 
 def _is_step(callback: Any) -> bool:

@@ -17,6 +17,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import RESUME, WAKE, Operation
+from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until
 from bohrbug.runtime.threads.loops.ready_queue import Order, ReadyQueue
@@ -55,6 +56,7 @@ class LoopTurns:
     """
 
     __slots__ = (
+        "_bound",
         "_called",
         "_host",
         "_is_awake",
@@ -85,6 +87,8 @@ class LoopTurns:
         self._host: Task = execution.current
         # The task that stands for the thread of the loop among those that are alive.
         self._standing: Task = execution.current
+        # The tasks that the thread of the loop has run.
+        self._bound: list[Task] = []
         # Between two steps: what may come next.
         self._offered: list[LoopEntry] | None = None
         self._turns_without_pause = 0
@@ -308,6 +312,8 @@ class LoopTurns:
         execution = self.execution
         if execution.aborting:
             raise TaskKilled
+        if execution.signals and self._host is execution.root:
+            handle_signals(execution)
         tasks = [self._offer(entry) for entry in found]
         if stops and found[-1].order is not Order.FIFO:
             # The loop may end before what is late.
@@ -331,8 +337,8 @@ class LoopTurns:
         for entry in offered:
             if entry.task is not chosen and entry.task in alive:
                 alive.remove(entry.task)
-        for task in tasks[len(found) :]:
-            if task is not chosen and task in alive:
+        for task in (self._host, early):
+            if task in alive and task is not chosen:
                 alive.remove(task)
         self._standing = execution.current = chosen
         if execution.aborting:
@@ -365,7 +371,7 @@ class LoopTurns:
             return None
         when, _, timer, task = timers[0]
         if task.host is not self._host:
-            bind(task, self._host, loop, self.state)
+            self._bind(task)
         _, place = operation_of(LoopEntry(timer, task, Order.TIMER))
         task.pending = _new_operation(Operation, (WAKE, self.state.id, place))
         task.waiting = True
@@ -377,11 +383,17 @@ class LoopTurns:
         """The task of an entry, about to take its step."""
         task = entry.task
         if task.host is not self._host:
-            bind(task, self._host, self.loop, self.state)
+            self._bind(task)
         kind, place = operation_of(entry)
         task.pending = _new_operation(Operation, (kind, self.state.id, place))
         task.waiting = True
+        # It may have been offered as a timer that is over early.
+        task.ready = task.deadline = None
         return task
+
+    def _bind(self, task: Task) -> None:
+        bind(task, self._host, self.loop, self.state)
+        self._bound.append(task)
 
     def called_from_outside(self) -> None:
         """Another thread has asked for a call, which by itself does not wake the loop."""
@@ -425,6 +437,10 @@ class LoopTurns:
     def _leave(self) -> None:
         """The loop was stopped, or its thread is unwound."""
         self._stand(self._host)
+        # Loops that nobody else has any more die, and what they hold with them.
+        for task in self._bound:
+            task.host = task.running_loop = None
+        self._bound.clear()
         # Whoever looks at the loop from outside finds what it has not run.
         self._take_called()
         self.loop._ready.extend(entry.handle for entry in (*self._queue, *self._called))
