@@ -21,7 +21,6 @@ from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Outside
 from bohrbug.runtime.threads.pace import IDLE_YIELDS, LONELY_STEPS, TIME_SLICE
 from bohrbug.runtime.threads.recorded import RecordedTrace
-from bohrbug.runtime.threads.recording import effect
 from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.task import Task, TaskKilled
@@ -368,5 +367,6 @@ class Deciding:
         operation = _new_operation(Operation, (CHOOSE, state.id, place))
         self.rows.append((value, task.id, operation, (task.id,), (), False))
         if task.host is not None:
-            effect(self, task.state, True)
+            # In the middle of what it runs, a loop runs nothing else.
+            self.trace.effects.append((step, task.id, task.state.id, True))
         return value

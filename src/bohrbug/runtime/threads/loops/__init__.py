@@ -1,1 +1,1 @@
-"""Event loops of asyncio under control: which of the things that are ready comes next is a choice."""
+"""Event loops of asyncio under control: what comes next is a choice, where nothing is promised."""

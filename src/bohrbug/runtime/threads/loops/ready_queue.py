@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 LATE_TURNS = 16
-"""So many turns an arrival may be late, and no longer: a loop that only spins must not starve it."""
+"""For so many turns an arrival may be late: a loop that only spins must not starve it."""
 
 
 class Order(Enum):
@@ -36,10 +36,6 @@ class Entry(Protocol):
 
     order: Order
     turns_late: int
-
-    def is_over_before(self, other: Any) -> bool:
-        """Of two timers: whether this one is over before the other, which stands behind it."""
-        ...
 
     def is_cancelled(self) -> bool:
         """Whether it is not to be run any more."""
@@ -100,7 +96,7 @@ class ReadyQueue(Generic[_Entry]):
         while turn and turn[0].is_cancelled():
             turn.popleft()
         found: list[_Entry] = []
-        timers: list[_Entry] = []
+        has_timer = False
         for entries in (turn, following):
             for entry in entries:
                 if entry.is_cancelled():
@@ -109,10 +105,9 @@ class ReadyQueue(Generic[_Entry]):
                     found.append(entry)
                     return found
                 if entry.order is Order.TIMER:
-                    is_held_back = any(timer.is_over_before(entry) for timer in timers)
-                    timers.append(entry)
-                    if is_held_back:
+                    if has_timer:
                         continue
+                    has_timer = True
                 found.append(entry)
         return found
 

@@ -1,8 +1,8 @@
 """The tasks of an event loop as tasks of the model: each coroutine that a loop runs is one.
 
-All steps of an asyncio task are steps of one task; a callback that belongs to none is a task of its
-own, and so is what watches a descriptor.  Ids are paths in the spawn tree, as those of threads: they
-say who asked for it, and as the how-manyth.
+All steps of an asyncio task are steps of one task; a callback that belongs to none is a task of
+its own, and so is what watches a descriptor.  Ids are paths in the spawn tree, as those of
+threads: they say who asked for it.
 """
 
 from __future__ import annotations
@@ -38,16 +38,14 @@ class Origin:
         task: whose step it is.
         asked: how it came to be.
         number: handles are numbered in the order of their making.
-        made_at: virtual seconds.
     """
 
-    __slots__ = ("asked", "made_at", "number", "task")
+    __slots__ = ("asked", "number", "task")
 
-    def __init__(self, task: Task, asked: Asked, number: int, made_at: float) -> None:
+    def __init__(self, task: Task, asked: Asked, number: int) -> None:
         self.task = task
         self.asked = asked
         self.number = number
-        self.made_at = made_at
 
 
 class LoopEntry:
@@ -57,25 +55,15 @@ class LoopEntry:
         handle: asyncio's.
         task: whose step it is.
         order: what is promised of it.
-        made_at: virtual seconds, of a timer.
     """
 
-    __slots__ = ("handle", "made_at", "order", "task", "turns_late")
+    __slots__ = ("handle", "order", "task", "turns_late")
 
-    def __init__(self, handle: Any, task: Task, order: Order, made_at: float = 0.0) -> None:
+    def __init__(self, handle: Any, task: Task, order: Order) -> None:
         self.handle = handle
         self.task = task
         self.order = order
-        self.made_at = made_at
         self.turns_late = 0
-
-    def is_over_before(self, other: LoopEntry) -> bool:
-        """See :class:`.ready_queue.Entry`.
-
-        Virtual time stands still between waits.  So two timers may seem to be over at the same
-        time; which of them was is known if they were set at the same time, too.
-        """
-        return self.handle._when < other.handle._when or self.made_at == other.made_at
 
     def is_cancelled(self) -> bool:
         """See :class:`.ready_queue.Entry`."""
@@ -124,9 +112,7 @@ class LoopTasks:
             task = self._made(creator, place_from(frame))
             code = _code_of(callback)
             task.target = code.co_qualname if code else type(callback).__name__
-        self._origins[id(handle)] = Origin(
-            task, asked, self._number, self._execution.clock.now
-        )
+        self._origins[id(handle)] = Origin(task, asked, self._number)
         self._number += 1
 
     def known(self, asyncio_task: Any) -> Task | None:
@@ -225,19 +211,19 @@ def place_from(frame: FrameType | None) -> Any:
 
 def _is_of_asyncio(module: dict[str, Any]) -> bool:
     name = module.get("__name__", "")
-    return name.startswith(("asyncio.", "bohrbug.runtime."))
+    return str(name).startswith(("asyncio.", "bohrbug.runtime."))
 
 
 def _goes_on(callback: Any) -> bool:
     """Whether a callback lets a task of asyncio go on; one may also be asked to cancel it."""
-    return _is_step(callback) or callback.__name__ in ("task_wakeup", "__wakeup")
+    return _is_step(callback) or str(callback.__name__) in ("task_wakeup", "__wakeup")
 
 
 def _is_step(callback: Any) -> bool:
     """Whether a callback is the next step of a task, and not its waking by a future."""
     name = getattr(callback, "__name__", None)
     # In C it has no name; that of waking is ``task_wakeup``.
-    return name is None or name.endswith("__step")
+    return name is None or name == "__step"
 
 
 def _code_of(callback: Any) -> CodeType | None:
@@ -260,7 +246,5 @@ def _place_in(coroutine: Any) -> Any:
         if frame is None or _is_of_asyncio(frame.f_globals):
             break
         place = (frame.f_code, max(frame.f_lasti, 0))
-        coroutine = getattr(coroutine, "cr_await", None) or getattr(
-            coroutine, "gi_yieldfrom", None
-        )
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
     return place

@@ -1,12 +1,12 @@
 """The turns of an event loop of asyncio, each callback a step that the plan chooses.
 
-This stands for ``BaseEventLoop._run_once``, which says in one go what is ready and in which order it
-runs.  Here the order is chosen callback by callback, within the rule of :mod:`.ready_queue`; and at
-each of them another thread may come first, as at every scheduling point.
+This stands for ``BaseEventLoop._run_once``, which says in one go what is ready and in which order
+it runs.  Here the order is chosen callback by callback, within the rule of :mod:`.ready_queue`;
+and at each of them another thread may come first, as at every scheduling point.
 
-A loop runs in the greenlet of the thread that called ``run_forever``.  While it does, the task whose
-step it runs stands for that thread among the tasks that are alive; between two steps, all that may
-come next do.
+A loop runs in the greenlet of the thread that called ``run_forever``.  While it does, the task
+whose step it runs stands for that thread among the tasks that are alive; between two steps, all
+that may come next do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until
 from bohrbug.runtime.threads.loops.ready_queue import Order, ReadyQueue
-from bohrbug.runtime.threads.loops.tasks import Asked, LoopEntry, bind, loop_tasks_of, operation_of
+from bohrbug.runtime.threads.loops.tasks import (
+    Asked,
+    LoopEntry,
+    bind,
+    loop_tasks_of,
+    operation_of,
+)
 from bohrbug.runtime.threads.recording import effect, saw
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
@@ -71,9 +77,7 @@ class LoopTurns:
         "state",
     )
 
-    def __init__(
-        self, execution: Execution, loop: Any, state: ResourceState
-    ) -> None:
+    def __init__(self, execution: Execution, loop: Any, state: ResourceState) -> None:
         self.execution = execution
         self.loop = loop
         self.state = state
@@ -172,7 +176,7 @@ class LoopTurns:
         Parameters:
             seconds: until the next timer is over; ``None``: there is none.
         """
-        execution, loop = self.execution, self.loop
+        execution = self.execution
         self._stand(self._host)
         watched = self._watched()
         self._is_awake = False
@@ -273,7 +277,7 @@ class LoopTurns:
             timer._scheduled = False
             if not timer._cancelled:
                 origin = origin_of(timer)
-                entry = LoopEntry(timer, origin.task, Order.TIMER, origin.made_at)
+                entry = LoopEntry(timer, origin.task, Order.TIMER)
                 found.append((timer._when, origin.number, entry))
         found.sort(key=lambda each: each[:2])
         return [entry for _, _, entry in found]
