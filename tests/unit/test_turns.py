@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 import bohrbug
+from bohrbug.exploration.options import ExploreOptions
 from bohrbug.exploration.result import Result
 from bohrbug.exploration.verdicts import VerdictKind
 from bohrbug.model.outcome import OutcomeKind
+from bohrbug.model.plan import Plan
+from bohrbug.platforms.threads.platform import runtime_of
 
 Main = Callable[[list[Any]], Awaitable[None]]
 
@@ -269,3 +272,19 @@ def test_streams_within_a_test_are_deterministic() -> None:
     )
     assert not result.failures
     assert not result.verdict.caveats
+
+
+def test_an_execution_that_ends_before_its_plan_has_diverged() -> None:
+    def test() -> None:
+        threads = [threading.Thread(target=threading.Event().set) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    with runtime_of(test, ExploreOptions()) as runtime:
+        choices = runtime.execute(Plan()).trace.choices
+        divergence = runtime.execute(Plan((*choices, "0.9"))).trace.divergence
+    assert divergence is not None
+    assert divergence.step == len(choices)
+    assert divergence.expected == "0.9"

@@ -83,8 +83,8 @@ class BoundedReduction(DividedPath[BoundedNode, Addition]):
         end = len(trace)
         if trace.divergence is not None:
             end = min(end, trace.divergence.step)
-            if end < prefix:
-                return
+        if end < prefix:
+            return
         preemptions = self._preemptions
         counted_from = 0 if self._is_cold else start
         del preemptions[counted_from + 1 :]

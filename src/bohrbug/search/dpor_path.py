@@ -141,13 +141,13 @@ class ReductionPath(DividedPath[Node, Insertion]):
         end = len(trace)
         if trace.divergence is not None:
             end = min(end, trace.divergence.step)
-            if end < prefix or end <= start:
-                # The branch is given up: what is on its way is not known to exist.
-                for _, branches in self._on_the_way:
-                    for branch in branches:
-                        self._waiting.forget(branch)
-                self._note_begun(start, start)
-                return
+        if end < prefix or (trace.divergence is not None and end <= start):
+            # The branch is given up: what is on its way is not known to exist.
+            for _, branches in self._on_the_way:
+                for branch in branches:
+                    self._waiting.forget(branch)
+            self._note_begun(start, start)
+            return
         if self._is_cold:
             # The races of what was taken over are known to others.
             self._races.take(trace, 0, end)

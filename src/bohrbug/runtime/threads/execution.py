@@ -24,6 +24,7 @@ from bohrbug.model.operation import (
     Operation,
     ResourceId,
 )
+from bohrbug.model.outcome import PASSED, Divergence
 from bohrbug.model.plan import Plan
 from bohrbug.model.trace import Trace
 from bohrbug.runtime.threads import control
@@ -173,6 +174,10 @@ class Execution(Deciding):
         finally:
             control.current.execution = None
         trace = self.trace
+        if trace.outcome is PASSED and len(self.rows) < self._prefix_length:
+            # It has ended before its plan, which was made of what another execution did.
+            wanted = str(self._prefix[len(self.rows)])
+            trace.divergence = Divergence(len(self.rows), wanted, "the end of the execution")
         trace.virtual_time = self.clock.now
         if aftermath is not None:
             trace.virtual_time = aftermath.cut_off()
