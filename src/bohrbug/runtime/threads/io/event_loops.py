@@ -16,7 +16,7 @@ from bohrbug.model.operation import PUT
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
-from bohrbug.runtime.threads.loops.tasks import loop_tasks_of, place_from
+from bohrbug.runtime.threads.loops.tasks import place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
@@ -67,19 +67,6 @@ def _wake_loops(module: Any) -> None:
             write_to_self(self)
         else:
             turns.wake()
-
-
-@patches.when_imported("asyncio.events")
-def _watch_handles(module: Any) -> None:
-    cls = module.Handle
-    initialise = cls.__init__
-
-    @patches.method(cls, "__init__")
-    def init(self: Any, callback: Any, args: Any, loop: Any, context: Any = None) -> None:
-        initialise(self, callback, args, loop, context)
-        execution = controlled()
-        if execution is not None:
-            loop_tasks_of(execution).handle_made(self, callback, _getframe(1))
 
 
 @patches.when_imported("asyncio.base_events")
