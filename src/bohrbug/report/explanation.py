@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from bohrbug.model.operation import (
     BEGIN,
@@ -98,6 +99,37 @@ def _preemption_clause(trace: Trace, story: Story, names: Names, mentioned: _Men
     else:
         text += f", and {mentioned(trace.tasks[story.step])} runs instead"
     return text
+
+
+def _late_clause(trace: Trace, told: Sequence[Story], names: Names, mentioned: _Mentioned) -> str:
+    """What comes first in an event loop, once or several times in a row."""
+    story = told[0]
+    assert story.pending is not None
+    first = trace.operations[story.step]
+    text = f"{mentioned(story.task)} is late{names.at(story.pending)}"
+    text += f", and {mentioned(trace.tasks[story.step])} goes on first{names.at(first)}"
+    return f"{text}, {len(told)} times" if len(told) > 1 else text
+
+
+def _clauses(
+    trace: Trace, told: Sequence[Story], names: Names, mentioned: _Mentioned
+) -> Iterator[str]:
+    """One clause for each preemption; for all at once by which one task is late for another."""
+
+    def kind(story: Story) -> object:
+        if not story.late:
+            return story.step
+        return story.task, story.resumed, trace.tasks[story.step]
+
+    for _, group in groupby(told, kind):
+        stories_told = list(group)
+        story = stories_told[0]
+        if story.late:
+            yield _late_clause(trace, stories_told, names, mentioned)
+        elif story.timeout:
+            yield _timeout_clause(trace, story, names, mentioned)
+        else:
+            yield _preemption_clause(trace, story, names, mentioned)
 
 
 def _told_alone(operation: Operation) -> bool:
@@ -260,15 +292,10 @@ def explain(
         return f"{verb} {_without_preemption(trace, steps, names)}.{faults}"
     mentioned = _Mentioned(names)
     limit = 3
-    clauses = [
-        _timeout_clause(trace, story, names, mentioned)
-        if story.timeout
-        else _preemption_clause(trace, story, names, mentioned)
-        for story in told[:limit]
-    ]
+    clauses = list(_clauses(trace, told, names, mentioned))
     opening = "In the schedule below " if as_example else f"{verb} when "
-    text = opening + "; and then ".join(clauses)
-    if len(told) > limit:
-        text += f"; and {len(told) - limit} more preemptions, marked below"
+    text = opening + "; and then ".join(clauses[:limit])
+    if len(clauses) > limit:
+        text += f"; and {len(clauses) - limit} more preemptions, marked below"
     data = _data_choices(trace, names)
     return f"{text}, {data}.{faults}" if data else f"{text}.{faults}"

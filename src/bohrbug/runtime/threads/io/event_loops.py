@@ -1,9 +1,9 @@
-"""Event loops of asyncio that are called by other threads than their own.
+"""Event loops of asyncio: their turns are under control, and what other threads ask them for.
 
 ``call_soon`` and ``call_at`` are for callbacks of the loop alone: a loop that waits already does
-not wake up. What wakes it, ``call_soon_threadsafe``, writes into a socket pair and is controlled
-as such. All that asyncio does for a program that forgets about threads ends in these two:
-``Future.set_result``, ``Event.set``, ``Queue.put_nowait``, ``create_task``.
+not wake up.  What wakes it is ``call_soon_threadsafe``.  All that asyncio does for a program that
+forgets about threads ends in the first two: ``Future.set_result``, ``Event.set``,
+``Queue.put_nowait``, ``create_task``.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ def _register_loops(module: Any) -> None:
         initialise(self, *args, **kwargs)
         execution = controlled()
         if execution is not None:
-            frame = _getframe(1)
-            while frame.f_back and frame.f_globals.get("__name__", "").startswith("asyncio."):
-                frame = frame.f_back
-            place = place_of(frame)
+            place = place_from(_getframe(1))
             execution.resources.register(self._selector, execution.current, _TYPE, place)
 
 
@@ -72,9 +69,8 @@ def _wake_loops(module: Any) -> None:
 @patches.when_imported("asyncio.base_events")
 def _control_loops(module: Any) -> None:
     cls = module.BaseEventLoop
-    for name in ("call_soon", "call_at"):
+    for name in ("call_soon", "call_at", "call_soon_threadsafe"):
         _wrap_scheduling(cls, name)
-    _wrap_calls_of_other_threads(cls)
     run_once = cls._run_once
 
     @patches.method(cls, "_run_once")
@@ -107,17 +103,6 @@ def _wrap_scheduling(cls: Any, name: str) -> None:
     original = getattr(cls, name)
 
     @patches.method(cls, name)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        execution = controlled()
-        if execution is None or self._thread_id == execution.current.ident:
-            return original(self, *args, **kwargs)
-        return _ask_from_outside(execution, self, original, args, kwargs)
-
-
-def _wrap_calls_of_other_threads(cls: Any) -> None:
-    original = cls.call_soon_threadsafe
-
-    @patches.method(cls, "call_soon_threadsafe")
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         execution = controlled()
         if execution is None or self._thread_id == execution.current.ident:
