@@ -12,7 +12,7 @@ import sys
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import PUT
+from bohrbug.model.operation import CANCEL, INSPECT, PUT, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
@@ -20,6 +20,7 @@ from bohrbug.runtime.threads.loops.tasks import place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
 from bohrbug.runtime.threads.recording import saw
 from bohrbug.runtime.threads.resources import ResourceState
+from bohrbug.runtime.threads.rewrite.inspected import Inspecting
 from bohrbug.runtime.threads.synchronizers import place_of
 
 _TYPE = "event loop"
@@ -69,7 +70,7 @@ def _wake_loops(module: Any) -> None:
 @patches.when_imported("asyncio.base_events")
 def _control_loops(module: Any) -> None:
     cls = module.BaseEventLoop
-    for name in ("call_soon", "call_at", "call_soon_threadsafe"):
+    for name in ("call_soon", "call_at", "call_soon_threadsafe", "stop"):
         _wrap_scheduling(cls, name)
     run_once = cls._run_once
 
@@ -107,20 +108,51 @@ def _wrap_scheduling(cls: Any, name: str) -> None:
         execution = controlled()
         if execution is None or self._thread_id == execution.current.ident:
             return original(self, *args, **kwargs)
-        return _ask_from_outside(execution, self, original, args, kwargs)
+        _point_outside(execution, self, PUT, place_of(_getframe(1)))
+        result = original(self, *args, **kwargs)
+        turns: LoopTurns | None = self.__dict__.get(_TURNS)
+        if turns is not None and turns.execution is execution:
+            turns.called_from_outside()
+        return result
 
 
-def _ask_from_outside(
-    execution: Execution, loop: Any, original: Any, args: Any, kwargs: Any
-) -> Any:
-    """A task asks a loop for a call that its own thread does not run."""
+@patches.when_imported("asyncio.events")
+def _control_cancelling(module: Any) -> None:
+    cls = module.Handle
+    cancel = cls.cancel
+
+    @patches.method(cls, "cancel")
+    def wrapper(self: Any) -> Any:
+        execution = controlled()
+        # Loops of other libraries have no such attribute.
+        if (
+            execution is not None
+            and getattr(self._loop, "_thread_id", execution.current.ident)
+            != execution.current.ident
+        ):
+            _point_outside(execution, self._loop, CANCEL, place_of(_getframe(1)))
+        return cancel(self)
+
+
+def _point_outside(execution: Execution, loop: Any, kind: Kind, place: Any) -> None:
+    """A task is about to change what a loop is to run that its own thread does not run."""
     task = execution.current
     selector = getattr(loop, "_selector", None)
     if len(execution.alive) > 1 and selector is not None and not task.inside:
         # Also of a loop that does not run yet: it may have begun to wait by now.
-        execution.perform(PUT, _state_of(execution, selector), place_of(_getframe(2)))
-    result = original(loop, *args, **kwargs)
-    turns: LoopTurns | None = loop.__dict__.get(_TURNS) if hasattr(loop, "__dict__") else None
-    if turns is not None and turns.execution is execution:
-        turns.called_from_outside()
-    return result
+        execution.perform(kind, _state_of(execution, selector), place)
+
+
+def _use_future(owner: Any, is_write: bool, place: Any) -> None:
+    """A task uses a future or a task of asyncio, whose own steps are steps of its loop."""
+    execution = controlled()
+    if execution is None:
+        return
+    loop = owner.get_loop()
+    if getattr(loop, "_thread_id", execution.current.ident) != execution.current.ident:
+        _point_outside(execution, loop, PUT if is_write else INSPECT, place)
+        if not is_write:
+            execution.observe(_state_of(execution, loop._selector), place)
+
+
+Inspecting.use_future = staticmethod(_use_future)

@@ -26,7 +26,8 @@ _BY_MODULE = {
     " _BaseExitStack._create_cb_wrapper"
     " chdir.__enter__ chdir.__exit__",
     # What threads that forget about the loop share with it.
-    "asyncio.locks": "Event.is_set Event.set Event.wait",
+    "asyncio.locks": "Event.is_set Event.set Event.wait Lock.acquire Lock.locked Lock.release"
+    " Semaphore.acquire Semaphore.locked Semaphore.release BoundedSemaphore.release",
     "asyncio.queues": "Queue._get Queue._put Queue.empty",
     # In which order mocks are called, and what patches put in place and back.
     "unittest.mock": "CallableMixin._increment_mock_call _patch.get_original _patch.__enter__"
