@@ -358,6 +358,7 @@ def test_a_deadlock_names_the_tasks_that_wait_and_what_for() -> None:
     report = failure_text(failure)
     assert "waits for Lock" in report
     assert "waits for the end of other tasks" in report
+    assert "and what comes next in its event loop" in " ".join(report.split())
 
 
 def test_a_report_says_who_is_late_and_who_comes_first() -> None:

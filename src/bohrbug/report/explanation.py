@@ -205,8 +205,13 @@ def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str
     return f"until it waits for {names.awaited(task, operation)}{names.at(operation)}"
 
 
+def _is_next_in_loop(trace: Trace, step: int) -> bool:
+    """Whether a step is what its event loop would run next by itself."""
+    return trace.defaults.get(step) == trace.tasks[step]
+
+
 def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
-    stretches = segments(trace)
+    stretches = [stretch for stretch in segments(trace) if not _is_next_in_loop(trace, stretch[1])]
     data = _data_choices(trace, names)
     if len(trace.task_infos or set(trace.tasks)) <= 1:
         alone = "with a single task"
@@ -219,6 +224,9 @@ def _without_preemption(trace: Trace, steps: TaskSteps, names: Names) -> str:
     limit = 6
     for task, _, last in stretches[:limit]:
         who = mentioned(task)
+        if last + 1 < len(trace) and _is_next_in_loop(trace, last + 1):
+            shown.append(f"{who}, and what comes next in its event loop")
+            continue
         if last == len(trace) - 1:
             shown.append(who)
         else:

@@ -297,6 +297,22 @@ class LoopTurns:
         early = self._early_timer()
         if early is not None:
             tasks.append(early)
+        chosen = self._choose(found, tasks)
+        if chosen is early:
+            chosen.ready = chosen.deadline = None
+            chosen.timed_out = False
+            self._queue.arrive(self._timers())
+            return self._next()
+        return next((entry for entry in found if entry.task is chosen), None)
+
+    def _choose(self, found: list[LoopEntry], tasks: list[Task]) -> Task:
+        """Whose step comes next, once this thread is to go on; it stands for the thread then.
+
+        Parameters:
+            found: what may come next; another thread may add to it.
+            tasks: whose steps these are, and what else this thread may go on with.
+        """
+        execution = self.execution
         if len(tasks) > 1:
             loop_tasks_of(execution).have_choices = True
         alive = execution.alive
@@ -308,12 +324,9 @@ class LoopTurns:
         if chosen.greenlet is not self._host.greenlet:
             execution.switch(running, chosen)
             chosen = execution.current
-        offered, self._offered = self._offered, None
-        for entry in offered:
-            if entry.task is not chosen and entry.task in alive:
-                alive.remove(entry.task)
-        for task in (self._host, early):
-            if task in alive and task is not chosen:
+        self._offered = None
+        for task in (*tasks, *(entry.task for entry in found)):
+            if task is not chosen and task in alive:
                 alive.remove(task)
         self._standing = execution.current = chosen
         if execution.aborting:
@@ -321,14 +334,7 @@ class LoopTurns:
         chosen.waiting = False
         if execution.detector is not None:
             execution.detector.synchronise(chosen.index, self.state, True)
-        if chosen is early:
-            chosen.ready = chosen.deadline = None
-            chosen.timed_out = False
-            self._queue.arrive(self._timers())
-            return self._next()
-        if chosen is self._host:
-            return None
-        return next(entry for entry in offered if entry.task is chosen)
+        return chosen
 
     def _early_timer(self) -> Task | None:
         """The task of the next timer, if time may pass before this turn takes what has arrived."""
