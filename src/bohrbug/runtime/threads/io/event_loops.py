@@ -106,7 +106,7 @@ def _wrap_scheduling(cls: Any, name: str) -> None:
     @patches.method(cls, name)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         execution = controlled()
-        if execution is None or self._thread_id == execution.current.ident:
+        if execution is None or not _is_of_another(execution, self):
             return original(self, *args, **kwargs)
         _point_outside(execution, self, PUT, place_of(_getframe(1)))
         result = original(self, *args, **kwargs)
@@ -124,14 +124,27 @@ def _control_cancelling(module: Any) -> None:
     @patches.method(cls, "cancel")
     def wrapper(self: Any) -> Any:
         execution = controlled()
-        # Loops of other libraries have no such attribute.
-        if (
-            execution is not None
-            and getattr(self._loop, "_thread_id", execution.current.ident)
-            != execution.current.ident
-        ):
+        if execution is not None and _is_of_another(execution, self._loop):
             _point_outside(execution, self._loop, CANCEL, place_of(_getframe(1)))
         return cancel(self)
+
+
+def _is_of_another(execution: Execution, loop: Any) -> bool:
+    """Whether a loop is for another thread to run than that of the running task.
+
+    One that does not run is for who has run it; nobody knows of one that never ran.
+    """
+    ident = execution.current.ident
+    try:
+        runs_in = loop._thread_id
+    except AttributeError:
+        # No loop of asyncio's own.
+        return False
+    if runs_in is None:
+        turns: LoopTurns | None = loop.__dict__.get(_TURNS)
+        if turns is not None and turns.execution is execution:
+            runs_in = turns.ident
+    return bool(runs_in != ident)
 
 
 def _point_outside(execution: Execution, loop: Any, kind: Kind, place: Any) -> None:
@@ -149,7 +162,7 @@ def _use_future(owner: Any, is_write: bool, place: Any) -> None:
     if execution is None:
         return
     loop = owner.get_loop()
-    if getattr(loop, "_thread_id", execution.current.ident) != execution.current.ident:
+    if _is_of_another(execution, loop):
         _point_outside(execution, loop, PUT if is_write else INSPECT, place)
         if not is_write:
             execution.observe(_state_of(execution, loop._selector), place)

@@ -39,6 +39,9 @@ SPINNING_TURNS = 500
 IMPATIENT = f"something was late in an event loop for no more than {LATE_TURNS} turns"
 """What is assumed where a loop would else go on for ever without what has arrived."""
 
+HANDED_OVER = "an event loop that several threads run as used by one of them at a time"
+"""What is assumed where that is so."""
+
 _new_operation = tuple.__new__
 
 
@@ -54,11 +57,15 @@ class LoopTurns:
         execution: the execution.
         loop: a selector event loop of asyncio.
         state: the loop as a resource.
+
+    Attributes:
+        ident: of the thread that runs it, or has run it last.
     """
 
     __slots__ = (
         "_bound",
         "_called",
+        "_has_run",
         "_host",
         "_is_awake",
         "_is_beginning",
@@ -68,6 +75,7 @@ class LoopTurns:
         "_standing",
         "_turns_without_pause",
         "execution",
+        "ident",
         "loop",
         "state",
     )
@@ -76,6 +84,8 @@ class LoopTurns:
         self.execution = execution
         self.loop = loop
         self.state = state
+        self.ident = execution.current.ident
+        self._has_run = False
         self._place: Any = None
         self._is_awake = True
         # Nothing of the turn has run.
@@ -102,6 +112,12 @@ class LoopTurns:
         """
         self._place = place
         execution, loop = self.execution, self.loop
+        if execution.current.ident != self.ident:
+            # What one of the threads does to it while it does not run may be seen as its own.
+            if self._has_run:
+                execution.trace.uncontrolled.assume(HANDED_OVER)
+            self.ident = execution.current.ident
+        self._has_run = True
         self._host = self._standing = execution.current
         if execution.rows:
             # What the thread did before, it did before all that the loop runs.
