@@ -196,19 +196,35 @@ def test_a_death_belongs_to_the_step_before_what_finalizers_do(strategy: str) ->
     assert seen == {(True, True), (False, True), (False, False)}
 
 
-def let_go_at_once(guard: Any) -> None:
+def let_go_at_once(guard: Any, *, is_seen: bool = True) -> None:
     node, ended = [Node()], []
     reference = weakref.ref(node[0])
 
     def drop() -> None:
         with guard:
             node.clear()
+            if is_seen:
+                # The other task may still have it.
+                ended.append(reference() is None)
 
     def look() -> None:
         with guard:
             ended.append(reference() is None)
 
     together(drop, look)
+
+
+def let_go_at_once_and_be_told(guard: Any) -> None:
+    node, told, seen = [Node()], [], []
+    reference = weakref.ref(node[0])
+    tells = weakref.ref(node[0], told.append)
+
+    def look() -> None:
+        with guard:
+            seen.append(reference() is None)
+
+    assert tells() is node[0]
+    together(node.clear, look)
 
 
 def kept_for_a_while() -> None:
@@ -227,6 +243,9 @@ def kept_for_a_while() -> None:
     [
         (lambda: let_go_at_once(nullcontext()), True),
         (lambda: let_go_at_once(threading.Lock()), False),
+        # Who looks is the only one who could see that it has prolonged the life.
+        (lambda: let_go_at_once(nullcontext(), is_seen=False), False),
+        (lambda: let_go_at_once_and_be_told(nullcontext()), True),
         (kept_for_a_while, False),
     ],
 )

@@ -99,9 +99,10 @@ class Life:
         # it may have it still.
         self.holders: set[tuple[int, int]] = set()
         # Something is called when it ends.
-        self.calls_back = False
-        # A task has got it weakly and let go of it in one expression, and no lock kept others out.
-        self.at_once = False
+        self.calls_back = hasattr(type(target), "__del__")
+        # Tasks that have got it weakly and let go of it in one expression, and no lock kept others
+        # out.
+        self.at_once: set[int] = set()
         self.ended_by = -1
         self.ended_at: list[Place] = []
         self.watch(target)
@@ -127,6 +128,15 @@ class Life:
         if self.calls_back and len(others) > 1:
             return True
         return any(reader != other for reader in self.readers for other in others)
+
+    @property
+    def could_end_later(self) -> bool:
+        """Whether a task could see that such an expression has prolonged it.
+
+        The task whose expression it is sees the end after it, whoever came in between.
+        """
+        seen_by_others = any(reader != task for task in self.at_once for reader in self.readers)
+        return self.matters and bool(self.at_once) and (self.calls_back or seen_by_others)
 
     def watch(self, target: Any) -> None:
         """Be told of the death: before all whose references are older."""
@@ -200,7 +210,7 @@ def are_watched() -> bool:
 
 def were_let_go_at_once() -> bool:
     """Whether in the middle of an expression another task could have come in between."""
-    return any(life.at_once and life.matters for life in _lives.values())
+    return any(life.could_end_later for life in _lives.values())
 
 
 _keeping: dict[int, tuple[Place, bool]] = {}
@@ -326,8 +336,14 @@ def read(reference: Any, place: Place) -> Named:
     target = target_of(reference)
     if target is not None:
         life = _note_read(target, reference, place)
-        if _ending.current() >= 0 and not (life.at_once or _is_kept(place)):
-            life.at_once = not _ending.holds_a_lock()
+        task = _ending.current()
+        if (
+            task >= 0
+            and task not in life.at_once
+            and not _is_kept(place)
+            and not _ending.holds_a_lock()
+        ):
+            life.at_once.add(task)
         return life.variable
     known = _by_reference.get(id(reference))
     if known is None:
