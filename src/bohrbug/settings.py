@@ -54,6 +54,7 @@ class Option:
         may_be_none: whether ``none`` is a value.
         least: the smallest number that is allowed.
         positive: whether it must be more than 0.
+        item: what ``--help`` shows for one of several names.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Option:
     may_be_none: bool = False
     least: int | None = None
     positive: bool = False
+    item: str = "NAME"
 
     @property
     def flag(self) -> str:
@@ -74,7 +76,7 @@ class Option:
         """What ``--help`` shows for the value."""
         if self.choices:
             return "|".join(self.choices)
-        return {int: "N", float: "SECONDS", tuple: "+MODULE|-MODULE"}.get(self.type, "TEXT")
+        return {int: "N", float: "SECONDS", tuple: self.item}.get(self.type, "TEXT")
 
     def parse(self, text: str, where: str) -> Any:
         """The value that a text stands for.
@@ -141,7 +143,7 @@ class Option:
                 int: "a whole number",
                 float: "a number",
                 bool: "true or false",
-                tuple: "a list of module names",
+                tuple: "a list of names",
             }.get(self.type, "a text")
         if self.may_be_none:
             wanted += f" or {_NONE!r}"
@@ -187,7 +189,12 @@ OPTIONS: tuple[Option, ...] = (
         "What is a scheduling point: synchronisation only; racy accesses too; all shared accesses.",
         ("sync", "racy", "all"),
     ),
-    Option("scope", tuple, "Add a module to those whose data accesses are seen, or take one away."),
+    Option(
+        "scope",
+        tuple,
+        "Add a module to those whose data accesses are seen, or take one away.",
+        item="+MODULE|-MODULE",
+    ),
     Option(
         "timeouts",
         str,
@@ -206,6 +213,18 @@ OPTIONS: tuple[Option, ...] = (
         str,
         "What os.urandom, uuid4 and Random() give: the same in each execution, or what is real.",
         ("same", "real"),
+    ),
+    Option(
+        "async_order",
+        str,
+        "Whether asyncio.sleep(0) takes at least one turn of its event loop, or exactly one.",
+        ("arrivals", "fifo"),
+    ),
+    Option(
+        "cancel",
+        tuple,
+        "Let a task of an event loop be cancelled wherever it waits, by its name or that of its"
+        " coroutine; scopes: any within a timeout, wait_for or TaskGroup.",
     ),
     Option(
         "races",

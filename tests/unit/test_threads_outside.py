@@ -100,7 +100,9 @@ def test_waiting_for_a_child_is_no_spinning(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(runtime_module, "FIRST_PATIENCE", 0.1)
     result = bohrbug.explore(lambda: subprocess.run(["sleep", "0.5"], check=True))
     assert result.executions == 1
-    assert result.verdict.reason == "the test starts no second task, but there are caveats"
+    assert (
+        result.verdict.reason == "the test never has a choice between tasks, but there are caveats"
+    )
 
 
 @pytest.mark.parametrize("access", ["attribute", "item", "whole"])

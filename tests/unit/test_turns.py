@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -68,6 +69,36 @@ def test_a_pause_may_take_more_than_one_turn() -> None:
         await asyncio.gather(says(log, "a", 1), says(log, "b", 2))
 
     assert reached(main) == {("a", "b"), ("b", "a")}
+
+
+def test_in_the_order_fifo_a_pause_takes_one_turn() -> None:
+    async def main(log: list[Any]) -> None:
+        loop = asyncio.get_running_loop()
+        late = loop.create_future()
+        loop.call_later(1, late.set_result, None)
+        await asyncio.gather(says(log, "a", 1), says(log, "b", 2))
+        await late
+
+    assert reached(main, async_order="fifo") == {("a", "b")}
+
+
+def test_in_the_order_fifo_what_arrives_may_still_be_late() -> None:
+    async def main(log: list[Any]) -> None:
+        receiving, sending = socket.socketpair()
+        with receiving, sending:
+            receiving.setblocking(False)
+
+            async def receive() -> None:
+                await asyncio.get_running_loop().sock_recv(receiving, 1)
+                log.append("received")
+
+            async def send() -> None:
+                sending.send(b"x")
+                await says(log, "paused", 3)
+
+            await asyncio.gather(receive(), send())
+
+    assert len(reached(main, async_order="fifo")) == 2
 
 
 def test_tasks_that_do_not_pause_run_in_the_order_of_their_making() -> None:

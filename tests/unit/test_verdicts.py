@@ -199,7 +199,7 @@ def test_nothing_left_to_execute_is_not_everything() -> None:
 def test_there_is_only_one_schedule() -> None:
     verdict = judge(evidence())
     assert verdict.kind is VerdictKind.HOLDS
-    assert verdict.reason == "the test starts no second task"
+    assert verdict.reason == "the test never has a choice between tasks"
 
 
 def test_everything_within_a_bound_was_executed() -> None:

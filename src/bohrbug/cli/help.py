@@ -15,7 +15,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "go_on",
     ),
     "Executions": (
-        *("level", "scope", "timeouts", "interpreter", "entropy", "max_steps", "hang_seconds"),
+        *("level", "scope", "timeouts", "interpreter", "entropy"),
+        *("async_order", "cancel", "max_steps", "hang_seconds"),
     ),
     "Failures": ("races", "keep_going", "minimise", "causes", "causes_seconds"),
     "Native programs": (

@@ -59,7 +59,10 @@ Exit codes, of the execution that you were in at last:
   3  it had not ended
 """
 
-_OPTIONS = ("level", "scope", "timeouts", "interpreter", "max_steps", "hang_seconds")
+_OPTIONS = (
+    *("level", "scope", "timeouts", "interpreter", "async_order", "cancel"),
+    *("max_steps", "hang_seconds"),
+)
 """Of the options of explorations those that say what an execution is."""
 
 

@@ -22,6 +22,7 @@ class VerdictConditions:
         faults: which calls could fail, for people; "" where none could.
         accesses: of a native program, whose accesses to memory are seen, for people.
         entropy: whether what the system gives at random is the same in each execution.
+        async_order: how many turns of an event loop ``asyncio.sleep(0)`` may take.
         taking: what was taken for something that it need not be, for people: calls of code in C
             that no table knows, to which tasks get without being ordered, "as one step".
     """
@@ -33,6 +34,7 @@ class VerdictConditions:
     faults: str = ""
     accesses: str = ""
     entropy: str = "same"
+    async_order: str = "arrivals"
     taking: tuple[str, ...] = ()
 
     @classmethod
@@ -52,6 +54,7 @@ class VerdictConditions:
             faults,
             accesses,
             options.entropy,
+            options.async_order,
             taking,
         )
 
@@ -61,6 +64,8 @@ class VerdictConditions:
         text = f"level {self.level}, timeouts {self.timeouts}, {last}"
         if self.entropy != "same":
             text += f", entropy {self.entropy}"
+        if self.async_order != "arrivals":
+            text += f", async order {self.async_order}"
         if self.faults:
             text += f", {self.faults}"
         if self.scope:

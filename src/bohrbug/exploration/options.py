@@ -36,6 +36,11 @@ class ExploreOptions:
             only where a build with the GIL can switch threads.
         entropy: ``same``: what the system gives at random, as ``os.urandom`` does, is the same in
             each execution; ``real``: it is not.
+        async_order: ``arrivals``: ``asyncio.sleep(0)`` takes at least one turn of its event loop;
+            ``fifo``: it takes one.
+        cancel: names of tasks of event loops (or of their coroutines, with ``*`` and ``?``), one
+            of which may be cancelled in an execution, wherever it waits; ``scopes`` stands for
+            those within a timeout, ``wait_for`` or a ``TaskGroup``.
         races: ``report`` data races, let them ``fail`` the test, or ``ignore`` them.
         keep_going: explore on after a failure.
         minimise: reduce failures to the fewest preemptions.
@@ -68,6 +73,8 @@ class ExploreOptions:
     timeouts: str = "early"
     interpreter: str = "free-threaded"
     entropy: str = "same"
+    async_order: str = "arrivals"
+    cancel: tuple[str, ...] = ()
     races: str = "report"
     keep_going: bool = False
     minimise: bool = True
@@ -119,6 +126,8 @@ class Keywords(TypedDict, total=False):
     timeouts: str
     interpreter: str
     entropy: str
+    async_order: str
+    cancel: tuple[str, ...]
     races: str
     keep_going: bool
     minimise: bool

@@ -208,7 +208,7 @@ def options_to_json(options: ExploreOptions) -> dict[str, Any]:
     """Options as they are written to files: all but the invariant, which is a function."""
     plain = asdict(replace(options, invariant=None))
     del plain["invariant"]
-    return {**plain, "scope": list(options.scope)}
+    return {**plain, "scope": list(options.scope), "cancel": list(options.cancel)}
 
 
 def options_from_json(data: dict[str, Any]) -> ExploreOptions:

@@ -138,7 +138,7 @@ class Evidence:
 
     Parameters:
         options: of the exploration.
-        strategy: what searched; ``None`` if the test never had a second task.
+        strategy: what searched; ``None`` if there never was a choice between tasks.
         has_searched: the strategy had its turn at all.
         executions: executions made.
         seconds: wall time, in seconds.
@@ -181,7 +181,7 @@ def judge(evidence: Evidence) -> Verdict:
     strategy = evidence.strategy if evidence.has_searched else None
     covered = () if strategy is None else sentences(strategy)
     if evidence.strategy is None and kind is VerdictKind.HOLDS:
-        covered = ("one schedule: the test starts no second task",)
+        covered = ("one schedule: the test never has a choice between tasks",)
     return Verdict(
         kind,
         covered,
@@ -213,7 +213,7 @@ def _case(evidence: Evidence, limits: tuple[Caveat, ...]) -> tuple[VerdictKind, 
         return VerdictKind.INCONCLUSIVE, UNCONFIRMED
     strategy = evidence.strategy
     if strategy is None:
-        case = VerdictKind.HOLDS, "the test starts no second task"
+        case = VerdictKind.HOLDS, "the test never has a choice between tasks"
     elif strategy.complete:
         case = VerdictKind.HOLDS, "every schedule was executed"
     elif (bound := bound_of(strategy)) is not None:

@@ -149,6 +149,24 @@ def is_fault(resource: ResourceId) -> bool:
     return resource.startswith(_FAULT)
 
 
+_CANCEL = _FAULT + "cancel "
+
+
+def cancellation_id(tasks: Iterable[TaskId]) -> ResourceId:
+    """The resource of the data choices by which one of some tasks is cancelled; 0 for none."""
+    return _CANCEL + " ".join(tasks)
+
+
+def cancelled_task(resource: ResourceId, value: int) -> TaskId | None:
+    """The task that a choice cancels on a resource that :func:`cancellation_id` gave.
+
+    ``None``: it is no such resource, or the value cancels nobody.
+    """
+    if not value or not resource.startswith(_CANCEL):
+        return None
+    return resource.removeprefix(_CANCEL).split(" ")[value - 1]
+
+
 class Site(NamedTuple):
     """A place in the source of the tested program.
 

@@ -15,6 +15,7 @@ from bohrbug.model.operation import (
     SLEEP,
     Operation,
     TaskId,
+    cancelled_task,
     is_fault,
 )
 from bohrbug.model.outcome import OutcomeKind
@@ -178,14 +179,24 @@ def _data_choices(trace: Trace, names: Names) -> str:
 
 
 def _faults(trace: Trace, names: Names) -> str:
-    """A sentence about the calls that were made to fail, with a space before it, or nothing."""
-    made = [
-        f"{fault_words(trace, step)} in task {trace.tasks[step]}{names.at(trace.operations[step])}"
-        for step in trace.faults()
-    ]
+    """A sentence about calls that were made to fail, or a task that was cancelled.
+
+    It has a space before it, and is empty where there is none.
+    """
+    made = [_fault(trace, step, names) for step in trace.faults()]
     if not made:
         return ""
     return f" It takes {'a fault' if len(made) == 1 else 'faults'}: {' and '.join(made)}."
+
+
+def _fault(trace: Trace, step: int, names: Names) -> str:
+    words, place = fault_words(trace, step), names.at(trace.operations[step])
+    choice = trace.choices[step]
+    assert isinstance(choice, int)
+    task = cancelled_task(trace.operations[step].resource, choice)
+    if task is not None:
+        return f"task {names.task(task)} is cancelled while it waits{place}"
+    return f"{words} in task {trace.tasks[step]}{place}"
 
 
 def _stretch_end(trace: Trace, last: int, steps: TaskSteps, names: Names) -> str:

@@ -154,6 +154,8 @@ def settings_of(options: ExploreOptions) -> Settings:
     return Settings(
         epoch=options.epoch,
         real_entropy=options.entropy == "real",
+        late_pauses=options.async_order != "fifo",
+        cancel=options.cancel,
         external_patience=max(EXTERNAL_PATIENCE, hang / 2) if hang else math.inf,
     )
 

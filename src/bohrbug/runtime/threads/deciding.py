@@ -21,7 +21,7 @@ from bohrbug.runtime.threads.fairness import Fairness
 from bohrbug.runtime.threads.outside import Outside
 from bohrbug.runtime.threads.pace import IDLE_YIELDS, LONELY_STEPS, TIME_SLICE
 from bohrbug.runtime.threads.recorded import RecordedTrace
-from bohrbug.runtime.threads.resources import OlderObjects, ResourceTable
+from bohrbug.runtime.threads.resources import OlderObjects, ResourceState, ResourceTable
 from bohrbug.runtime.threads.settings import Settings
 from bohrbug.runtime.threads.task import Task, TaskKilled
 
@@ -351,6 +351,17 @@ class Deciding:
 
     def choose(self, arity: int, place: Any) -> int:
         """A data choice among ``range(arity)``; part of the choice sequence."""
+        state = self.resources.state_named(f"{self.current.id}:choice", "choice")
+        return self.choose_about(state, arity, lambda _: place)
+
+    def choose_about(self, state: ResourceState, arity: int, place_of: Callable[[int], Any]) -> int:
+        """A data choice that is not the program's own.
+
+        Parameters:
+            state: what it is about.
+            arity: how many values there are.
+            place_of: the place in the program that a value is about.
+        """
         task = self.current
         if self.aborting:
             raise TaskKilled
@@ -362,9 +373,8 @@ class Deciding:
                 value = self._decider.value(arity)
         else:
             value = self._decider.value(arity)
-        state = self.resources.state_named(f"{task.id}:choice", "choice")
         self.trace.arities[step] = arity
-        operation = _new_operation(Operation, (CHOOSE, state.id, place))
+        operation = _new_operation(Operation, (CHOOSE, state.id, place_of(value)))
         self.rows.append((value, task.id, operation, (task.id,), (), False))
         if task.host is not None:
             # In the middle of what it runs, a loop runs nothing else.

@@ -39,6 +39,7 @@ from bohrbug.runtime.threads.futures import lasting_executors
 from bohrbug.runtime.threads.handed_over import HandedOver, as_it_is
 from bohrbug.runtime.threads.installation import installation
 from bohrbug.runtime.threads.instrumentation import Instrumentation, collect
+from bohrbug.runtime.threads.loops.cancelling import never_met
 from bohrbug.runtime.threads.monitoring import Explainer, RaceDetector, Watcher
 from bohrbug.runtime.threads.points import AccessPoints
 from bohrbug.runtime.threads.raised import forget_raised
@@ -112,9 +113,6 @@ class ThreadsRuntime:
     unseen = ""
     """What the happens-before graph never has: nothing; options tell the rest."""
 
-    faults = ""
-    """No call is made to fail."""
-
     accesses = ""
     """Options say whose accesses are seen."""
 
@@ -165,6 +163,12 @@ class ThreadsRuntime:
         self.made = 0
 
     # -- life --------------------------------------------------------------------
+
+    @property
+    def faults(self) -> str:
+        """See :class:`~bohrbug.runtime.protocol.Runtime`: tasks may be cancelled."""
+        cancel = self._settings.cancel
+        return f"at most one cancellation, of {', '.join(cancel)}" if cancel else ""
 
     def __enter__(self) -> Self:
         installation.install()
@@ -329,6 +333,8 @@ class ThreadsRuntime:
         self._has_left_frames = trace.outcome.is_failure
         for what in orders.taken():
             trace.uncontrolled.assume(what)
+        for pattern in never_met(execution):
+            trace.uncontrolled.note(f"no task of an event loop is called {pattern}")
         found = PlaceSet() if deaths is None else PlaceSet(deaths.end())
         if detector is not None:
             _note_assumptions(trace, detector)

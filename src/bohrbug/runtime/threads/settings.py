@@ -18,9 +18,14 @@ class Settings:
         external_patience: seconds of real time to wait for something outside our
             control before an execution is given up.
         real_entropy: what the system gives at random is not the same in each execution.
+        late_pauses: ``asyncio.sleep(0)`` may take more than one turn of its event loop.
+        cancel: which tasks of event loops may be cancelled while they wait, see
+            :mod:`.loops.cancelling`.
     """
 
     leak_steps: int = 20_000
     epoch: float = 1_700_000_000.0
     external_patience: float = EXTERNAL_PATIENCE
     real_entropy: bool = False
+    late_pauses: bool = True
+    cancel: tuple[str, ...] = ()

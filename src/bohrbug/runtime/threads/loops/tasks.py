@@ -73,6 +73,7 @@ class LoopTasks:
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
+        self._pauses_can_be_late = execution.settings.late_pauses
         self.have_choices = False
         self._number = 0
         self._origins: dict[int, Origin] = {}
@@ -93,11 +94,11 @@ class LoopTasks:
             known = self.known(owner)
             if known is None:
                 task = self._made(creator, place_from(frame))
-                self._describe(task, owner)
+                describe(task, owner)
                 self._of_asyncio[id(owner)] = (ref(owner), task)
             else:
                 task = known
-                if known is creator and _is_step(callback):
+                if known is creator and _is_step(callback) and self._pauses_can_be_late:
                     order = Order.ARRIVAL
         else:
             task = self._made(creator, place_from(frame))
@@ -136,14 +137,15 @@ class LoopTasks:
         self._execution.loop_tasks.append(task)
         return task
 
-    @staticmethod
-    def _describe(task: Task, asyncio_task: Any) -> None:
-        coroutine = asyncio_task.get_coro()
-        target = getattr(coroutine, "__qualname__", None) or type(coroutine).__name__
-        task.target = str(target)
-        name = asyncio_task.get_name()
-        # The others are counted on from one execution to the next.
-        task.name = "" if name.startswith("Task-") else name
+
+def describe(task: Task, asyncio_task: Any) -> None:
+    """Let a task have the names of an asyncio task, which may get its own after its making."""
+    coroutine = asyncio_task.get_coro()
+    target = getattr(coroutine, "__qualname__", None) or type(coroutine).__name__
+    task.target = str(target)
+    name = asyncio_task.get_name()
+    # The others are counted on from one execution to the next.
+    task.name = "" if name.startswith("Task-") else name
 
 
 def loop_tasks_of(execution: Execution) -> LoopTasks:
@@ -180,8 +182,8 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     owner = getattr(callback, "__self__", None)
     if owner is not None and _goes_on(callback) and is_asyncio_task(owner):
         coroutine = owner.get_coro()
-        place = _place_in(coroutine)
-        return RESUME if _has_begun(coroutine) else BEGIN, place
+        place = place_in(coroutine)
+        return RESUME if has_begun(coroutine) else BEGIN, place
     code = _code_of(callback)
     return CALLBACK, None if code is None else (code, 0)
 
@@ -225,11 +227,12 @@ def _code_of(callback: Any) -> CodeType | None:
     return code if isinstance(code, CodeType) else None
 
 
-def _has_begun(coroutine: Any) -> bool:
+def has_begun(coroutine: Any) -> bool:
+    """Whether a coroutine stands at an ``await``."""
     return getattr(coroutine, "cr_await", None) is not None
 
 
-def _place_in(coroutine: Any) -> Any:
+def place_in(coroutine: Any) -> Any:
     """Where the program's own code of a coroutine stands, the innermost of it."""
     place = None
     while coroutine is not None:

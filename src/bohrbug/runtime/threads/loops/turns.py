@@ -14,15 +14,17 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from bohrbug.model.operation import RESUME, WAKE, Operation
+from bohrbug.model.operation import BEGIN, RESUME, WAKE, Operation
 from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until
+from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
 from bohrbug.runtime.threads.loops.tasks import (
     LoopEntry,
     bind,
+    describe,
     loop_tasks_of,
     operation_of,
 )
@@ -65,6 +67,7 @@ class LoopTurns:
     __slots__ = (
         "_bound",
         "_called",
+        "_cancelling",
         "_has_run",
         "_host",
         "_is_awake",
@@ -101,6 +104,8 @@ class LoopTurns:
         # Between two steps: what may come next.
         self._offered: list[LoopEntry] | None = None
         self._turns_without_pause = 0
+        patterns = execution.settings.cancel
+        self._cancelling = Cancelling(execution, loop, patterns) if patterns else None
 
     # -- a turn ----------------------------------------------------------------------
 
@@ -130,6 +135,8 @@ class LoopTurns:
                         # It is of the next turn: this one has ended before what is late.
                         self._begin_turn()
                     self._run(entry)
+                    if self._cancelling is not None:
+                        self._cancelling.after_step(self._host)
                 if loop._stopping:
                     break
         finally:
@@ -379,9 +386,11 @@ class LoopTurns:
     def _offer(self, entry: LoopEntry) -> Task:
         """The task of an entry, about to take its step."""
         task = entry.task
+        kind, place = operation_of(entry)
         if task.host is not self._host:
             self._bind(task)
-        kind, place = operation_of(entry)
+            if kind is BEGIN:
+                describe(task, entry.handle._callback.__self__)
         task.pending = _new_operation(Operation, (kind, self.state.id, place))
         task.waiting = True
         # It may have been offered as a timer that is over early.

@@ -1,0 +1,159 @@
+"""Tasks of event loops that may be cancelled wherever they wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+import bohrbug
+from bohrbug.exploration.reproduction import options_from_json, options_to_json
+from bohrbug.exploration.result import Result
+from bohrbug.exploration.verdicts import VerdictKind
+from bohrbug.model.outcome import OutcomeKind
+from bohrbug.report.text import failure_text
+
+Main = Callable[[list[Any]], Awaitable[None]]
+
+
+def explored(main: Main, *cancel: str, **options: Any) -> tuple[set[frozenset[Any]], Result]:
+    """What the logs of all executions had, and how the exploration ended."""
+    found: set[frozenset[Any]] = set()
+
+    def test() -> None:
+        log: list[Any] = []
+        asyncio.run(main(log))  # type: ignore[arg-type]
+        found.add(frozenset(log))
+
+    options = {"timeouts": "late", "bound": None, "executions": 3_000, **options}
+    return found, bohrbug.explore(test, cancel=cancel, **options)
+
+
+async def waits(log: list[Any], name: str, event: asyncio.Event) -> None:
+    try:
+        await event.wait()
+        log.append((name, "woken"))
+    except asyncio.CancelledError:
+        log.append((name, "cancelled", event.is_set()))
+
+
+async def two_wait(log: list[Any]) -> None:
+    event = asyncio.Event()
+    tasks = [
+        asyncio.create_task(waits(log, "a", event), name="first"),
+        asyncio.create_task(waits(log, "b", event), name="second"),
+    ]
+    await asyncio.sleep(0)
+    event.set()
+    await asyncio.wait(tasks)
+
+
+UNDISTURBED = frozenset({("a", "woken"), ("b", "woken")})
+A_CANCELLED_BEFORE = frozenset({("a", "cancelled", False), ("b", "woken")})
+A_CANCELLED_BEHIND = frozenset({("a", "cancelled", True), ("b", "woken")})
+B_CANCELLED_BEFORE = frozenset({("a", "woken"), ("b", "cancelled", False)})
+B_CANCELLED_BEHIND = frozenset({("a", "woken"), ("b", "cancelled", True)})
+
+
+@pytest.mark.parametrize("strategy", ["dfs", "dpor", "ipb", "idb"])
+def test_a_task_is_cancelled_while_it_waits_and_when_it_is_about_to_go_on(strategy: str) -> None:
+    found, result = explored(two_wait, "first", strategy=strategy)
+    assert result.verdict.kind is VerdictKind.HOLDS
+    assert found == {UNDISTURBED, A_CANCELLED_BEFORE, A_CANCELLED_BEHIND}
+
+
+def test_only_one_is_cancelled_in_an_execution() -> None:
+    found, _ = explored(two_wait, "wait?")
+    of_one = {A_CANCELLED_BEFORE, A_CANCELLED_BEHIND, B_CANCELLED_BEFORE, B_CANCELLED_BEHIND}
+    assert found == {UNDISTURBED, *of_one}
+
+
+def test_nobody_is_cancelled_unless_asked() -> None:
+    found, _ = explored(two_wait)
+    assert found == {UNDISTURBED}
+
+
+def test_the_verdict_tells_of_a_name_that_no_task_has() -> None:
+    _, result = explored(two_wait, "thirst", "first")
+    assert result.verdict.kind is VerdictKind.NO_FAILURE_FOUND
+    (caveat,) = result.verdict.caveats
+    assert str(caveat).startswith("no task of an event loop is called thirst")
+    assert "at most one cancellation, of thirst, first" in str(result.verdict.conditions)
+
+
+async def in_a_group(log: list[Any]) -> None:
+    event = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(waits(log, "a", event))
+        await asyncio.sleep(0)
+        event.set()
+
+
+async def in_a_timeout(log: list[Any]) -> None:
+    event = asyncio.Event()
+
+    async def waits_for_long() -> None:
+        async with asyncio.timeout(100):
+            await waits(log, "a", event)
+
+    task = asyncio.create_task(waits_for_long())
+    await asyncio.sleep(0)
+    event.set()
+    await asyncio.wait([task])
+
+
+async def in_wait_for(log: list[Any]) -> None:
+    event = asyncio.Event()
+    task = asyncio.create_task(asyncio.wait_for(waits(log, "a", event), 100))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    event.set()
+    await asyncio.wait([task])
+
+
+@pytest.mark.parametrize("main", [in_a_group, in_a_timeout, in_wait_for])
+def test_scopes_are_all_that_something_may_cancel(main: Main) -> None:
+    found, result = explored(main, "scopes")
+    assert not result.failures, failure_text(result.failures[0])
+    seen = {each for log in found for each in log}
+    assert seen == {("a", "woken"), ("a", "cancelled", False), ("a", "cancelled", True)}
+
+
+def test_outside_of_scopes_nobody_is_cancelled() -> None:
+    found, _ = explored(two_wait, "scopes")
+    assert found == {UNDISTURBED}
+
+
+class Slots:
+    """Hands out a slot; who is cancelled while using it never gives it back."""
+
+    def __init__(self) -> None:
+        self.free = asyncio.Semaphore(1)
+
+    async def use(self) -> None:
+        await self.free.acquire()
+        await asyncio.sleep(0)
+        self.free.release()
+
+
+async def slots_are_used(_: list[Any]) -> None:
+    slots = Slots()
+    await asyncio.wait([asyncio.create_task(slots.use()) for _ in range(2)])
+
+
+def test_a_report_says_who_is_cancelled_where() -> None:
+    _, result = explored(slots_are_used, "Slots.use")
+    (failure,) = result.failures
+    assert failure.confirmed
+    assert failure.outcome.kind is OutcomeKind.DEADLOCK
+    assert len(failure.trace.faults()) == 1
+    text = " ".join(failure_text(failure).split())
+    assert "It takes a fault: task 0.2.1 (Slots.use) is cancelled while it waits" in text
+
+
+def test_files_keep_who_may_be_cancelled() -> None:
+    options = bohrbug.exploration.options.ExploreOptions(cancel=("first",), async_order="fifo")
+    again = options_from_json(options_to_json(options))
+    assert (again.cancel, again.async_order) == (("first",), "fifo")
