@@ -417,3 +417,22 @@ def test_a_report_says_who_is_late_and_who_comes_first() -> None:
     again = trace_from_json(json.loads(json.dumps(trace_to_json(failure.trace))))
     assert again.preemptions() == failure.trace.preemptions()
     assert again.defaults == failure.trace.defaults
+
+
+def test_a_schedule_leaves_out_what_asyncio_runs_of_its_own() -> None:
+    async def waits(event: asyncio.Event) -> None:
+        await event.wait()
+
+    async def main() -> None:
+        event = asyncio.Event()
+        done = asyncio.ensure_future(asyncio.sleep(0))
+        await asyncio.wait([done])
+        await asyncio.wait([asyncio.ensure_future(waits(event))])
+
+    (failure,) = explored(main).failures
+    own = {info.target for info in failure.trace.task_infos.values()}
+    assert "_wait.<locals>._on_completion" in own
+    text = failure_text(failure)
+    assert "_on_completion" not in text
+    assert "waits" in text
+    assert "_on_completion" in failure_text(failure, full=True)

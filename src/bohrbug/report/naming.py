@@ -58,8 +58,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "sleep": ("sleeps", "sleep"),
     "yield": ("yields", "yield"),
     "continue": ("goes on past", "going on past"),
-    "resume": ("resumes in", "resume of"),
-    "callback": ("is called by", "callback of"),
+    "resume": ("resumes", "resume"),
+    "callback": ("is called", "callback"),
     "call": ("calls", "call of"),
     "statement": ("executes a statement on", "statement on"),
     "query": ("queries", "query of"),
@@ -76,7 +76,7 @@ _WORDS: dict[str, tuple[str, str]] = {
 }
 # What `set` is to resources of native programs: connecting, closing, destroying.
 _CHANGES = ("changes", "change of", "change")
-_WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute"}
+_WITHOUT_RESOURCE = {"begin", "end", "sleep", "yield", "choose", "execute", "resume", "callback"}
 _TASK = re.compile(r"0(\.\d+)*")
 _GENERATED_NAME = re.compile(r"^(.*?)\s*\((.+)\)$")
 

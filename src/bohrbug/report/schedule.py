@@ -9,10 +9,12 @@ from itertools import islice
 
 from bohrbug.model.operation import (
     BEGIN,
+    CALLBACK,
     CHOOSE,
     CONTINUE,
     END,
     EXIT,
+    EXTERNAL,
     JOIN,
     Kind,
     Operation,
@@ -21,11 +23,12 @@ from bohrbug.model.operation import (
     is_fault,
 )
 from bohrbug.model.outcome import Access, OutcomeKind
+from bohrbug.model.site import site_of
 from bohrbug.model.trace import Trace
 from bohrbug.paths import is_standard_file
 from bohrbug.report.faults import fault_words
 from bohrbug.report.naming import Names
-from bohrbug.report.sources import source_line
+from bohrbug.report.sources import is_asyncio_file, source_line
 from bohrbug.report.stack import telling_frame
 from bohrbug.report.stories import Story, TaskSteps, is_late, stories
 
@@ -281,7 +284,9 @@ class _Writer:
         steps: TaskSteps,
         essential: Collection[int],
         told: Sequence[Story],
+        shows_all: bool,
     ) -> None:
+        self.shows_all = shows_all
         self.trace = trace
         self.names = names
         self.steps = steps
@@ -315,6 +320,12 @@ class _Writer:
         if operation.kind is CHOOSE and is_fault(operation.resource) and not trace.choices[index]:
             # That a call does not fail is nothing to tell.
             return
+        if (
+            not self.shows_all
+            and index not in self.essential | self.conflicting
+            and self._is_of_asyncio(task, operation)
+        ):
+            return
         if index > 0 and not alone:
             self._transition(index)
         place, source, site = self._described(operation)
@@ -337,6 +348,16 @@ class _Writer:
             )
         line = Line(task, place, source, [words], [index], site, index in self.conflicting)
         self._put(line, operation.kind, previous == index - 1)
+
+    def _is_of_asyncio(self, task: TaskId, operation: Operation) -> bool:
+        """Whether an event loop runs something of its own, which only passes on what tasks did."""
+        info = self.trace.task_infos.get(task)
+        if info is not None and info.target.startswith("BaseEventLoop."):
+            return True
+        site = site_of(operation.place)
+        return operation.kind in (CALLBACK, EXTERNAL) and (
+            site is None or is_asyncio_file(site.filename)
+        )
 
     def access(self, access: Access, label: str) -> None:
         """One side of the data race that the failure is; ``label`` is the variable."""
@@ -505,7 +526,7 @@ def schedule_of(
     """
     steps = TaskSteps(trace)
     told = stories(trace, essential, steps)
-    writer = _Writer(trace, names, steps, essential, told)
+    writer = _Writer(trace, names, steps, essential, told, full)
     racing = {} if only is not None else _racing(trace)
     # What comes after a race has nothing to do with it.
     count = len(trace) if full or not racing else max(racing)

@@ -34,6 +34,12 @@ def is_threading_file(filename: str) -> bool:
     )
 
 
+def is_asyncio_file(filename: str) -> bool:
+    """Whether a file belongs to the standard library's ``asyncio``."""
+    folder = os.path.join(os.path.dirname(os.__file__), "asyncio", "")
+    return os.path.abspath(filename).startswith(os.path.abspath(folder) + os.sep)
+
+
 def _parts(filename: str) -> tuple[str, ...]:
     return Path(filename).parts
 
