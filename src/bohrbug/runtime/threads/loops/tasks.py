@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind
+from bohrbug.model.operation import BEGIN, CALLBACK, RESUME, Kind, Operation
 from bohrbug.runtime.threads.loops.ready_queue import Order
 from bohrbug.runtime.threads.task import Task
 
@@ -48,9 +48,11 @@ class LoopEntry:
         order: what is promised of it.
     """
 
-    __slots__ = ("handle", "order", "task", "turns_late")
+    __slots__ = ("handle", "order", "pending", "task", "turns_late")
 
     def __init__(self, handle: Any, task: Task, order: Order) -> None:
+        # What its task is about to do, once that was looked up: it does not move meanwhile.
+        self.pending: Operation | None = None
         self.handle = handle
         self.task = task
         self.order = order
@@ -101,8 +103,9 @@ class LoopTasks:
                 if known is creator and _is_step(callback) and self._pauses_can_be_late:
                     order = Order.ARRIVAL
         else:
-            task = self._made(creator, place_from(frame))
             code = _code_of(callback)
+            is_own = code is not None and is_of_asyncio(getattr(callback, "__globals__", _NOTHING))
+            task = self._made(creator, None if is_own else place_from(frame))
             task.target = code.co_qualname if code else type(callback).__name__
         self._origins[id(handle)] = Origin(task, order, self._number)
         self._number += 1
@@ -188,10 +191,18 @@ def operation_of(entry: LoopEntry) -> tuple[Kind, Any]:
     return CALLBACK, None if code is None else (code, 0)
 
 
+_TASK_CLASSES: set[type] = set()
+
+
 def is_asyncio_task(owner: Any) -> bool:
     """Whether something is a task of asyncio."""
+    if type(owner) in _TASK_CLASSES:
+        return True
     tasks = sys.modules.get("asyncio.tasks")
-    return tasks is not None and isinstance(owner, (tasks.Task, tasks._PyTask))
+    if tasks is None or not isinstance(owner, (tasks.Task, tasks._PyTask)):
+        return False
+    _TASK_CLASSES.add(type(owner))
+    return True
 
 
 def place_from(frame: FrameType | None) -> Any:
@@ -201,10 +212,17 @@ def place_from(frame: FrameType | None) -> Any:
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
+_NOTHING: dict[str, Any] = {}
+_OWN_MODULES: dict[object, bool] = {}
+
+
 def is_of_asyncio(module: dict[str, Any]) -> bool:
     """Whether code is asyncio's or ours, by its globals."""
     name = module.get("__name__", "")
-    return str(name).startswith(("asyncio.", "bohrbug.runtime."))
+    known = _OWN_MODULES.get(name)
+    if known is None:
+        known = _OWN_MODULES[name] = str(name).startswith(("asyncio.", "bohrbug.runtime."))
+    return known
 
 
 def _goes_on(callback: Any) -> bool:

@@ -148,9 +148,10 @@ class LoopTurns:
     def _begin_turn(self) -> None:
         if self.execution.aborting:
             raise TaskKilled
-        forget_cancelled(self.loop)
-        self._take_called()
         loop = self.loop
+        if loop._scheduled:
+            forget_cancelled(loop)
+        self._take_called()
         seconds = self._seconds_to_wait()
         if seconds == 0:
             self._turns_without_pause += 1
@@ -170,6 +171,8 @@ class LoopTurns:
     def _take_called(self) -> None:
         """Take over what the loop was asked to call soon."""
         ready = self.loop._ready
+        if not ready:
+            return
         origin_of = loop_tasks_of(self.execution).origin_of
         while ready:
             handle = ready.popleft()
@@ -255,6 +258,8 @@ class LoopTurns:
 
     def _ready(self, events: list[Any]) -> list[LoopEntry]:
         """What is to be called as descriptors are ready."""
+        if not events:
+            return []
         loop, execution = self.loop, self.execution
         own = loop._ssock
         number = -1 if own is None else own.fileno()
@@ -280,6 +285,8 @@ class LoopTurns:
 
     def _timers(self) -> list[LoopEntry]:
         """The timers that are over, in the order of their times."""
+        if not self.loop._scheduled:
+            return []
         origin_of = loop_tasks_of(self.execution).origin_of
         found = []
         for timer in take_over(self.loop):
@@ -385,13 +392,15 @@ class LoopTurns:
 
     def _offer(self, entry: LoopEntry) -> Task:
         """The task of an entry, about to take its step."""
-        task = entry.task
-        kind, place = operation_of(entry)
-        if task.host is not self._host:
-            self._bind(task)
-            if kind is BEGIN:
-                describe(task, entry.handle._callback.__self__)
-        task.pending = _new_operation(Operation, (kind, self.state.id, place))
+        task, operation = entry.task, entry.pending
+        if operation is None:
+            kind, place = operation_of(entry)
+            if task.host is not self._host:
+                self._bind(task)
+                if kind is BEGIN:
+                    describe(task, entry.handle._callback.__self__)
+            operation = entry.pending = _new_operation(Operation, (kind, self.state.id, place))
+        task.pending = operation
         task.waiting = True
         # It may have been offered as a timer that is over early.
         task.ready = task.deadline = None
