@@ -11,8 +11,9 @@ from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQu
 class Entry:
     name: str
     order: Order = Order.FIFO
-    turns_late: int = 0
     cancelled: bool = False
+    place: tuple[int, int] = (0, 0)
+    since: int = 0
 
     def is_cancelled(self) -> bool:
         return self.cancelled
@@ -26,13 +27,19 @@ def timer(name: str) -> Entry:
     return Entry(name, Order.TIMER)
 
 
-def next_names(queue: ReadyQueue[Entry], following: list[Entry] | None = None) -> list[str]:
-    return [entry.name for entry in queue.next_ones(following or [])]
+def next_names(queue: ReadyQueue[Entry]) -> list[str]:
+    return [entry.name for entry in queue.next_ones()]
 
 
-def queue_of(called: list[Entry], arrived: list[Entry] | None = None) -> ReadyQueue[Entry]:
+def queue_of(
+    called: list[Entry], arrived: list[Entry] | None = None, following: list[Entry] | None = None
+) -> ReadyQueue[Entry]:
     queue: ReadyQueue[Entry] = ReadyQueue()
-    queue.begin_turn(called, arrived or [])
+    for entry in called:
+        queue.call(entry)
+    queue.begin_turn(arrived or [])
+    for entry in following or []:
+        queue.call(entry)
     return queue
 
 
@@ -57,16 +64,15 @@ def test_arrivals_of_a_turn_come_in_any_order() -> None:
 
 
 def test_the_next_turn_may_begin_before_what_is_late() -> None:
-    queue = queue_of([arrival("late")])
-    assert next_names(queue, [Entry("next"), Entry("later")]) == ["late", "next"]
+    queue = queue_of([arrival("late")], following=[Entry("next"), Entry("later")])
+    assert next_names(queue) == ["late", "next"]
 
 
 def test_what_is_late_stands_behind_the_next_turn() -> None:
     late = arrival("late")
-    queue = queue_of([late])
-    queue.begin_turn([Entry("next")], [arrival("new")])
+    queue = queue_of([late], following=[Entry("next")])
+    queue.begin_turn([arrival("new")])
     assert [entry.name for entry in queue] == ["next", "late", "new"]
-    assert late.turns_late == 1
 
 
 def test_timers_come_in_the_order_in_which_they_are_over() -> None:
@@ -74,14 +80,55 @@ def test_timers_come_in_the_order_in_which_they_are_over() -> None:
 
 
 def test_nothing_is_late_for_ever() -> None:
-    late = arrival("late")
-    queue = queue_of([late])
+    queue = queue_of([arrival("late")])
     for turn in range(LATE_TURNS):
         assert not queue.was_impatient
-        queue.begin_turn([Entry(f"turn {turn}")], [])
-        queue.take(next(iter(queue)))
+        entry = Entry(f"turn {turn}")
+        queue.call(entry)
+        queue.begin_turn([])
+        assert queue.take(entry)
+    queue.call(Entry("next"))
     assert queue.was_impatient
-    assert next_names(queue, [Entry("next")]) == ["late"]
+    assert next_names(queue) == ["late"]
+
+
+def test_where_only_arrivals_are_left_the_turn_may_end_first() -> None:
+    first = arrival("first")
+    queue = queue_of([first, arrival("second")], following=[arrival("following")])
+    assert queue.has_only_arrivals
+    queue.extend_turn([arrival("new")])
+    # In asyncio's own order, with all that may come instead.
+    assert next_names(queue) == ["first", "second", "following", "new"]
+    assert queue.take(first)
+    called = Entry("called by the first")
+    queue.call(called)
+    # It follows the turn in which all these are, and not the one in which its caller was.
+    assert set(next_names(queue)) == {"second", "following", "new", "called by the first"}
+    # By itself asyncio would have run the first one in the turn before.
+    assert next_names(queue).index("called by the first") == 2
+    assert not queue.has_only_arrivals
+
+
+def test_what_was_called_for_does_not_let_a_turn_end() -> None:
+    assert not queue_of([arrival("late")], following=[Entry("next")]).has_only_arrivals
+    assert not queue_of([Entry("next"), arrival("late")]).has_only_arrivals
+
+
+def test_what_is_passed_by_the_next_turn_stands_behind_it() -> None:
+    passing = arrival("passing")
+    queue = queue_of([arrival("late")], following=[passing, arrival("beside")])
+    queue.extend_turn([])
+    assert queue.take(passing)
+    assert next_names(queue) == ["beside", "late"]
+
+
+def test_lateness_is_counted_by_turns_and_not_by_how_often_one_is_extended() -> None:
+    queue = queue_of([arrival(str(number)) for number in range(2 * LATE_TURNS)])
+    for number in reversed(range(1, 2 * LATE_TURNS)):
+        queue.extend_turn([])
+        (entry,) = (each for each in queue if each.name == str(number))
+        assert queue.take(entry)
+    assert not queue.was_impatient
 
 
 def test_what_was_cancelled_does_not_stand_in_the_way() -> None:

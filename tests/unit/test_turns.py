@@ -419,6 +419,46 @@ def test_a_report_says_who_is_late_and_who_comes_first() -> None:
     assert again.defaults == failure.trace.defaults
 
 
+def test_all_that_is_late_may_come_in_one_turn() -> None:
+    # The first one goes on in the turn of the child's pause, and what it calls for in the next.
+    async def calls(log: list[Any]) -> None:
+        await asyncio.sleep(0)
+        log.append("calls")
+        asyncio.get_running_loop().call_soon(log.append, "called")
+
+    async def makes(log: list[Any]) -> None:
+        child = asyncio.ensure_future(says(log, "child", 1))
+        await says(log, "parent", 1)
+        await child
+
+    async def main(log: list[Any]) -> None:
+        await asyncio.gather(calls(log), makes(log))
+
+    found = reached(main)
+    assert ("calls", "child", "parent", "called") in found
+    assert found == reached(main, strategy="dpor")
+
+
+def test_what_becomes_ready_meanwhile_may_pass_what_is_late() -> None:
+    async def main(log: list[Any]) -> None:
+        receiving, sending = socket.socketpair()
+        with receiving, sending:
+            receiving.setblocking(False)
+
+            async def receive() -> None:
+                await asyncio.get_running_loop().sock_recv(receiving, 1)
+                log.append("received")
+
+            async def send() -> None:
+                await asyncio.sleep(0)
+                sending.send(b"x")
+
+            # Nothing was called for that could end the turn in which both pause.
+            await asyncio.gather(receive(), send(), says(log, "paused", 1))
+
+    assert reached(main) == {("received", "paused"), ("paused", "received")}
+
+
 def test_a_schedule_leaves_out_what_asyncio_runs_of_its_own() -> None:
     async def waits(event: asyncio.Event) -> None:
         await event.wait()

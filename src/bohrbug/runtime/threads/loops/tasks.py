@@ -48,7 +48,7 @@ class LoopEntry:
         order: what is promised of it.
     """
 
-    __slots__ = ("handle", "order", "pending", "task", "turns_late")
+    __slots__ = ("handle", "order", "pending", "place", "since", "task")
 
     def __init__(self, handle: Any, task: Task, order: Order) -> None:
         # What its task is about to do, once that was looked up: it does not move meanwhile.
@@ -56,7 +56,8 @@ class LoopEntry:
         self.handle = handle
         self.task = task
         self.order = order
-        self.turns_late = 0
+        self.place = 0, 0
+        self.since = 0
 
     def is_cancelled(self) -> bool:
         """See :class:`.ready_queue.Entry`."""

@@ -11,7 +11,6 @@ that may come next do.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from bohrbug.model.operation import BEGIN, RESUME, WAKE, Operation
@@ -66,7 +65,6 @@ class LoopTurns:
 
     __slots__ = (
         "_bound",
-        "_called",
         "_cancelling",
         "_has_run",
         "_host",
@@ -94,8 +92,6 @@ class LoopTurns:
         # Nothing of the turn has run.
         self._is_beginning = True
         self._queue: ReadyQueue[LoopEntry] = ReadyQueue()
-        # What was called for during this turn.
-        self._called: deque[LoopEntry] = deque()
         self._host: Task = execution.current
         # The task that stands for the thread of the loop among those that are alive.
         self._standing: Task = execution.current
@@ -162,11 +158,16 @@ class LoopTurns:
         else:
             self._turns_without_pause = 0
             events = self._wait(seconds)
-        called, self._called = self._called, deque()
-        self._queue.begin_turn(called, [*self._ready(events), *self._timers()])
+        self._queue.begin_turn([*self._ready(events), *self._timers()])
         self._is_beginning = True
-        if self._queue.was_impatient:
-            self.execution.trace.uncontrolled.assume(IMPATIENT)
+
+    def _extend_turn(self) -> None:
+        """Only arrivals are left: look what else may come, if all of them are late."""
+        watched = self._watched()
+        if watched or self.loop._scheduled or self._queue.has_following:
+            events = self._seen(watched)
+            self._queue.extend_turn([*self._ready(events), *self._timers()])
+            self._is_beginning = True
 
     def _take_called(self) -> None:
         """Take over what the loop was asked to call soon."""
@@ -177,11 +178,11 @@ class LoopTurns:
         while ready:
             handle = ready.popleft()
             origin = origin_of(handle)
-            self._called.append(LoopEntry(handle, origin.task, origin.order))
+            self._queue.call(LoopEntry(handle, origin.task, origin.order))
 
     def _seconds_to_wait(self) -> float | None:
         loop = self.loop
-        if self._called or len(self._queue) or loop._stopping:
+        if self._queue.has_following or len(self._queue) or loop._stopping:
             return 0
         if not loop._scheduled:
             return None
@@ -310,17 +311,22 @@ class LoopTurns:
         self._take_called()
         loop = self.loop
         stops = loop._stopping
-        found = self._queue.next_ones(() if stops else self._called)
-        if not found or not len(self._queue):
+        queue = self._queue
+        if not stops and len(queue) and queue.has_only_arrivals:
+            self._extend_turn()
+        found = queue.next_ones(may_end=not stops)
+        if not found or not len(queue):
             # What was called for has its turn after whatever arrives until then.
             return None
         execution = self.execution
+        if queue.was_impatient:
+            execution.trace.uncontrolled.assume(IMPATIENT)
         if execution.aborting:
             raise TaskKilled
         if execution.signals and self._host is execution.root:
             handle_signals(execution)
         tasks = [self._offer(entry) for entry in found]
-        if stops and found[-1].order is not Order.FIFO:
+        if stops and all(entry.order is not Order.FIFO for entry in found):
             # The loop may end before what is late.
             tasks.append(self._host)
             self._host.pending = _new_operation(Operation, (RESUME, self.state.id, self._place))
@@ -421,7 +427,7 @@ class LoopTurns:
             return
         self._take_called()
         alive = self.execution.alive
-        for entry in self._queue.next_ones(self._called):
+        for entry in self._queue.next_ones():
             if entry not in offered:
                 alive.insert(alive.index(offered[-1].task) + 1, self._offer(entry))
                 offered.append(entry)
@@ -462,5 +468,5 @@ class LoopTurns:
         self._bound.clear()
         # Whoever looks at the loop from outside finds what it has not run.
         self._take_called()
-        self.loop._ready.extend(entry.handle for entry in (*self._queue, *self._called))
-        self._queue, self._called = ReadyQueue(), deque()
+        self.loop._ready.extend(entry.handle for entry in self._queue)
+        self._queue = ReadyQueue()
