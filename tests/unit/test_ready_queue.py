@@ -13,6 +13,7 @@ class Entry:
     order: Order = Order.FIFO
     turns_late: int = 0
     cancelled: bool = False
+    when: float | None = None
 
     def is_cancelled(self) -> bool:
         return self.cancelled
@@ -22,8 +23,8 @@ def arrival(name: str) -> Entry:
     return Entry(name, Order.ARRIVAL)
 
 
-def timer(name: str) -> Entry:
-    return Entry(name, Order.TIMER)
+def timer(name: str, when: float = 0) -> Entry:
+    return Entry(name, Order.TIMER, when=when)
 
 
 def next_names(queue: ReadyQueue[Entry], following: list[Entry] | None = None) -> list[str]:
@@ -71,6 +72,16 @@ def test_what_is_late_stands_behind_the_next_turn() -> None:
 
 def test_timers_come_in_the_order_in_which_they_are_over() -> None:
     assert next_names(queue_of([], [timer("soon"), timer("then")])) == ["soon"]
+
+
+def test_timers_of_the_same_time_come_together() -> None:
+    late, first, second, third = arrival("late"), timer("a", 1), timer("b", 1), timer("c", 2)
+    queue = queue_of([], [late, first, second, third])
+    assert next_names(queue) == ["late", "a"]
+    assert queue.take(first)
+    assert next_names(queue) == ["b"]
+    assert queue.take(second)
+    assert next_names(queue) == ["late", "c"]
 
 
 def test_nothing_is_late_for_ever() -> None:

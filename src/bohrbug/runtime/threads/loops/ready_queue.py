@@ -37,6 +37,11 @@ class Entry(Protocol):
     order: Order
     turns_late: int
 
+    @property
+    def when(self) -> float | None:
+        """Of a timer the time at which it is over; else ``None``."""
+        ...
+
     def is_cancelled(self) -> bool:
         """Whether it is not to be run any more."""
         ...
@@ -112,13 +117,22 @@ class ReadyQueue(Generic[_Entry]):
         return found
 
     def take(self, entry: _Entry) -> bool:
-        """Take an entry out, to run it; false if it is none of this turn's."""
+        """Take an entry out, to run it; false if it is none of this turn's.
+
+        Timers that are over at the very same time come right behind one another.
+        """
         turn = self._turn
         if turn and turn[0] is entry:
             turn.popleft()
-            return True
-        for index, each in enumerate(turn):
-            if each is entry:
-                del turn[index]
-                return True
-        return False
+        elif any(each is entry for each in turn):
+            # Entries are equal only to themselves.
+            turn.remove(entry)
+        else:
+            return False
+        if entry.order is Order.TIMER:
+            together = [each for each in turn if each.when == entry.when]
+            for each in reversed(together):
+                each.order = Order.FIFO
+                turn.remove(each)
+                turn.appendleft(each)
+        return True

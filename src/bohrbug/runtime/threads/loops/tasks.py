@@ -56,6 +56,11 @@ class LoopEntry:
         self.order = order
         self.turns_late = 0
 
+    @property
+    def when(self) -> float | None:
+        """See :class:`.ready_queue.Entry`."""
+        return getattr(self.handle, "_when", None)
+
     def is_cancelled(self) -> bool:
         """See :class:`.ready_queue.Entry`."""
         return self.handle._cancelled  # type: ignore[no-any-return]
