@@ -87,6 +87,27 @@ def test_a_loop_of_selectors_needs_no_signals() -> None:
     assert bohrbug.explore(test).verdict.kind is VerdictKind.HOLDS
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_task_that_fails_and_that_nobody_has_is_gone_with_its_step(debug: bool) -> None:
+    def test() -> None:
+        told: list[str] = []
+
+        async def fail() -> None:
+            raise ValueError
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+            asyncio.create_task(fail())  # noqa: RUF006
+            await asyncio.sleep(0)
+            assert told == ["Task exception was never retrieved"]
+
+        asyncio.run(main(), debug=debug)
+
+    result = bohrbug.explore(test, timeouts="late", executions=20)
+    assert not result.failures, result.failures
+
+
 def told_by_debug_mode(caplog: pytest.LogCaptureFixture) -> list[str]:
     def test() -> None:
         async def main() -> None:

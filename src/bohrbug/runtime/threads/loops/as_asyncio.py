@@ -50,3 +50,5 @@ def run_debugged(loop: Any, handle: Any) -> None:
             base_events.logger.warning("Executing %s took %.3f seconds", told, seconds)
     finally:
         loop._current_handle = None
+        # A traceback may keep this frame.
+        del handle

@@ -424,10 +424,14 @@ class LoopTurns:
         if handle._cancelled:
             # By another thread, since it was chosen from what may come next.
             return
-        if loop._debug:
-            run_debugged(loop, handle)
-        else:
-            handle._run()
+        try:
+            if loop._debug:
+                run_debugged(loop, handle)
+            else:
+                handle._run()
+        finally:
+            # The traceback of what a task has raised keeps this frame, and would keep the task.
+            del entry, handle
 
     def _stand(self, task: Task) -> None:
         """Let a task stand for the thread of the loop among those that are alive."""
