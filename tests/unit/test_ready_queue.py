@@ -14,6 +14,7 @@ class Entry:
     cancelled: bool = False
     place: tuple[int, int] = (0, 0)
     since: int = 0
+    deadline: object = None
 
     def is_cancelled(self) -> bool:
         return self.cancelled
@@ -23,8 +24,8 @@ def arrival(name: str) -> Entry:
     return Entry(name, Order.ARRIVAL)
 
 
-def timer(name: str) -> Entry:
-    return Entry(name, Order.TIMER)
+def timer(name: str, deadline: object = None) -> Entry:
+    return Entry(name, Order.TIMER, deadline=deadline or object())
 
 
 def next_names(queue: ReadyQueue[Entry]) -> list[str]:
@@ -77,6 +78,17 @@ def test_what_is_late_stands_behind_the_next_turn() -> None:
 
 def test_timers_come_in_the_order_in_which_they_are_over() -> None:
     assert next_names(queue_of([], [timer("soon"), timer("then")])) == ["soon"]
+
+
+def test_timers_with_one_deadline_come_together() -> None:
+    deadline = object()
+    first, second = timer("a", deadline), timer("b", deadline)
+    queue = queue_of([], [arrival("late"), first, second, timer("c")])
+    assert next_names(queue) == ["late", "a"]
+    assert queue.take(first)
+    assert next_names(queue) == ["b"]
+    assert queue.take(second)
+    assert next_names(queue) == ["late", "c"]
 
 
 def test_nothing_is_late_for_ever() -> None:

@@ -459,6 +459,21 @@ def test_what_becomes_ready_meanwhile_may_pass_what_is_late() -> None:
     assert reached(main) == {("received", "paused"), ("paused", "received")}
 
 
+def test_timers_of_one_virtual_time_need_not_come_in_one_turn() -> None:
+    async def main(log: list[Any]) -> None:
+        async def sleeps(name: str) -> None:
+            await asyncio.sleep(1)
+            log.append(name)
+            asyncio.get_running_loop().call_soon(log.append, f"called by {name}")
+
+        await asyncio.gather(sleeps("a"), sleeps("b"))
+        await asyncio.sleep(0)
+
+    found = reached(main)
+    assert ("a", "b", "called by a", "called by b") in found
+    assert ("a", "called by a", "b", "called by b") in found
+
+
 def test_a_schedule_leaves_out_what_asyncio_runs_of_its_own() -> None:
     async def waits(event: asyncio.Event) -> None:
         await event.wait()

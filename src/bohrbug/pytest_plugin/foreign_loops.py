@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bohrbug.runtime.threads.control import controlled
+from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 
 
 class ForeignLoopError(BaseException):
@@ -66,7 +67,7 @@ class ForeignLoops:
 
     def _checking_argument(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def checking(loop: Any, *args: Any) -> Any:
-            if loop is not None and controlled() is not None and not _is_asyncios_own(loop):
+            if loop is not None and controlled() is not None and not runs_as_asyncios(loop):
                 self.found = f"{type(loop).__module__}.{type(loop).__qualname__}"
                 self._stop()
                 # It was to run in that loop.
@@ -75,12 +76,3 @@ class ForeignLoops:
             return original(loop, *args)
 
         return checking
-
-
-def _is_asyncios_own(loop: object) -> bool:
-    """Whether a loop runs as asyncio's do; classes that are derived from those may do so."""
-    asyncio = sys.modules["asyncio"]
-    return (
-        isinstance(loop, asyncio.SelectorEventLoop)
-        and type(loop).run_forever is asyncio.BaseEventLoop.run_forever
-    )

@@ -10,6 +10,7 @@ from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.handed_over import HandedOver
 from bohrbug.runtime.threads.late_patches import LatePatches
 from bohrbug.runtime.threads.loops.tasks import loop_tasks_of
+from bohrbug.runtime.threads.stacks import is_own
 
 patches = LatePatches()
 
@@ -49,6 +50,18 @@ def _wrap_handles(module: Any) -> None:
         execution = controlled()
         if execution is not None:
             loop_tasks_of(execution).handle_made(self, callback, _getframe(1))
+
+
+@patches.when_imported("asyncio.format_helpers")
+def _hide_our_frames(module: Any) -> None:
+    extract = module.extract_stack
+
+    @patches.method(module, "extract_stack")
+    def extract_stack(f: Any = None, limit: int | None = None) -> Any:
+        stack = extract(_getframe(1) if f is None else f, limit)
+        # asyncio takes off the last, which is its own, to tell in debug mode who has called it.
+        stack[:] = [frame for frame in stack if not is_own(frame.filename)]
+        return stack
 
 
 def _is_of_asyncio(owner: object) -> bool:

@@ -141,16 +141,17 @@ def _wrap_waiting(name: str, options_at: int, wait_id: Callable[[Any], Any]) -> 
         if options & os.WNOHANG:
             return _glance(lambda: real(*args), lambda found: found[0] != 0)
         kind, number = wait_id(args)
-
-        def ended() -> bool:
-            try:
-                look = os.WEXITED | os.WNOHANG | os.WNOWAIT
-                return os.waitid(kind, number, look) is not None
-            except ChildProcessError:
-                return True
-
-        _wait_for_child(execution, ended, None, place_of(_getframe(2)))
+        place = place_of(_getframe(2))
+        _wait_for_child(execution, lambda: _is_there(kind, number, os.WEXITED), None, place)
         return real(*args)
+
+
+def _is_there(kind: int, number: int, what: int) -> bool:
+    """Whether ``waitid`` would not block."""
+    try:
+        return _real_waitid(kind, number, what | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
 
 
 def _of_pid(args: Any) -> tuple[int, int]:
@@ -163,6 +164,23 @@ def _of_pid(args: Any) -> tuple[int, int]:
 
 
 if hasattr(os, "waitid"):
+    _real_waitid = os.waitid
+
+    @patches.function(os, "waitid")
+    def waitid(kind: int, number: int, options: int, /) -> Any:
+        """Stands for ``os.waitid``."""
+        execution = controlled()
+        if execution is None:
+            return _real_waitid(kind, number, options)
+        if options & os.WNOHANG:
+            return _glance(
+                lambda: _real_waitid(kind, number, options), lambda found: found is not None
+            )
+        what = options & ~os.WNOWAIT
+        place = place_of(_getframe(2))
+        _wait_for_child(execution, lambda: _is_there(kind, number, what), None, place)
+        return _real_waitid(kind, number, options)
+
     _wrap_waiting("waitpid", 1, _of_pid)
     _wrap_waiting("wait4", 1, _of_pid)
     _wrap_waiting("wait3", 0, lambda args: (os.P_ALL, 0))

@@ -8,14 +8,14 @@ forgets about threads ends in the first two: ``Future.set_result``, ``Event.set`
 
 from __future__ import annotations
 
-import sys
 from sys import _getframe
 from typing import Any
 
-from bohrbug.model.operation import CANCEL, INSPECT, PUT, Kind
+from bohrbug.model.operation import CANCEL, INSPECT, PUT, YIELD, Kind
 from bohrbug.runtime.threads.control import controlled
 from bohrbug.runtime.threads.execution import Execution
 from bohrbug.runtime.threads.io.patches import patches
+from bohrbug.runtime.threads.loops.as_asyncio import runs_as_asyncios
 from bohrbug.runtime.threads.loops.tasks import place_from
 from bohrbug.runtime.threads.loops.turns import LoopTurns
 from bohrbug.runtime.threads.recording import saw
@@ -25,6 +25,9 @@ from bohrbug.runtime.threads.synchronizers import place_of
 
 _TYPE = "event loop"
 _TURNS = "_bohrbug_turns"
+
+EVENT_LOOP = "asyncio ran callbacks and tasks in the order of its event loop, which was not varied"
+"""Told of loops whose turns are not those of asyncio's own."""
 
 
 def looked_for_work(execution: Execution, selector: Any) -> None:
@@ -77,18 +80,17 @@ def _control_loops(module: Any) -> None:
     @patches.method(cls, "_run_once")
     def run(self: Any) -> None:
         execution = controlled()
-        if execution is None or not _can_control(execution, self):
+        if execution is None or execution.current.inside:
             run_once(self)
-        else:
+        elif not execution.atomic and runs_as_asyncios(self):
             turns_of(execution, self).run(place_from(_getframe(1)))
-
-
-def _can_control(execution: Execution, loop: Any) -> bool:
-    """Whether the order of what a loop runs can be chosen: it is asyncio's own kind of loop."""
-    if execution.current.inside or execution.atomic:
-        return False
-    events = sys.modules.get("asyncio.selector_events")
-    return events is not None and isinstance(loop, events.BaseSelectorEventLoop)
+        else:
+            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
+            if len(execution.alive) > 1 and not execution.atomic:
+                # What it has for a selector may never wait.
+                state = _state_of(execution, getattr(self, "_selector", self))
+                execution.perform(YIELD, state, place_from(_getframe(1)))
+            run_once(self)
 
 
 def turns_of(execution: Execution, loop: Any) -> LoopTurns:

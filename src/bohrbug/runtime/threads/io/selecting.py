@@ -219,9 +219,6 @@ if _real_epoll is not None:
     patches.add(select, "epoll", epoll)
 
 
-EVENT_LOOP = "asyncio ran callbacks and tasks in the order of its event loop, which was not varied"
-
-
 def _wrap_selector(cls: Any) -> None:
     original = cls.__dict__["select"]
 
@@ -233,7 +230,6 @@ def _wrap_selector(cls: Any) -> None:
         task = execution.current
         is_loop = _getframe(1).f_globals.get("__name__") == "asyncio.base_events"
         if is_loop:
-            execution.trace.uncontrolled.counts[EVENT_LOOP] = 1
             looked_for_work(execution, self)
 
         def look() -> Any:

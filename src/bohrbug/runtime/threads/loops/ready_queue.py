@@ -51,6 +51,14 @@ class Entry(Protocol):
     place: Place
     since: int
 
+    @property
+    def deadline(self) -> object:
+        """Of a timer the number by which it is over; the same object for those with one deadline.
+
+        Times that are equal only under control are different objects.
+        """
+        ...
+
     def is_cancelled(self) -> bool:
         """Whether it is not to be run any more."""
         ...
@@ -157,7 +165,10 @@ class ReadyQueue(Generic[_Entry]):
         return found
 
     def take(self, entry: _Entry) -> bool:
-        """Take an entry out, to run it; false if it is none of this turn's."""
+        """Take an entry out, to run it; false if it is none of this turn's.
+
+        Timers with one deadline come right behind one another.
+        """
         turn = self._turn
         if turn and turn[0] is entry:
             turn.popleft()
@@ -172,6 +183,12 @@ class ReadyQueue(Generic[_Entry]):
             for each in turn:
                 if each.place[0] < self._number:
                     self._delay(each)
+        if entry.order is Order.TIMER:
+            together = [each for each in turn if each.deadline is entry.deadline]
+            for each in reversed(together):
+                each.order = Order.FIFO
+                turn.remove(each)
+                turn.appendleft(each)
         return True
 
     def _delay(self, entry: _Entry) -> None:

@@ -59,6 +59,11 @@ class LoopEntry:
         self.place = 0, 0
         self.since = 0
 
+    @property
+    def deadline(self) -> object:
+        """See :class:`.ready_queue.Entry`."""
+        return getattr(self.handle, "_when", None)
+
     def is_cancelled(self) -> bool:
         """See :class:`.ready_queue.Entry`."""
         return self.handle._cancelled  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from bohrbug.runtime.loop_timers import forget_cancelled, take_over
 from bohrbug.runtime.threads.deferred_signals import handle_signals
 from bohrbug.runtime.threads.io.channels import Reach, channel_of, furthest
 from bohrbug.runtime.threads.io.waiting import wait_until
+from bohrbug.runtime.threads.loops.as_asyncio import handles_signals, run_debugged
 from bohrbug.runtime.threads.loops.cancelling import Cancelling
 from bohrbug.runtime.threads.loops.ready_queue import LATE_TURNS, Order, ReadyQueue
 from bohrbug.runtime.threads.loops.tasks import (
@@ -206,7 +207,7 @@ class LoopTurns:
             self._place,
             (lambda: self._was_called() or bool(self._look())) if watched else self._was_called,
             seconds,
-            lambda: furthest(execution, watched) if watched else Reach.LOCAL,
+            lambda: self._reach(watched),
             is_safety_net=False,
         )
         self._is_awake = True
@@ -221,13 +222,22 @@ class LoopTurns:
         """Another thread wakes the loop up."""
         self._is_awake = True
 
+    def _reach(self, watched: list[int]) -> Reach:
+        """How far away what the loop waits for is."""
+        if not watched:
+            return Reach.LOCAL
+        if self.execution.outside.has_children and handles_signals(self.loop):
+            # A child that ends sends one.
+            return Reach.FAR
+        return furthest(self.execution, watched)
+
     def _watched(self) -> list[int]:
-        """The descriptors that the loop watches, but for the one by which it is woken."""
+        """The descriptors that the loop watches, but for the one by which it is only woken."""
         loop = self.loop
         watched = loop._selector.get_map()
         own = loop._ssock
-        number = None if own is None or loop._signal_handlers else own.fileno()
-        if not watched or (len(watched) == 1 and number in watched):
+        number = -1 if own is None or handles_signals(loop) else own.fileno()
+        if not watched or (len(watched) == 1 and next(iter(watched)) == number):
             return []
         return sorted(descriptor for descriptor in watched if descriptor != number)
 
@@ -438,14 +448,14 @@ class LoopTurns:
         if handle._cancelled:
             # By another thread, since it was chosen from what may come next.
             return
-        if not loop._debug:
-            handle._run()
-            return
         try:
-            loop._current_handle = handle
-            handle._run()
+            if loop._debug:
+                run_debugged(loop, handle)
+            else:
+                handle._run()
         finally:
-            loop._current_handle = None
+            # The traceback of what a task has raised keeps this frame, and would keep the task.
+            del entry, handle
 
     def _stand(self, task: Task) -> None:
         """Let a task stand for the thread of the loop among those that are alive."""

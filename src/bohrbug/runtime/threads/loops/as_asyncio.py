@@ -1,0 +1,54 @@
+"""What makes an event loop one of asyncio's own, and what its turns do beside running callbacks."""
+
+from __future__ import annotations
+
+import selectors
+import sys
+from typing import Any
+
+_TURNING = ("run_forever", "_run_once", "time")
+"""The methods that make a loop turn as asyncio's do, in the time that passes under control."""
+
+
+def runs_as_asyncios(loop: Any) -> bool:
+    """Whether the order of what a loop runs can be chosen: its turns are those of asyncio's own.
+
+    Parameters:
+        loop: an event loop of any kind.
+    """
+    events = sys.modules.get("asyncio.selector_events")
+    if events is None or not isinstance(loop, events.BaseSelectorEventLoop):
+        return False
+    if not isinstance(getattr(loop, "_selector", None), selectors.BaseSelector):
+        # It is closed, or waits for what nobody knows.
+        return False
+    own = sys.modules["asyncio.base_events"].BaseEventLoop
+    return all(getattr(type(loop), name) is getattr(own, name) for name in _TURNING)
+
+
+def handles_signals(loop: Any) -> bool:
+    """Whether signals come to a loop, through the socket by which it is woken."""
+    # Only the loops of Unix have handlers.
+    return bool(getattr(loop, "_signal_handlers", None))
+
+
+def run_debugged(loop: Any, handle: Any) -> None:
+    """Run a callback of a loop in debug mode, which logs those that take long.
+
+    Parameters:
+        loop: an event loop of asyncio.
+        handle: what it is to run.
+    """
+    loop._current_handle = handle
+    try:
+        began = loop.time()
+        handle._run()
+        seconds = loop.time() - began
+        if seconds >= loop.slow_callback_duration:
+            base_events = sys.modules["asyncio.base_events"]
+            told = base_events._format_handle(handle)
+            base_events.logger.warning("Executing %s took %.3f seconds", told, seconds)
+    finally:
+        loop._current_handle = None
+        # A traceback may keep this frame.
+        del handle
