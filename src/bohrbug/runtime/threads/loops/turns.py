@@ -300,6 +300,11 @@ class LoopTurns:
         if not found or not len(self._queue):
             # What was called for has its turn after whatever arrives until then.
             return None
+        if found[-1].order is not Order.FIFO and not stops:
+            # Nothing has to come in this turn any more: what is ready by now may come first, too.
+            arrived = self._ready(self._seen(self._watched()))
+            self._queue.arrive(arrived)
+            found += arrived
         execution = self.execution
         if execution.aborting:
             raise TaskKilled
