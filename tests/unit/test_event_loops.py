@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -134,3 +135,32 @@ def test_a_loop_that_another_thread_stops_may_not_have_come_to_its_end() -> None
 
     assert not bohrbug.explore(test, executions=200).failures
     assert found == {(1,), (1, 2)}
+
+
+def test_what_gives_way_may_come_after_what_is_ready_since() -> None:
+    """Nothing else has to run in that turn, and the descriptor was not ready at its beginning."""
+    found = set()
+
+    def test() -> None:
+        async def main() -> None:
+            ours, theirs = socket.socketpair()
+            theirs.setblocking(False)
+            with ours, theirs:
+                loop = asyncio.get_running_loop()
+                receiver = asyncio.create_task(loop.sock_recv(theirs, 1))
+
+                async def send() -> None:
+                    ours.send(b"x")
+
+                await asyncio.sleep(0)
+                sender = asyncio.create_task(send())
+                await asyncio.sleep(0)
+                found.add(receiver.done())
+                await asyncio.gather(sender, receiver)
+
+        asyncio.run(main())
+
+    done = bohrbug.explore(test, strategy="dpor", executions=200)
+    assert not done.failures
+    assert done.verdict.reason == "every schedule was executed", done.verdict
+    assert found == {False, True}
